@@ -5,7 +5,4 @@ The public names load their modules on first use, so that `import bayesnets` cos
 
 import lazy_loader
 
-from coherence.errors import answering
-
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = answering(_load, __name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

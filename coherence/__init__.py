@@ -8,7 +8,4 @@ nothing.
 
 import lazy_loader
 
-from coherence.errors import answering
-
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = answering(_load, __name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

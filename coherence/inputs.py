@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from coherence.errors import InputError
-from coherence.errors.annotations import shown
+from coherence.errors import InputError, shown
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,4 @@ needs no torch.
 
 import lazy_loader
 
-from coherence.errors import answering
-
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = answering(_load, __name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,8 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from coherence.errors import CoherenceError, InputError
-from coherence.errors.annotations import shown
+from coherence.errors import CoherenceError, InputError, shown
 from elicitation.models.base import Answer
 from elicitation.models.draws import Draw as Draw
 

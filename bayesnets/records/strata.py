@@ -10,8 +10,7 @@ from bayesnets.cases.design import Sizes, check_whole, sizes_of
 from bayesnets.codes import Codes, Flags, label_column
 from bayesnets.records.cells import Cells, Strata
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
-from coherence.errors import InputError, listing, suggestion
-from coherence.errors.annotations import shown
+from coherence.errors import InputError, listing, shown, suggestion
 from coherence.statistics.shares import wilson_interval
 
 

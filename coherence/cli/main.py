@@ -173,10 +173,6 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    if getattr(options, "n_jobs", 1) not in (1, None):
-        from coherence.cli.interrupts import shield_workers
-
-        shield_workers()
     return int(options.run(options) or 0)
 
 

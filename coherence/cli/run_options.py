@@ -1,6 +1,7 @@
 """The options of a computation, shared by the commands that run one: its seed and its workers."""
 
 import argparse
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -80,12 +81,14 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
     InputError
         Dask is not installed, or no scheduler answers.
     """
+    import joblib
+
     from coherence.errors import InputError
 
     if args.scheduler is None:
-        yield
+        with joblib.parallel_config(backend="loky", initializer=leave_interrupts):
+            yield
         return
-    import joblib
 
     try:
         from distributed import Client
@@ -104,3 +107,8 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
         ) from error
     with client, joblib.parallel_config(backend="dask"):
         yield
+
+
+def leave_interrupts() -> None:
+    """Let a worker ignore Ctrl-C, which its parent answers: the terminal sends it to all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

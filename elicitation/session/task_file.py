@@ -8,8 +8,7 @@ import pandas as pd
 from bayesnets import Network, Phrases, load_phrases, plain_phrases, read_network, with_records
 from bayesnets.formats.network_files import SUFFIXES
 from bayesnets.phrases import positive_state
-from coherence.errors import InputError, listing
-from coherence.errors.annotations import shown
+from coherence.errors import InputError, listing, shown
 from elicitation.session.plan import Task
 
 

@@ -18,9 +18,10 @@ from bad_calls import Slow, at_most
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from coherence import CoherenceError
-from coherence.errors.annotations import shown
+from coherence.errors import shown
 
 SECONDS = 20
+PYTHON = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 PACKAGES = ("coherence", "bayesnets", "elicitation")
 FEWEST = 20  # characters of a message that says something
 
@@ -40,12 +41,21 @@ class Attempt:
         A message must hold one of these words.
     folder : Path or None
         Where the call writes; after an error it holds what it held before.
+    of_any_kind : bool
+        Whether arguments are of kinds that no table or file holds, which may end in whatever
+        Python or a library says of them.
     """
 
     def __init__(
-        self, call: Callable[[], object], names: Iterable[str], folder: Path | None = None
+        self,
+        call: Callable[[], object],
+        names: Iterable[str],
+        folder: Path | None = None,
+        *,
+        of_any_kind: bool = False,
     ) -> None:
         self.call, self.names, self.folder = call, tuple(names), folder
+        self.raised = PYTHON if of_any_kind else ()
 
     def judge(self) -> tuple[str, str]:
         """Return "result", "error" or "fault", and what the fault is."""
@@ -58,6 +68,8 @@ class Attempt:
             kind, why = "error", self.unnamed(str(error))
             if files_in(self.folder) != before:
                 why = f"files after an error: {files_in(self.folder) ^ before} {error!s:.200}"
+        except self.raised:
+            return "error", ""
         except Slow:
             kind, why = "fault", f"more than {SECONDS} seconds"
         except WrongAnswerError as error:

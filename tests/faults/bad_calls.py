@@ -436,6 +436,9 @@ def answer(function: Callable[..., Any], parameter: str, bad: str) -> tuple[str,
         if len(message) < 20 or "\n" in message:
             return "fault", f"message of {len(message)} characters"
         return "error", ""
+    # What no table or file holds may end in whatever Python or a library says of it.
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, OSError):
+        return "error", ""
     except Slow:
         return "fault", f"more than {SECONDS} seconds"
     except (Exception, SystemExit) as error:

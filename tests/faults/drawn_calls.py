@@ -185,4 +185,5 @@ def attempts(draw: st.DrawFn) -> Attempt:
     # "name_or_path", "addresses": a message has one word of it, or speaks of one of them.
     parts = {part for name in good for part in (*name.split("_"), name.removesuffix("es"))}
     kind = kind_of_result(function, good)
-    return Attempt(PublicCall(function, words, kind), {*good, *parts, *columns_of, *quoted, *WORDS})
+    names = {*good, *parts, *columns_of, *quoted, *WORDS}
+    return Attempt(PublicCall(function, words, kind), names, of_any_kind=True)

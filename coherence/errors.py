@@ -5,13 +5,11 @@ what to do about it. The command line prints them in one line, or several faults
 exits with 2.
 """
 
-import errno
-import sys
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache, partial, wraps
-from types import FunctionType
-from typing import Any, Self
+from functools import partial
+from typing import Self
 
 
 class CoherenceError(Exception):
@@ -225,63 +223,18 @@ def listing(values: Iterable[object], limit: int = 5) -> str:
     return ", ".join(items[:limit]) + more
 
 
-def answering(load: Callable[[str], Any], package: str) -> Callable[[str], Any]:
-    """Let the functions of a package answer arguments of another kind than they declare.
+def shown(value: object) -> str:
+    """Return what was received as one line of text; its type where it has no `repr`.
 
-    Where a call ends in an error of Python, its arguments are held against the annotations of the
-    function: one that does not fit is named in an `InputError`. If all fit, the error stays what it
-    is, with its traceback; a call that succeeds costs nothing more.
-
-    Parameters
-    ----------
-    load : callable
-        ``__getattr__`` of the package, which loads a public name.
-    package : str
-        Its name.
-
-    Returns
-    -------
-    callable
-        Likewise.
+    Examples
+    --------
+    >>> shown([1, 2])
+    '[1, 2]'
     """
-
-    @cache
-    def answered(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def call(*values: Any, **options: Any) -> Any:
-            try:
-                return function(*values, **options)
-            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-                if isinstance(error, CoherenceError):
-                    raise
-                # Loads numpy and pandas, which whoever calls has loaded by now.
-                from coherence.errors.annotations import first_misfit
-
-                misfit = first_misfit(function, values, options, error)
-                if misfit is None:
-                    raise
-                raise InputError(misfit) from error
-            except OSError as error:
-                if error.errno != errno.ENAMETOOLONG or isinstance(error, CoherenceError):
-                    raise
-                raise InputError(
-                    f"path must have a name that the system takes; {str(error.filename)[:60]!r}... "
-                    "is too long. Shorten it."
-                ) from error
-
-        return call
-
-    def get(name: str) -> Any:
-        value = load(name)
-        # In place: a class must stay the one that its module knows.
-        if isinstance(value, type) and "__dataclass_fields__" in vars(value):
-            constructor = vars(value)["__init__"]
-            if "__wrapped__" not in vars(constructor):
-                value.__init__ = answered(constructor)  # type: ignore[misc]
-        if isinstance(value, FunctionType):
-            value = answered(value)
-            # In place of what the loader put there, which would be found first from now on.
-            setattr(sys.modules[package], name, value)
-        return value
-
-    return get
+    # pandas warns when it shows some tables, and cannot show others.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return " ".join(repr(value).split())
+        except Exception:
+            return f"<{type(value).__name__}>"
