@@ -17,7 +17,7 @@ from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
 from coherence.checks.check import NEVER, ON_DEMAND, Original
-from coherence.checks.covariance_effect import shows_largest
+from coherence.checks.rational import shows_largest
 from coherence.rational.agent import RationalAgent
 from coherence.rational.band import compare
 from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking

@@ -25,7 +25,7 @@ from coherence.checks.check import (
     Original,
     Sentences,
 )
-from coherence.checks.covariance_effect import shows_largest
+from coherence.checks.covariance import covariance_of
 from coherence.inputs import whole_number
 from coherence.rational.again import shift_of_twin
 from coherence.rational.agent import RationalAgent
@@ -34,7 +34,7 @@ from coherence.rational.noisy_shares import noisy_shares
 from coherence.rational.sufficiency import Verdict
 from coherence.result import CheckResult, Interval
 from coherence.statistics.choices import as_choices
-from coherence.statistics.resample import Seed
+from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -133,7 +133,15 @@ def rational_agent_test(
         ),
     )
     if not agent.noisy and interval is None:
-        result = _surest(result, agent.test(n_draws=n_draws, rng=rng))
+        stated = covariance_of(data, n_draws, as_generator(rng))
+        shown = {"component": stated.settings.get("component", "")}
+        result = replace(
+            result,
+            statistic=stated.statistic,
+            unit=stated.unit,
+            interval=stated.interval,
+            settings={**result.settings, **shown},
+        )
     if not agent.noisy:
         why = "; ".join([*agent.cautions, *([UNIDENTIFIED] if interval is None else [])])
         why = why or NO_SCATTER
@@ -151,6 +159,11 @@ def rational_agent_test(
         details=_details(agent, verdict.components),
         reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
     )
+
+
+def shows_largest(result: CheckResult) -> bool:
+    """Tell whether a result shows the surest of several differences, and no hidden shift."""
+    return result.check == NAME and "component" in result.settings
 
 
 def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
@@ -227,6 +240,8 @@ def _effect(
     again = fit_rational_agent(
         belief, action, truth, context=context, positive=positive, noise=noise
     )
+    if not again.noisy:
+        return {NAME: abs(covariance_of(data, FEWEST_DRAWS, rng).statistic)}
     surest = again.test(n_draws=FEWEST_DRAWS, rng=rng).surest
     return {NAME: math.nan if surest is None else abs(surest[1])}
 

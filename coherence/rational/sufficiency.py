@@ -18,19 +18,10 @@ from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices,
 from coherence.rational.latent import LatentModel, Posterior, Reports
 from coherence.rational.weighting import powers
 from coherence.result import Interval
-from coherence.statistics.choices import ChoiceData
-from coherence.statistics.covariance_sums import (
-    SHIFT_WEIGHT,
-    Component,
-    Sums,
-    component_estimates,
-    pair_components,
-    sum_components,
-)
-from coherence.statistics.exchange import sign_flipped_sums
-from coherence.statistics.hidden_shift import hidden_shift
-from coherence.statistics.residuals import residuals, separated
+from coherence.statistics.choices import ChoiceData, separated
+from coherence.statistics.resample import permutation_pvalue
 
+MANY_CONTEXTS = 5_000
 DEGREE = 3  # of the free curve of choice; thresholds and costs come from the agent's own utilities
 
 
@@ -139,7 +130,8 @@ class Verdict:
     surest: tuple[str, float, Interval] | None = None
 
 
-SIGNS, EXCHANGES = "signs of contexts", "exchange of contexts"
+SIGNS = "signs of contexts"
+NO_NOISE = "reports do not scatter around a belief: residual_covariance_test is the test of them"
 FORETOLD = "beliefs foretell nearly every state: too little about it is left to chance"
 
 
@@ -152,81 +144,59 @@ def beyond_belief(
 ) -> Verdict:
     """Test for covariance of state and action beyond the latent belief.
 
-    Where reports have no noise this is the residual covariance with the same components.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        What was fitted.
-    beliefs, choices : FittedBeliefs, Choices
-        Latent beliefs and choices of its contexts.
-    n_draws : int
-        Sign assignments.
-    rng : Generator
-        Their source.
-
-    Returns
-    -------
-    Verdict
-        p-value and components.
+    Without noise there is nothing to take off, and residual covariance is the test.
     """
-    n_actions = len(data.actions)
-    weights = np.full(n_actions, (1 - SHIFT_WEIGHT) / n_actions)
-    weights = np.append(weights, SHIFT_WEIGHT)
     if separated(data):
         return Verdict(np.nan, pd.DataFrame(), SIGNS, FORETOLD)
     if not isinstance(beliefs.model, LatentModel):
-        return _without_noise(data, weights, n_draws, rng)
+        return Verdict(np.nan, pd.DataFrame(), SIGNS, NO_NOISE)
+    n_actions = len(data.actions)
     excess = excess_covariance(beliefs, choices)
     scores = np.column_stack([excess.influence, excess.influence @ excess.direction])
     state = beliefs.model.calibration(beliefs.parameters)
     spread = float(beliefs.model.prior(beliefs.parameters) @ (state * (1 - state)))
     scale = np.append(np.full(n_actions, spread), excess.information)
-    draws = sign_flipped_sums(scores, n_draws, rng)
+    # A shift of the belief is what is looked for: it has half of the level.
+    weights = np.append(np.full(n_actions, 0.5 / n_actions), 0.5)
     names = [f"P({a} | {data.states[1]}) - P({a} | {data.states[0]})" for a in data.actions]
-    sums = Sums(
-        [*names, "hidden shift of belief"],
-        scores,
-        np.broadcast_to(scale, scores.shape),
-        [0.0] * (n_actions + 1),
-        draws,
-        None,
-        np.zeros(n_actions + 1),
+    estimate = scores.mean(axis=0) / scale
+    error = np.sqrt(((scores / scale - estimate) ** 2).sum(axis=0)) / len(scores)
+    draws = _under_signs(scores, n_draws, rng)
+    with np.errstate(invalid="ignore"):
+        total = np.nan_to_num(scores.sum(axis=0) / np.sqrt((scores**2).sum(axis=0)))
+    single = 2 * stats.norm.sf(np.abs(total))
+    minima = (2 * stats.norm.sf(np.abs(draws)) / weights).min(axis=1)
+    table = pd.DataFrame(
+        {
+            "component": [*names, "hidden shift of belief"],
+            "estimate": estimate,
+            "standard_error": error,
+            "gcm": scores.mean(axis=0) / scores.std(axis=0) * np.sqrt(len(scores)),
+            "pvalue_single": single,
+            "pvalue_adjusted": [
+                permutation_pvalue(-float(value), -minima) for value in single / weights
+            ],
+        }
     )
-    return _judged(sums, weights, SIGNS)
-
-
-def _without_noise(
-    data: ChoiceData, weights: Floats, n_draws: int, rng: np.random.Generator
-) -> Verdict:
-    remains, chooser = residuals(data)
-    if chooser is None or not remains.action.any():
-        return Verdict(1.0, pd.DataFrame(), SIGNS, "beliefs foretell every choice")
-    shift = hidden_shift(data, remains, chooser)
-    ones = np.ones(data.n_rows)
-    components = pair_components(data, remains)
-    components.append(Component("hidden shift of belief", shift.slope, 0, ones))
-    sums = sum_components(components, data, remains, n_draws, rng)
-    exchanged = sums.standardised is not None
-    if not sums.draws.size:
-        return Verdict(np.nan, pd.DataFrame(), EXCHANGES, "few contexts have a neighbour")
-    return _judged(sums, weights, EXCHANGES if exchanged else SIGNS)
-
-
-def _judged(sums: Sums, weights: Floats, null_distribution: str) -> Verdict:
-    table = component_estimates(sums, weights)
-    pvalue = float(table["pvalue_adjusted"].min())
-    return Verdict(pvalue, table, null_distribution, surest=_surest(sums, table))
-
-
-def _surest(sums: Sums, table: pd.DataFrame) -> tuple[str, float, Interval]:
-    """Difference in choice probability that is selected, with an interval that allows for it."""
-    n_pairs, n_contexts = len(table) - 1, len(sums.scores)
-    at = int(np.argmin(table["pvalue_single"][:n_pairs]))
-    drawn = np.abs(sums.draws[:, :n_pairs]).max(axis=1)
+    at = int(np.argmin(single[:n_actions]))
     # Quantile of the largest studentised sum, and how few contexts widen a single one.
-    times = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975) * stats.t.ppf(0.975, n_contexts - 1)
-    estimate, error = float(table["estimate"][at]), float(table["standard_error"][at])
-    method = f"signs of contexts, simultaneous over {n_pairs} components"
-    ends = Interval(estimate - times * error, estimate + times * error, 0.95, method)
-    return sums.names[at], estimate, ends.within(-1.0, 1.0)
+    drawn = np.abs(draws[:, :n_actions]).max(axis=1)
+    times = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975) * stats.t.ppf(0.975, len(scores) - 1)
+    method = f"signs of contexts, simultaneous over {n_actions} components"
+    half = float(times * error[at])
+    ends = Interval(float(estimate[at]) - half, float(estimate[at]) + half, 0.95, method)
+    surest = names[at], float(estimate[at]), ends.within(-1.0, 1.0)
+    return Verdict(float(table["pvalue_adjusted"].min()), table, SIGNS, surest=surest)
+
+
+def _under_signs(scores: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Studentised sums under random signs of whole contexts, shape (n_draws, n_components)."""
+    scale = np.sqrt((scores**2).sum(axis=0))
+    unit = scores / np.where(scale > 0, scale, 1.0)
+    if len(scores) > MANY_CONTEXTS:
+        # The sum of so many signed terms is normal; its covariance is all that matters.
+        return rng.multivariate_normal(
+            np.zeros(unit.shape[1]), unit.T @ unit, size=n_draws, method="eigh"
+        )
+    signs = rng.integers(0, 2, size=(n_draws, len(scores)), dtype=np.int8)
+    return np.asarray((2.0 * signs - 1.0) @ unit)

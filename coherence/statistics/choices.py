@@ -196,3 +196,36 @@ def one_dimensional(data: ChoiceData, check: str) -> Floats:
         "states. Pass the belief in one state against the rest.",
     )
     return data.belief[:, 1]
+
+
+def in_several_states(data: ChoiceData) -> bool:
+    """Tell whether beliefs are over more than two states."""
+    return data.belief.ndim == 2 and data.belief.shape[1] > 2
+
+
+def separated(data: ChoiceData) -> bool:
+    """Tell whether beliefs foretell every state without exception.
+
+    With two states, every belief at one lies below every belief at the other; with several, the
+    most probable one always came true. Nothing about the state is left to chance then. What a
+    smooth regression misses of such a step it misses alike in choices that follow the belief, and
+    covariance of these remains would be no sign of anything.
+
+    Parameters
+    ----------
+    data : ChoiceData
+        Validated data.
+
+    Returns
+    -------
+    bool
+        Whether there is nothing to compare at equal belief.
+    """
+    if in_several_states(data):
+        all_seen = data.belief.shape[1] == len(data.states)
+        return all_seen and bool((data.belief.argmax(axis=1) == data.truth).all())
+    if len(data.states) != 2:
+        return False
+    belief = one_dimensional(data, "residual_covariance_test")
+    first, second = belief[data.truth == 0], belief[data.truth == 1]
+    return bool(first.max() < second.min() or second.max() < first.min())

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.adjustment import explained_by, left_over
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional, separated
 from coherence.statistics.context_shares import context_shares
-from coherence.statistics.residuals import Residuals, residuals, separated
 
 N_BINS = 8
 CONTEXTS_PER_STATE = 5
@@ -116,13 +116,14 @@ def state_shares(
     if bins is None:
         few = f"fewer than {CONTEXTS_PER_STATE} contexts have one of the states"
         return StateShares(pd.DataFrame(), nowhere, few)
-    remains, _ = residuals(data)
+    both = np.column_stack([data.share, data.truth.astype(np.float64)])
+    left = left_over(both, explained_by(values))
     group = 2 * bins + data.truth
     n_groups = 2 * (int(bins.max()) + 1)
     seen = context_shares(data.share, group, data.context, n_groups)
     rows = np.bincount(group, minlength=n_groups).astype(np.float64)
     mean_belief = np.bincount(group, weights=values, minlength=n_groups) / rows
-    difference, reach = _differences(remains, bins, data)
+    difference, reach = _differences(left, bins, data)
     # State 1 lies above the mean of its bin by the part of the rows that state 0 has, and so on.
     other = (rows.reshape(-1, 2)[:, ::-1] / rows.reshape(-1, 2).sum(axis=1)[:, None]).ravel()
     tables = []
@@ -171,7 +172,7 @@ def _joined(bins: Codes, data: ChoiceData) -> Codes | None:
     return np.asarray(np.minimum(joined, number - 1)[bins])
 
 
-def _differences(remains: Residuals, bins: Codes, data: ChoiceData) -> tuple[Floats, Floats]:
+def _differences(left: Floats, bins: Codes, data: ChoiceData) -> tuple[Floats, Floats]:
     """Estimate the difference between the states in each bin, and how far chance takes it.
 
     Returns
@@ -179,13 +180,13 @@ def _differences(remains: Residuals, bins: Codes, data: ChoiceData) -> tuple[Flo
     difference, reach : ndarray, shape (n_bins, n_actions)
         Share in state 1 less that in state 0 at equal belief, and the end of its band.
     """
-    n_bins, n_actions = int(bins.max()) + 1, remains.action.shape[1]
+    n_bins, n_actions = int(bins.max()) + 1, left.shape[1] - 1
     # All pairs of a bin and a free action; the last action is one minus the others.
     tail = (1 - LEVEL ** (1 / (n_bins * max(n_actions - 1, 1)))) / 2
     difference, reach = np.zeros((2, n_bins, n_actions))
     for position in range(n_bins):
         inside = bins == position
-        state = remains.truth[inside, -1]
+        state = left[inside, -1]
         state = state - state.mean()
         square = float(state @ state)
         # A regression that settles the state leaves nothing to compare.
@@ -195,7 +196,7 @@ def _differences(remains: Residuals, bins: Codes, data: ChoiceData) -> tuple[Flo
         truth, context = data.truth[inside], np.unique(data.context[inside], return_inverse=True)[1]
         first = np.unique(context, return_index=True)[1]
         of_context, rows = truth[first], np.bincount(context)
-        action = remains.action[inside]
+        action = left[inside, :-1]
         action = action - action.mean(axis=0)
         difference[position] = state @ action / square
         k = np.bincount(of_context, minlength=2).astype(np.float64)

@@ -14,21 +14,16 @@ import pandas as pd
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.cmi import cmi_test
 from coherence.checks.consistency import prompt_consistency
+from coherence.checks.covariance import covariance_of
 from coherence.checks.direction import MAX_ACTIONS
 from coherence.checks.monotone import action_pairs, drops_of_pair
 from coherence.checks.predictive import predictive_gain_test
 from coherence.checks.rational import rational_agent_test
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats
 from coherence.result import CheckResult
-from coherence.statistics.covariance_sums import (
-    adjusted_pvalues,
-    sum_components,
-    weighed_components,
-)
 from coherence.statistics.directions import best_fit, choice_vectors
 from coherence.statistics.drops import binned_pair, used_bins
 from coherence.statistics.resample import sign_flip_pvalue
-from coherence.statistics.residuals import residuals, separated
 from coherence.study.agents.world import PROMPTS
 from coherence.study.samples import Sample
 
@@ -77,16 +72,7 @@ def _named(*names: str) -> Callable[[Sequence[str]], list[str]]:
 def _residual_covariance(
     sample: Sample, actions: Sequence[str], n_draws: int, rng: np.random.Generator
 ) -> Numbers:
-    data = sample.choices
-    if data.degenerate or separated(data):
-        return [math.nan]
-    remains, chooser = residuals(data)
-    if not remains.action.any():
-        return [1.0]
-    slope = None if chooser is None else chooser.choice.log_slope(chooser.belief)
-    components, weights = weighed_components(data, remains, slope)
-    sums = sum_components(components, data, remains, n_draws, rng)
-    return [float(adjusted_pvalues(sums, weights)[1].min())] if sums.draws.size else [math.nan]
+    return _pvalue(covariance_of(sample.choices, n_draws, rng))
 
 
 def _monotone_names(actions: Sequence[str]) -> list[str]:

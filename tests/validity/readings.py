@@ -94,7 +94,7 @@ class Subject:
 
 def _reading(result: CheckResult) -> Reading:
     # Where a difference in choice probability stands for the hidden shift, its truth is another.
-    other = "component" in result.settings
+    other = result.check == "rational_agent" and "component" in result.settings
     low, high = (
         (np.nan, np.nan)
         if result.interval is None or other
@@ -271,13 +271,15 @@ def _smallest_largest_drop(design: Design) -> float:
 DISTANCE = 0.08
 BEYOND = "gap beyond noise and rounding"
 BEYOND_ONCE = "gap beyond rounding, asked once"
+_COVARIANCE = _choices("residual_covariance", residual_covariance_test, n_draws=999)
+_OF_POLICIES = _policies("residual_covariance of policies", residual_covariance_test, n_draws=999)
 SUBJECTS: dict[str, Subject] = {
     "residual_covariance": Subject(
-        _choices("residual_covariance", residual_covariance_test, n_draws=999),
+        _COVARIANCE,
         ("residual_covariance",),
         (*TESTED, FEW, *CONSTANT, *LIKE_MODELS),
-        {"residual_covariance": lambda design: design.signal},
-        BELIEFS,
+        {"residual_covariance": InThePopulation(_COVARIANCE, "residual_covariance")},
+        (*BELIEFS, *LIKE_MODELS[:5]),
     ),
     "cmi": Subject(
         _choices("cmi", cmi_test, n_permutations=199),
@@ -405,10 +407,14 @@ SUBJECTS: dict[str, Subject] = {
         slow=True,
     ),
     "policy_residual_covariance": Subject(
-        _policies("residual_covariance of policies", residual_covariance_test, n_draws=999),
+        _OF_POLICIES,
         ("residual_covariance of policies",),
         (*POLICIES, *POLICY_SIGNALS),
-        {"residual_covariance of policies": lambda design: design.signal},
+        {
+            "residual_covariance of policies": InThePopulation(
+                _OF_POLICIES, "residual_covariance of policies"
+            )
+        },
         (*POLICIES, *POLICY_SIGNALS),
     ),
     "policy_cmi": Subject(

@@ -16,16 +16,16 @@ from coherence.analysis.comparison.belief_effects import (
 )
 from coherence.analysis.comparison.gap_effects import gap_beyond, repeated_gaps, signed_gap
 from coherence.analysis.comparison.measured import Effect, mean_effect, of_cases
-from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_shift
+from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_difference
 
 EFFECTS = {
     effect.name: effect
     for effect in (
         Effect(
             "residual_covariance",
-            "hidden shift of belief at equal stated belief",
+            "difference in choice between the states at equal stated belief",
             judged_cases,
-            of_cases(stated_shift),
+            of_cases(stated_difference),
             signed=True,
         ),
         Effect(

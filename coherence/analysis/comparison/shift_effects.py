@@ -1,4 +1,4 @@
-"""Effects of choices: the hidden shift of belief, at equal reports and at equal belief held."""
+"""Effects of choices: how they move with the state at equal reports, and at equal belief held."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pandas as pd
 from coherence.analysis.comparison.belief_effects import SEVERAL
 from coherence.analysis.comparison.measured import Answers, Estimate, Unfit, case_ids
 from coherence.checks.check import FEWEST_DRAWS, Facts
-from coherence.checks.covariance import tested_shift
+from coherence.checks.covariance import covariance_of
 from coherence.inputs import Floats
 from coherence.rational.fit import fit_rational_agent, lacking
 from coherence.statistics.choices import ChoiceData, as_choices
@@ -37,15 +37,17 @@ def judged_cases(answers: Answers) -> "pd.Index[Any]":
     return case_ids(_facts(answers).context.unique())
 
 
-def stated_shift(answers: Answers, seed: int) -> Estimate:
-    """Estimate the hidden shift at equal stated belief, as `residual_covariance`."""
-    data = _choices(_facts(answers))
-    result, shift = tested_shift(data, FEWEST_DRAWS, np.random.default_rng(seed))
-    if shift is None:
-        said = str(result.settings.get("no_hidden_shift", "")) or result.reason
-        raise Unfit(said or "the belief is always the same")
-    cases = _around(shift.estimate, shift.influence * data.n_contexts)
-    return Estimate(result.statistic, result.interval, cases)
+def stated_difference(answers: Answers, seed: int) -> Estimate:
+    """Estimate the difference in choice at equal stated belief, as `residual_covariance`."""
+    facts = _facts(answers)
+    data = _choices(facts)
+    generator = np.random.default_rng(seed)
+    result = covariance_of(data, FEWEST_DRAWS, generator, group=facts.group)
+    if result.contributions is None:
+        raise Unfit(result.reason)
+    influence = np.asarray(result.contributions.reindex(list(data.contexts)), dtype=np.float64)
+    cases = _around(result.statistic, influence * data.n_contexts)
+    return Estimate(result.statistic, result.interval, cases, result.reason)
 
 
 def _around(value: float, influence: Floats) -> Floats:

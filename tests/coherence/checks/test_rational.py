@@ -95,7 +95,7 @@ NAMES = ["residual_covariance", "rational_agent"]
 
 
 def test_a_report_says_that_scatter_suffices():
-    report = analyze(drawn(8, sd=0.2), checks=NAMES, rng=1)
+    report = analyze(drawn(8, sd=0.3), checks=NAMES, rng=1)
     results = report.results.set_index("check")
     assert results["pvalue_holm"]["residual_covariance"] <= 0.05
     assert results["pvalue"]["rational_agent"] > 0.05

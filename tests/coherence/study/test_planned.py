@@ -151,7 +151,7 @@ def test_what_is_undefined_is_nan_and_never_a_rejection():
 def test_choices_that_the_belief_settles_leave_nothing_to_find():
     belief = np.tile(np.linspace(0.05, 0.95, 10), 4)
     share = np.stack([belief, 1 - belief], axis=1)
-    settled = Sample(belief, as_policies(share, ("no", "yes")), np.tile([0, 1], 20), 1)
+    settled = Sample(belief, as_policies(share, ("no", "yes")), np.repeat([0, 1], 20), 1)
     assert PLANNED["residual_covariance"].run(
         settled, ("no", "yes"), N_DRAWS, np.random.default_rng(1)
     ) == [1.0]

@@ -3,10 +3,10 @@ import pytest
 
 from coherence import simulate
 from coherence.analysis.comparison.measured import Unfit
-from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_shift
+from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_difference
 
 
-@pytest.mark.parametrize("estimate", [stated_shift, held_shift])
+@pytest.mark.parametrize("estimate", [stated_difference, held_shift])
 def test_influences_have_the_spread_that_the_interval_has(estimate, about):
     """With 200 cases the interval is about two standard errors of the influences wide."""
     runs = simulate("leaky", n_contexts=200, n_reps=3, rng=4, iterated=False, prompts=["standard"])
@@ -18,7 +18,7 @@ def test_influences_have_the_spread_that_the_interval_has(estimate, about):
 
 
 def test_equal_answers_and_seeds_have_equal_influences(asked, about):
-    twice = [stated_shift(about(asked["rational"]), 9).cases for _ in range(2)]
+    twice = [stated_difference(about(asked["rational"]), 9).cases for _ in range(2)]
     assert np.array_equal(*twice)
 
 

@@ -1,0 +1,409 @@
+"""One null for belief sufficiency: realised states are exchangeable at equal belief.
+
+Whole contexts trade their states with contexts of like belief (Runge 2018, local permutation, with
+the context as the unit), within their group where one is named. What is computed on each
+arrangement is up to the test. Assumes that nothing but the state is lost by the trade: within a
+block the chance of a state is about the same.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+
+from coherence.errors import InputError
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes
+from coherence.result import LEVEL
+from coherence.statistics.choices import ChoiceData
+from coherence.statistics.knn import RESOLUTION, as_levels
+
+BLOCK = 4  # contexts that a block of different beliefs holds at the least
+WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
+NEIGHBOURS = 32  # of a context, among which those of its block are looked for
+PORTION = 200_000  # states in a portion of arrangements, which a cache holds
+ENOUGH = 9_999  # permutations whose least p-value any correction over tests can do with
+LONGER = 10  # times as many permutations where the first leave the verdict open
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """One row per context, in an order that their contents give: no name or row order enters.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n_contexts,) or (n_contexts, n_states)
+        Mean over repetitions.
+    share : ndarray, shape (n_contexts, n_actions)
+        Mean of choices or policies.
+    state : ndarray of int, shape (n_contexts,)
+        Realised state.
+    group : ndarray of int, shape (n_contexts,), or None
+        What contexts share beyond their belief.
+    order : ndarray of int, shape (n_contexts,)
+        Code of each context in the data.
+    rows : ndarray of int, shape (n_contexts,)
+        Repetitions.
+    """
+
+    belief: Floats
+    share: Floats
+    state: Codes
+    group: Codes | None
+    order: Codes
+    rows: Codes
+
+    @property
+    def position(self) -> Codes:
+        """Place of each context of the data in this order."""
+        return np.argsort(self.order)
+
+
+def context_rows(values: Floats, context: Codes, n_contexts: int) -> Floats:
+    """Average rows of one or several columns by context."""
+    columns = values.reshape(len(values), -1).T
+    sums = [np.bincount(context, weights=column, minlength=n_contexts) for column in columns]
+    means = np.stack(sums, axis=1) / np.bincount(context, minlength=n_contexts)[:, None]
+    return np.asarray(means[:, 0] if values.ndim == 1 else means)
+
+
+def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
+    """Gather what each context holds, sorted by beliefs (to 1e-9), choices and states."""
+    n = data.n_contexts
+    belief = context_rows(data.belief, data.context, n)
+    if belief.ndim == 2 and belief.shape[1] == 2:
+        belief = belief[:, 1]
+    share = context_rows(data.share, data.context, n)
+    state = np.zeros(n, dtype=np.int64)
+    state[data.context] = data.truth
+    rows = np.bincount(data.context)
+    columns = as_levels(belief.reshape(n, -1)).T
+    # Labels count by how often they occur and what is believed there, never by their names.
+    indicators = state[:, None] == np.arange(len(data.states))
+    by_state = np.argsort(_label_order(indicators.astype(np.float64), columns))
+    by_action = _label_order(share, columns)
+    of_belief = context_rows(data.belief**2, data.context, n).reshape(n, -1)
+    keys = [*columns, *as_levels(share).T[by_action], by_state[state], rows]
+    keys += [*as_levels(of_belief).T]
+    numbers = None if group is None else _groups(group, data, keys)
+    order = np.lexsort(keys[::-1])
+    return Contexts(
+        belief[order],
+        share[order],
+        state[order],
+        None if numbers is None else numbers[order],
+        order,
+        rows[order],
+    )
+
+
+def _label_order(share: Floats, columns: Codes) -> Codes:
+    """Positions of labels by their total, and then by the beliefs at which they occur."""
+    totals = as_levels(share.sum(axis=0))
+    return np.lexsort([*as_levels(columns / RESOLUTION @ share), -totals])
+
+
+def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
+    """Number groups by what they hold; refuse those that cut through a context."""
+    codes, labels = as_codes(group, "group", data.n_rows)
+    first = np.zeros(data.n_contexts, dtype=np.int64)
+    first[data.context[::-1]] = codes[::-1]
+    varies = first[data.context] != codes
+    if varies.any():
+        at = int(np.flatnonzero(varies)[0])
+        raise InputError(
+            "group must be the same in all rows of a context; in context "
+            f"{data.contexts[data.context[at]]!r} it is {labels[first[data.context[at]]]!r} and, "
+            f"at position {at}, {labels[codes[at]]!r}. Give each context one group."
+        )
+    sums = [np.bincount(first, weights=key.astype(np.float64)) for key in keys]
+    order = np.lexsort([*sums, np.bincount(first)])
+    return np.argsort(order)[first]
+
+
+def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[Codes, str]:
+    """Put contexts of like belief into blocks, within which states are exchangeable.
+
+    Equal beliefs (to 1e-9) stay together, and neighbouring ones are joined until a block holds
+    four contexts, unless more than a tenth of the range lies between two of them. Of several
+    columns, each context is joined with its nearest neighbours.
+
+    Parameters
+    ----------
+    summary : ndarray, shape (n_contexts,) or (n_contexts, n_columns)
+        What is conditioned on.
+    group : ndarray of int, optional
+        Blocks stay within groups; groups of fewer than four contexts are pooled with others of
+        like mean belief.
+
+    Returns
+    -------
+    blocks : ndarray of int, shape (n_contexts,)
+        Block of each context.
+    note : str
+        What was pooled; empty where nothing was.
+    """
+    if group is None:
+        return _blocks(summary), ""
+    pooled, note = _pooled(summary, group)
+    blocks, n_blocks = np.empty(len(summary), dtype=np.int64), 0
+    for number in np.unique(pooled):
+        rows = np.flatnonzero(pooled == number)
+        inside = _blocks(summary[rows])
+        blocks[rows] = inside + n_blocks
+        n_blocks += int(inside.max()) + 1
+    return blocks, note
+
+
+def _pooled(summary: Floats, group: Codes) -> tuple[Codes, str]:
+    sizes = np.bincount(group)
+    small = np.flatnonzero((sizes > 0) & (sizes < BLOCK))
+    if not small.size:
+        return group, ""
+    first = summary.reshape(len(summary), -1)[:, 0]
+    mean = np.bincount(group, weights=first)[small] / sizes[small]
+    order = small[np.lexsort([small, as_levels(mean)])]
+    held = np.cumsum(sizes[order])
+    # A pool ends with the group that fills it; what is left at the end goes to the last.
+    pool, start = np.zeros(order.size, dtype=np.int64), 0
+    for at in range(order.size):
+        pool[at] = pool[at - 1] if at else 0
+        if at and held[at - 1] - start >= BLOCK and held[-1] - held[at - 1] >= BLOCK:
+            pool[at], start = pool[at - 1] + 1, held[at - 1]
+    pooled = np.arange(sizes.size)
+    pooled[order] = sizes.size + pool
+    n_contexts = int(sizes[small].sum())
+    return pooled[group], (
+        f"{n_contexts} contexts of {small.size} groups with fewer than {BLOCK} contexts were "
+        "pooled with groups of like mean belief"
+    )
+
+
+def _blocks(summary: Floats) -> Codes:
+    columns = summary.reshape(len(summary), -1)
+    points, point_of, counts = np.unique(
+        as_levels(columns), axis=0, return_inverse=True, return_counts=True
+    )
+    join = _along_a_line if columns.shape[1] == 1 else _nearest
+    return np.asarray(join(points, counts)[point_of.ravel()])
+
+
+def _along_a_line(points: Codes, counts: Codes) -> Codes:
+    values, widest = points[:, 0], round(WIDEST * RESOLUTION)
+    block_of, sizes = np.zeros(values.size, dtype=np.int64), [0]
+    for at, count in enumerate(counts.tolist()):
+        apart = at > 0 and values[at] - values[at - 1] > widest
+        if apart or sizes[-1] >= BLOCK:
+            # What is left of a row of neighbours joins the block before it.
+            if apart and len(sizes) > 1 and sizes[-1] < BLOCK:
+                _join_last(values, block_of, sizes, at, widest)
+            sizes.append(0)
+        block_of[at] = len(sizes) - 1
+        sizes[-1] += count
+    if len(sizes) > 1 and sizes[-1] < BLOCK:
+        _join_last(values, block_of, sizes, values.size, widest)
+    return np.unique(block_of, return_inverse=True)[1]
+
+
+def _join_last(values: Codes, block_of: Codes, sizes: list[int], end: int, widest: int) -> None:
+    last = int(block_of[end - 1])
+    begin = int(np.searchsorted(block_of[:end], last))
+    if values[begin] - values[begin - 1] <= widest:
+        block_of[begin:end] = block_of[begin - 1]
+
+
+def _nearest(points: Codes, counts: Codes) -> Codes:
+    """Join each point, in order, with the nearest ones that have no block yet."""
+    n, widest = len(points), WIDEST * RESOLUTION
+    tree = cKDTree(points.astype(np.float64))
+    distance, near = map(
+        np.asarray, tree.query(points, k=list(range(1, min(NEIGHBOURS, n) + 1)), p=np.inf)
+    )
+    block_of, n_blocks = np.full(n, -1), 0
+    for at in range(n):
+        if block_of[at] >= 0:
+            continue
+        close = near[at][distance[at] <= widest + 0.5]
+        free = close[block_of[close] < 0]
+        enough = int(np.searchsorted(np.cumsum(counts[free]), BLOCK)) + 1
+        taken = close[block_of[close] >= 0]
+        if counts[free].sum() < BLOCK and taken.size:
+            block_of[free] = block_of[taken[0]]
+            continue
+        block_of[free[:enough]] = n_blocks
+        n_blocks += 1
+    return np.unique(block_of, return_inverse=True)[1]
+
+
+def exchangeable(blocks: Codes, state: Codes) -> Codes:
+    """Return the contexts that another of their block, with another state, can trade with."""
+    low, high = np.full((2, int(blocks.max()) + 1), state.max() + 1)
+    np.minimum.at(low, blocks, state)
+    high[:] = -1
+    np.maximum.at(high, blocks, state)
+    return np.flatnonzero((low != high)[blocks])
+
+
+def too_few(blocks: Codes, state: Codes, similar: str = "belief") -> str:
+    """Say why nothing can be tested; empty where enough contexts can be exchanged."""
+    movable = exchangeable(blocks, state).size
+    if movable >= MIN_CONTEXTS:
+        return ""
+    return (
+        f"only {movable} of {blocks.size} contexts have another of similar {similar} and another "
+        f"state to be exchanged with; {MIN_CONTEXTS} are needed"
+    )
+
+
+def count_arrangements(blocks: Codes, state: Codes, limit: int) -> int:
+    """Count the distinct arrangements of states within blocks, the observed one included.
+
+    Counting stops once `limit` is exceeded.
+    """
+    table = np.zeros((int(blocks.max()) + 1, int(state.max()) + 1), dtype=np.int64)
+    np.add.at(table, (blocks, state), 1)
+    total = 1
+    for counts in table.tolist():
+        # A multinomial coefficient as a product of binomials, one state after the other.
+        placed = 0
+        for count in counts:
+            placed += count
+            total *= math.comb(placed, count)
+        if total > limit:
+            break
+    return total
+
+
+def _orders(counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """Every distinct sequence in which code i occurs ``counts[i]`` times."""
+    if not any(counts):
+        yield ()
+    for code, count in enumerate(counts):
+        if count:
+            rest = [*counts[:code], count - 1, *counts[code + 1 :]]
+            yield from ((code, *tail) for tail in _orders(rest))
+
+
+def all_arrangements(blocks: Codes, state: Codes) -> Codes:
+    """Return every distinct arrangement of the states, in lexicographic order within blocks."""
+    members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    choices = [list(_orders(np.bincount(state[rows]).tolist())) for rows in members]
+    arranged = np.empty((math.prod(map(len, choices)), blocks.size), dtype=np.int64)
+    for number, chosen in enumerate(product(*choices)):
+        for rows, order in zip(members, chosen, strict=True):
+            arranged[number, rows] = order
+    return arranged
+
+
+def permuted_states(
+    blocks: Codes, state: Codes, n_permutations: int, rng: np.random.Generator
+) -> Iterator[Codes]:
+    """Draw arrangements of the states within blocks, shape (n_portion, n_contexts) at a time."""
+    home = np.argsort(blocks, kind="stable")
+    # One sort of whole numbers shuffles every block and carries the states along: the block comes
+    # first, then random bits, then the state. 40 random bits hardly ever tie.
+    state_bits = max(int(state.max()).bit_length(), 1)
+    block_bits = int(blocks.max()).bit_length()
+    random_bits = 63 - state_bits - block_bits
+    packed = (blocks[home] << (63 - block_bits)) | state[home]
+    portion = max(1, PORTION // blocks.size)
+    for start in range(0, n_permutations, portion):
+        shape = (min(portion, n_permutations - start), blocks.size)
+        keys = rng.integers(0, 1 << random_bits, size=shape) << state_bits
+        keys |= packed
+        keys.sort(axis=1)
+        arranged = np.empty(shape, dtype=np.int64)
+        arranged[:, home] = keys & ((1 << state_bits) - 1)
+        yield arranged
+
+
+def permutation_pvalues(observed: Floats, permuted: Floats, *, exact: bool) -> Floats:
+    """Return (1 + b) / (1 + B) for each column, where b of B values reach the observed one.
+
+    Where all arrangements are listed, the observed one is among them and the p-value is b / B.
+    """
+    # Equal statistics differ in the last bits when they are summed in another order.
+    margin = 1e-9 * np.maximum(1.0, np.abs(observed))
+    reached = (permuted >= observed - margin).sum(axis=0)
+    return np.asarray(reached / len(permuted) if exact else (1 + reached) / (1 + len(permuted)))
+
+
+Statistic = Callable[[Codes], Floats]
+"""Arrangements of states, shape (n, n_contexts) -> statistics, shape (n, n_statistics)."""
+Score = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""Observed and permuted statistics -> what the p-value ranks, large against the null."""
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """What permutations say of one or several scores.
+
+    Parameters
+    ----------
+    pvalues : ndarray, shape (n_scores,)
+        Of each score; the first is that of the test.
+    observed, drawn : ndarray, shape (n_statistics,) and (n_permutations, n_statistics)
+        Statistics of the data and of permutations.
+    settings : dict
+        How many permutations, whether they are all, and whether the verdict hangs on them.
+    """
+
+    pvalues: Floats
+    observed: Floats
+    drawn: Floats
+    settings: dict[str, object]
+
+
+def permutation_test(
+    statistic: Statistic,
+    score: Score,
+    blocks: Codes,
+    state: Codes,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> Permuted:
+    """Rank scores of the data among those of permuted states.
+
+    All arrangements are listed if there are no more than `n_permutations`. A p-value within two
+    Monte Carlo errors of .05, or the least that few permutations can give, is drawn ten times as
+    long.
+    """
+    exact = count_arrangements(blocks, state, n_permutations) <= n_permutations
+    observed = statistic(state[None])[0]
+
+    def drawn_from(n: int) -> Floats:
+        portions = (
+            [all_arrangements(blocks, state)] if exact else permuted_states(blocks, state, n, rng)
+        )
+        return np.concatenate([statistic(states) for states in portions])
+
+    drawn = drawn_from(n_permutations)
+    pvalues = permutation_pvalues(*score(observed, drawn), exact=exact)
+    least = n_permutations < ENOUGH and pvalues[0] * (1 + n_permutations) < 1.5
+    if not exact and (least or _near(pvalues[0], n_permutations)):
+        drawn = np.concatenate([drawn, drawn_from((LONGER - 1) * (n_permutations + 1))])
+        pvalues = permutation_pvalues(*score(observed, drawn), exact=False)
+    settings: dict[str, object] = {
+        "n_permutations": len(drawn),
+        "exact": exact,
+        "n_blocks": int(blocks.max()) + 1,
+        "n_exchangeable": int(exchangeable(blocks, state).size),
+    }
+    if not exact and _near(pvalues[0], len(drawn)):
+        settings["near_level"] = True
+    return Permuted(pvalues, observed, drawn, settings)
+
+
+def _near(pvalue: float, n_permutations: int) -> bool:
+    """Tell whether a p-value lies within two Monte Carlo errors of the level."""
+    return abs(pvalue - LEVEL) <= 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_permutations)
+
+
+def by_context(values: Floats, contexts: Contexts, data: ChoiceData) -> "pd.Series[float]":
+    """Index values of contexts by their ids, centred."""
+    index = pd.Index([data.contexts[code] for code in contexts.order], tupleize_cols=False)
+    return pd.Series(values - values.mean(), index=index, name="contribution")

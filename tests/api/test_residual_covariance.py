@@ -1,0 +1,261 @@
+"""residual_covariance_test: what it finds, what must not matter, what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from coherence import AGENTS, InputError, analyze, residual_covariance_test, simulate
+from coherence.result import rejects
+
+
+def columns(seed=1, n_contexts=200, n_reps=5, **changes):
+    agent = AGENTS["rational"].with_parameters(**changes)
+    runs = simulate(
+        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
+    arrays = runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy()
+    return arrays, runs["context"].to_numpy()
+
+
+def test_flags_the_leaky_agent_and_not_the_rational_one():
+    arrays, context = columns(hidden_signal=0.4)
+    leaky = residual_covariance_test(*arrays, context=context, rng=1)
+    assert leaky.pvalue <= 0.001
+    assert (leaky.unit, leaky.settings["component"]) == ("probability", "P(yes | 1) - P(yes | 0)")
+    assert 0 < leaky.interval.low < leaky.statistic < leaky.interval.high
+    arrays, context = columns()
+    assert residual_covariance_test(*arrays, context=context, rng=1).pvalue > 0.05
+
+
+def test_the_shift_in_units_of_belief_stands_in_details():
+    arrays, context = columns(seed=3, n_contexts=2000, n_reps=2, hidden_signal=0.1)
+    details = residual_covariance_test(*arrays, context=context, n_draws=99, rng=1).details
+    shift = details.set_index("component").loc["hidden shift of belief"]
+    assert shift["low"] < 0.1 < shift["high"]
+    assert shift["estimate"] == pytest.approx(0.1, abs=0.03)
+    rng = np.random.default_rng(2)  # choices that ignore the belief have no such shift
+    belief, truth = rng.random(400), rng.integers(0, 2, 400)
+    details = residual_covariance_test(belief, truth, truth, n_draws=99, rng=0).details
+    assert "hidden shift of belief" not in set(details["component"])
+
+
+def test_one_belief_throughout_leaves_the_plain_difference():
+    """Yes in 30 of 40 contexts with the state and in 20 of 60 without: 3/4 - 1/3."""
+    truth = np.repeat([1, 0], [40, 60])
+    action = np.repeat(["yes", "no", "yes", "no"], [30, 10, 20, 40])
+    result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=9_999, rng=0)
+    by_name = result.details.set_index("component")["estimate"]
+    assert by_name["P(yes | 1) - P(yes | 0)"] == pytest.approx(3 / 4 - 1 / 3)
+    assert abs(result.statistic) == pytest.approx(3 / 4 - 1 / 3)
+    # All states are exchangeable with all others: that is Fisher's exact test.
+    fisher = stats.fisher_exact([[30, 10], [20, 40]]).pvalue
+    assert result.pvalue == pytest.approx(fisher, abs=3e-4)
+    several = residual_covariance_test(
+        np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0
+    )
+    assert several.statistic == pytest.approx(result.statistic)
+
+
+def test_equal_input_gives_equal_output():
+    """Names, labels, the order of rows and the way in which 0.3 is written change nothing."""
+    arrays, context = columns(n_contexts=60, n_reps=3)
+    belief, action, truth = arrays
+    first = residual_covariance_test(belief, action, truth, context=context, n_draws=199, rng=2)
+    order = np.random.default_rng(0).permutation(len(context))
+    half = np.random.default_rng(1).random(len(context)) < 0.5
+    other = residual_covariance_test(
+        np.where(half, 1 - (1 - belief), belief)[order],
+        np.array([f"do {name[::-1]}" for name in action])[order],
+        np.where(truth == 1, "a", "z")[order],
+        context=np.array([f"{name}"[::-1] for name in context])[order],
+        positive="a",
+        n_draws=199,
+        rng=2,
+    )
+    assert other.statistic == pytest.approx(first.statistic, abs=1e-9)
+    assert other.interval.high == pytest.approx(first.interval.high, abs=1e-9)
+    assert other.pvalue == first.pvalue
+    paired = np.stack([1 - belief, belief], axis=1)
+    alike = residual_covariance_test(paired, action, truth, context=context, n_draws=199, rng=2)
+    assert (alike.statistic, alike.pvalue) == (first.statistic, first.pvalue)
+
+
+def test_copies_of_rows_change_nothing():
+    arrays, context = columns(seed=7, n_contexts=60, n_reps=1)
+    once = residual_covariance_test(*arrays, context=context, rng=0)
+    copied = residual_covariance_test(
+        *(np.repeat(a, 10) for a in arrays), context=np.repeat(context, 10), rng=0
+    )
+    assert copied.pvalue == once.pvalue
+    assert copied.interval == once.interval
+
+
+def test_contributions_belong_to_contexts_and_sum_to_zero():
+    arrays, context = columns(seed=2, n_contexts=80, n_reps=2, hidden_signal=0.3)
+    result = residual_covariance_test(*arrays, context=context, n_draws=99, rng=0)
+    assert set(result.contributions.index) == set(context)
+    assert result.contributions.sum() == pytest.approx(0, abs=1e-12)
+    rows = result.details.set_index("component")
+    error = rows.loc[result.settings["component"], "standard_error"]
+    assert np.sqrt((result.contributions**2).sum()) == pytest.approx(error, rel=0.05)
+
+
+def test_adjusted_pvalues_hold_for_all_actions():
+    arrays, context = columns(seed=5, n_contexts=100, n_reps=2, hidden_signal=0.2)
+    details = residual_covariance_test(*arrays, context=context, rng=1).details.iloc[:3]
+    assert (details["pvalue_adjusted"] >= details["pvalue_single"]).all()
+    assert (details["pvalue_adjusted"] <= 3 * details["pvalue_single"] + 0.01).all()
+
+
+def test_beliefs_over_three_states_have_a_difference_for_each():
+    rng = np.random.default_rng(0)
+    belief = rng.dirichlet([1, 1, 1], 200)
+    truth = (rng.random(200)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
+    acted_on = 0.5 * belief + 0.5 * np.eye(3)[truth]
+    action = np.argmax(6 * acted_on + rng.gumbel(size=(200, 3)), axis=1)
+    result = residual_covariance_test(belief, action, truth, n_draws=999, rng=0)
+    assert result.pvalue <= 0.01
+    assert len(result.details) == 9
+    assert result.interval.low > 0
+    # Three labels and the belief in one state: no direction is known, and all pairs are looked at.
+    one = residual_covariance_test(belief[:, 2], action, truth, n_draws=999, rng=0)
+    assert one.pvalue == pytest.approx(one.details["pvalue_adjusted"].min(), abs=1e-9)
+
+
+def test_many_contexts_use_the_normal_limit_of_the_permutations(monkeypatch):
+    arrays, context = columns(seed=7, n_reps=1, hidden_signal=0.1)
+    listed = residual_covariance_test(*arrays, context=context, rng=0)
+    monkeypatch.setattr("coherence.checks.covariance.MANY", 10)
+    limit = residual_covariance_test(*arrays, context=context, rng=0)
+    assert limit.pvalue == pytest.approx(listed.pvalue, abs=0.02)
+    gaps = limit.details["pvalue_adjusted"] - listed.details["pvalue_adjusted"]
+    assert gaps.abs().max() < 0.02
+
+
+def grouped(seed, n_groups=20, n_contexts=20, spread=1.0):
+    """Groups with a taste and a base rate that the belief misses; the state moves no choice."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), n_contexts)
+    belief = rng.integers(1, 20, group.size) / 20
+    odds = np.log(belief / (1 - belief)) + spread * rng.normal(size=n_groups)[group]
+    truth = (rng.random(group.size) < 1 / (1 + np.exp(-odds))).astype(int)
+    drive = 6 * (belief - 0.5) + 1.5 * spread * rng.normal(size=n_groups)[group]
+    action = (rng.random(group.size) < 1 / (1 + np.exp(-drive))).astype(int)
+    return belief, action, truth, group
+
+
+def test_groups_that_share_more_than_their_belief_are_allowed_for():
+    def rejected(named):
+        pvalues = []
+        for seed in range(40):
+            belief, action, truth, group = grouped(seed)
+            result = residual_covariance_test(
+                belief, action, truth, group=group if named else None, n_draws=199, rng=seed
+            )
+            pvalues.append(result.pvalue)
+        return sum(map(rejects, pvalues))
+
+    assert rejected(named=True) <= stats.binom.ppf(0.999, 40, 0.05)
+    assert rejected(named=False) > 5
+
+
+def test_groups_are_the_units_of_the_interval_and_few_have_none():
+    belief, action, truth, group = grouped(1)
+    result = residual_covariance_test(belief, action, truth, group=group, n_draws=99, rng=1)
+    assert result.settings["unit of resampling"] == "group"
+    assert "groups" in result.interval.method
+    few = residual_covariance_test(belief, action, truth, group=group // 4, n_draws=99, rng=1)
+    assert few.interval is None
+    assert "5 groups" in few.reason
+    assert not math.isnan(few.pvalue)
+    with pytest.raises(InputError, match="group must be the same in all rows of a context"):
+        residual_covariance_test(
+            belief, action, truth, context=2 * (group // 2) + truth, group=group
+        )
+
+
+def test_a_column_of_groups_is_taken_from_the_table():
+    runs = simulate("rational", n_contexts=48, n_reps=2, rng=0)
+    runs["group"] = runs["context"].str[-1]
+    report = analyze(runs, checks=["residual_covariance"], rng=1)
+    (result,) = report.units[0].results
+    assert result.settings["unit of resampling"] == "group"
+
+
+def test_states_that_are_hardly_seen_leave_no_interval():
+    rng = np.random.default_rng(1)
+    belief, truth = np.full(60, 0.05), np.zeros(60, dtype=int)
+    truth[:2] = 1
+    result = residual_covariance_test(belief, rng.integers(0, 2, 60), truth, n_draws=999, rng=1)
+    assert result.interval is None
+    assert "2 contexts" in result.reason
+    assert result.settings["exact"] is False or result.pvalue > 0
+
+
+def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
+    """At rates of .05 in 200 contexts they meet half a time on average."""
+    rejected, missed, n_sets = 0, 0, 80
+    for number in range(n_sets):
+        rng = np.random.default_rng([5, number])
+        action = np.where(rng.random(200) < 0.05, "act", "wait")
+        truth = (rng.random(200) < 0.05).astype(int)
+        result = residual_covariance_test(np.full(200, 0.05), action, truth, n_draws=299, rng=1)
+        rejected += rejects(result.pvalue)
+        if result.interval is not None:
+            missed += not result.interval.low <= 0 <= result.interval.high
+    assert max(rejected, missed) <= stats.binom.ppf(0.999, n_sets, 0.05)
+
+
+def test_beliefs_that_settle_states_or_actions_leave_nothing_to_test():
+    belief = np.concatenate([np.linspace(0, 0.02, 12), np.linspace(0.97, 1, 12)])
+    truth = (belief > 0.5).astype(int)
+    action = np.where(truth, "go", "stay")
+    assert "threshold" in residual_covariance_test(belief, action, truth).reason
+    heaped, truth = np.repeat([0.2, 0.8], 20), np.tile([0, 1], 20)
+    settled = residual_covariance_test(heaped, np.where(heaped > 0.5, "go", "stay"), truth)
+    assert (settled.statistic, settled.pvalue, settled.interval) == (0, 1, None)
+    assert "settles the action" in settled.reason
+
+
+def test_fewer_than_ten_exchangeable_contexts_are_refused():
+    belief = np.concatenate([np.full(9, 0.5), np.linspace(0.7, 1, 20)])
+    truth = np.concatenate([np.tile([0, 1], 5)[:9], np.ones(20)]).astype(int)
+    result = residual_covariance_test(belief, np.tile([0, 1, 1], 10)[:29], truth)
+    assert math.isnan(result.pvalue)
+    assert "9 of 29 contexts" in result.reason
+
+
+def test_degenerate_and_wrong_input():
+    rng = np.random.default_rng(0)
+    belief, truth = rng.random(40), rng.integers(0, 2, 40)
+    assert "only one action" in residual_covariance_test(belief, ["go"] * 40, truth).reason
+    assert math.isnan(residual_covariance_test(belief, truth, np.ones(40)).pvalue)
+    with pytest.raises(InputError, match="rows of belief must sum to 1"):
+        residual_covariance_test(rng.random((40, 3)), truth, truth)
+    with pytest.raises(InputError, match="positive='hit' or positive='miss'"):
+        residual_covariance_test(belief, truth, np.where(truth == 1, "hit", "miss"))
+    with pytest.raises(InputError, match="group must have one value per row"):
+        residual_covariance_test(belief, truth, truth, group=[1, 2, 3])
+
+
+@pytest.mark.lengthy
+def test_the_interval_covers_with_heaped_beliefs_and_greedy_choices():
+    """Half of the beliefs are multiples of .1 and half of those are guesses; 3% slips."""
+    missed, n_sets = 0, 200
+    for seed in range(n_sets):
+        rng = np.random.default_rng([9, seed])
+        tenths, twentieths = rng.integers(0, 11, 200) / 10, rng.integers(0, 21, 200) / 20
+        belief = np.where(rng.random(200) < 0.5, tenths, twentieths)
+        guess = np.abs(belief * 10 - np.round(belief * 10)) < 1e-9
+        chance = np.where(guess, 0.5 + 0.4 * (belief - 0.5), belief)
+        truth = (rng.random(200) < chance).astype(int)
+        context = np.repeat(np.arange(200), 5)
+        best = np.select([belief < 0.4, belief > 0.6], [0, 2], 1)[context]
+        action = np.where(rng.random(1000) < 0.03, rng.integers(0, 3, 1000), best)
+        result = residual_covariance_test(
+            belief[context], action, truth[context], context=context, n_draws=99, rng=1
+        )
+        missed += not result.interval.low <= 0 <= result.interval.high
+    assert missed <= stats.binom.ppf(0.995, n_sets, 0.05)

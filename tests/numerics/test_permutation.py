@@ -1,0 +1,142 @@
+"""Blocks, arrangements and p-values of permuted states, against enumeration and closed forms."""
+
+from itertools import permutations
+from math import comb
+
+import numpy as np
+import pytest
+
+from coherence.statistics.choices import as_choices
+from coherence.statistics.permutation import (
+    all_arrangements,
+    contexts_of,
+    count_arrangements,
+    exchange_blocks,
+    exchangeable,
+    permutation_pvalues,
+    permutation_test,
+    permuted_states,
+)
+
+
+def test_equal_beliefs_stay_together_and_neighbours_fill_blocks_of_four():
+    belief = np.array([0.1 + 0.2, 0.3, 0.3, 0.35, 0.4, 0.41, 0.42, 0.43, 0.44])
+    blocks, note = exchange_blocks(belief)
+    assert blocks.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]  # the last joins what is before it
+    assert note == ""
+
+
+def test_beliefs_far_apart_share_no_block():
+    blocks, _ = exchange_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
+    assert blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
+
+
+def test_several_columns_are_joined_with_their_nearest_neighbours():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
+    blocks, _ = exchange_blocks(points)
+    assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
+    assert len(set(blocks)) == 3
+
+
+def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
+    belief = np.array([0.5] * 10 + [0.1] * 3 + [0.9] * 3 + [0.12] * 3 + [0.88] * 3)
+    group = np.repeat([0, 1, 2, 3, 4, 5], [5, 5, 3, 3, 3, 3])
+    blocks, note = exchange_blocks(belief, group)
+    assert len(set(blocks[:5])) == len(set(blocks[5:10])) == 1
+    assert blocks[0] != blocks[5]
+    assert blocks[10] == blocks[16]  # beliefs .1 and .12 of two groups
+    assert blocks[13] == blocks[19]
+    assert blocks[10] != blocks[13]
+    assert note.startswith("12 contexts of 4 groups")
+
+
+def test_only_contexts_beside_another_state_can_be_exchanged():
+    blocks, state = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1, 0])
+    assert exchangeable(blocks, state).tolist() == [0, 1, 2]
+
+
+def test_arrangements_are_listed_once_each():
+    blocks, state = np.array([0, 1, 0, 1, 0, 2]), np.array([0, 2, 1, 1, 0, 1])
+
+    def kept(arranged):
+        return all(sorted(arranged[blocks == b]) == sorted(state[blocks == b]) for b in range(3))
+
+    wanted = {each for each in permutations(state.tolist()) if kept(np.array(each))}
+    listed = all_arrangements(blocks, state)
+    assert {tuple(row) for row in listed} == wanted
+    assert len(listed) == count_arrangements(blocks, state, 100) == comb(3, 1) * 2
+
+
+def test_drawn_arrangements_keep_blocks_and_are_uniform():
+    blocks, state = np.array([0, 1, 0, 1, 0]), np.array([0, 2, 1, 1, 0])
+    drawn = np.concatenate(list(permuted_states(blocks, state, 6000, np.random.default_rng(1))))
+    assert (np.sort(drawn[:, blocks == 0]) == [0, 0, 1]).all()
+    assert (np.sort(drawn[:, blocks == 1]) == [1, 2]).all()
+    _, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert counts.size == 6
+    assert np.abs(counts - 1000).max() < 5 * np.sqrt(1000 * 5 / 6)
+
+
+def test_pvalues_count_ties_and_the_data_themselves():
+    permuted = np.array([[1.0], [2.0], [3.0 - 1e-12], [4.0]])
+    assert permutation_pvalues(np.array([3.0]), permuted, exact=False) == pytest.approx(3 / 5)
+    assert permutation_pvalues(np.array([3.0]), permuted, exact=True) == pytest.approx(2 / 4)
+
+
+def test_a_small_problem_is_fisher_s_exact_test():
+    """One block: 5 of 6 with the state act, 1 of 6 without."""
+    state, act = np.repeat([1, 0], 6), np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0])
+    tested = permutation_test(
+        lambda states: (states @ act)[:, None].astype(float),
+        lambda observed, drawn: (observed, drawn),
+        np.zeros(12, dtype=np.int64),
+        state,
+        999,
+        np.random.default_rng(1),
+    )
+    assert tested.settings["exact"] is True
+    exact = sum(comb(6, k) * comb(6, 6 - k) for k in (5, 6)) / comb(12, 6)
+    assert tested.pvalues[0] == pytest.approx(exact)
+
+
+def test_a_pvalue_near_the_level_is_drawn_longer():
+    def tested(size):
+        """A statistic of which a share of about .05 of the arrangements is as large."""
+        edge = np.quantile(np.random.default_rng(0).normal(size=100_000), 1 - size)
+        noise = np.random.default_rng(2)
+
+        def statistic(states):
+            return noise.normal(size=(len(states), 1)) if len(states) > 1 else np.array([[edge]])
+
+        return permutation_test(
+            statistic,
+            lambda observed, drawn: (observed, drawn),
+            np.zeros(40, dtype=np.int64),
+            np.tile([0, 1], 20),
+            499,
+            np.random.default_rng(1),
+        ).settings
+
+    assert tested(0.05)["n_permutations"] > 4_990
+    assert tested(0.3)["n_permutations"] == 499
+
+
+def test_contexts_are_ordered_by_what_they_hold():
+    """0.3 written as 1 - 0.7, other names and another order of rows change nothing."""
+    rng = np.random.default_rng(3)
+    belief, truth = rng.integers(1, 10, 40) / 10, rng.integers(0, 2, 40)
+    action, context = rng.choice(["a", "b", "c"], 120), np.repeat(np.arange(40), 3)
+    one = contexts_of(as_choices(belief[context], action, truth[context], context))
+    order = rng.permutation(120)
+    other_way = np.where(rng.random(40) < 0.5, 1 - (1 - belief), belief)
+    renamed = np.array([{"a": "z", "b": "y", "c": "x"}[name] for name in action])
+    names = np.array([f"c{number}" for number in rng.permutation(40)])
+    other = contexts_of(
+        as_choices(
+            other_way[context][order], renamed[order], truth[context][order], names[context][order]
+        )
+    )
+    assert other.belief == pytest.approx(one.belief, abs=1e-12)
+    assert (other.state == one.state).all()
+    assert other.share[:, ::-1] == pytest.approx(one.share, abs=1e-12)
