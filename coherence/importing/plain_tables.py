@@ -4,7 +4,6 @@ Cells of text are read as text, so that an id such as 007 and a label such as NA
 an empty cell is missing.
 """
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects
 from coherence.importing.log_format import LogFormat
+from coherence.table.csv_files import read_cells
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 from coherence.table.text_files import (
     AS_IT_SAYS,
@@ -22,7 +22,6 @@ from coherence.table.text_files import (
     TextForm,
     header_and_separator,
     inner_suffix,
-    open_text,
 )
 
 LINES = (".jsonl", ".ndjson")
@@ -66,33 +65,17 @@ def read_rows(
     path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
-    names, sep = read_header(path, text, max_bytes=max_bytes)
-    spaced = header_and_separator(path, text, max_bytes=max_bytes).spaced
+    names, _ = read_header(path, text, max_bytes=max_bytes)
     # A dict would keep the last of two columns, in silence.
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
-    with open_text(path, text, max_bytes=max_bytes) as file:
-        reader = csv.reader(file, delimiter=sep, skipinitialspace=spaced)
-        # The header, which was read above.
-        next(reader)
-        try:
-            for cells in reader:
-                # A blank line is no row; the csv module gives it as an empty one.
-                if cells and len(cells) != len(names):
-                    raise InputError(
-                        f"{path}: line {reader.line_num} has {len(cells)} cells, "
-                        f"the header {len(names)}. Check the quotes around texts."
-                    )
-                if text.decimal == ",":
-                    cells = [_with_point(cell) for cell in cells]
-                if cells:
-                    yield {name: cell or None for name, cell in zip(names, cells, strict=True)}
-        except csv.Error as error:
-            raise InputError(
-                f"{path}: the file cannot be read after line {reader.line_num} ({error}). "
-                "Check that it is complete."
-            ) from None
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise InputError(
+            f"{path}: column {twice[0]!r} occurs more than once. Name every column once."
+        )
+    for row in read_cells(path, text, max_bytes=max_bytes).records():
+        cells = list(row.values())
+        if text.decimal == ",":
+            cells = [cell and _with_point(cell) for cell in cells]
+        yield dict(zip(names, cells, strict=True))
 
 
 def _with_point(cell: str) -> str:

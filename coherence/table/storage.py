@@ -7,7 +7,6 @@ the place of the old one.
 import csv
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,26 +15,25 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import CoherenceError, InputError, closest
-from coherence.table.exact_csv import read_exact_csv
+from coherence.table.csv_files import as_column, read_cells
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
 from coherence.table.incoming import AS_IT_IS, Reading, as_runs, with_index_columns
 from coherence.table.parquet_files import parquet_files
+from coherence.table.reading_notes import with_reading_notes
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
     TextForm,
-    encoding_of,
-    header_and_separator,
     inner_suffix,
-    is_gzip,
     not_in_encoding,
     open_text,
     refuse_bomb,
 )
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 # What pandas and pyarrow raise of a table that a format cannot hold.
 _NOT_HELD = (
@@ -57,29 +55,21 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
-    header = header_and_separator(path, form)
-    texts = {reading.name_in_file(name) for name in _TEXTS}
     read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
-    times = Counter(header.names)
-    if twice := next((name for name in read if times[name] > 1), None):  # pandas numbers them
-        raise InputError(f"{path}: column {twice!r} occurs more than once. Name every column once.")
-    table = read_exact_csv(
-        path,
-        sep=header.sep,
-        decimal=form.decimal,
-        encoding=encoding_of(path, form),
-        compression="gzip" if is_gzip(path) else None,
-        # Only an empty cell is missing: an action may well be called "None" or "NA", which pandas
-        # would otherwise swallow.
-        keep_default_na=False,
-        na_values=[""],
+    cells = read_cells(path, form, once=read)
+    texts = {reading.name_in_file(name).strip() for name in _TEXTS}
+    labels = {reading.name_in_file(name).strip() for name in _LABELS}
+    columns = {
         # The raw answer 0.70 is no number yet.
-        dtype={name: str for name in header.names if texts & {name, name.strip()}},
-        skipinitialspace=header.spaced,
-    )
+        name: column.to_pandas()
+        if name.strip() in texts
+        else as_column(column, decimal=form.decimal, label=name.strip() in labels)
+        for name, column in zip(cells.names, cells.columns, strict=True)
+    }
+    table = with_reading_notes(pd.DataFrame(columns), cells.notes)
     # Blanks around a name belong to it only where the user says so, or another has it without.
     asked = {name.strip(): name for name in (*reading.columns.values(), *reading.left_out)}
-    plain = [asked.get(name, name) for name in table.columns.str.strip()]
+    plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
     return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
 

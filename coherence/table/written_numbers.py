@@ -1,7 +1,8 @@
 """Probabilities as people write them: percentages, percent signs and decimal commas.
 
-A number is taken as something else than it looks like only where the user says so; where signs or
-commas stand in a column of probabilities and nothing was said, the error names the option.
+A column of probabilities with a percent sign in every cell holds percentages, and a note says so.
+Otherwise a number is taken as something else than it looks like only where the user says so: where
+some cells alone have signs, or there are commas, the error names the option.
 """
 
 import logging
@@ -130,7 +131,13 @@ def read_probabilities(
             continue
         written = [_WRITTEN.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
         told = percent or name in mixed
-        faults += _unsaid(written, named(name), percent=told, decimal=decimal)
+        faults += _unsaid(column, written, named(name), percent=told, decimal=decimal)
+        signs = [match for match in written if match is not None and match["sign"]]
+        if signs and not told:
+            notes.append(
+                f"{named(name)} has percent signs and was read as percentages: "
+                f"{signs[0][0].strip()} as {_number(signs[0]) / 100:g}"
+            )
         cells = [_as_number(*each, bare=bare) for each in zip(column, written, strict=True)]
         if all(isinstance(cell, float) or cell is None or cell is pd.NA for cell in cells):
             cells = [cell if isinstance(cell, float) else np.nan for cell in cells]
@@ -141,9 +148,14 @@ def read_probabilities(
 
 
 def _unsaid(
-    written: Sequence[re.Match[str] | None], column: str, *, percent: bool, decimal: str
+    cells: "pd.Series[Any]",
+    written: Sequence[re.Match[str] | None],
+    column: str,
+    *,
+    percent: bool,
+    decimal: str,
 ) -> list[str]:
-    """Return a fault for commas and one for percent signs of which the user said nothing."""
+    """Return a fault for commas, and for percent signs in some cells alone, unsaid."""
     matches = [match for match in written if match is not None]
     faults = []
     commas = [match[0] for match in matches if "," in match["number"]]
@@ -153,10 +165,15 @@ def _unsaid(
             "Say so: decimal=',' (--decimal ,)."
         )
     signed = [match[0] for match in matches if match["sign"]]
-    if signed and not percent:
+    if not signed or percent:
+        return faults
+    bare: list[object] = [match[0] for match in matches if not match["sign"]]
+    bare += [cell for cell in cells.dropna() if isinstance(cell, int | float)]
+    if bare:
         faults.append(
-            f"column {column} has percent signs, such as {signed[0]!r}. "
-            "Say so: percent=True (--percent)."
+            f"column {column} has both percent signs, such as {signed[0]!r}, and numbers without "
+            f"one, such as {bare[0]!r}. Write it in one way; where all of them are percentages, "
+            "say so: percent=True (--percent)."
         )
     return faults
 

@@ -58,7 +58,7 @@ def test_missing_columns_are_told_with_all_other_faults():
         "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
         "there is no column 'truth' to use as 'theta'.",
         "column 'prob' (mapped to 'p') has decimal commas, such as '1,7'.",
-        "column 'prob' (mapped to 'p') has percent signs, such as '20%'.",
+        "column 'prob' (mapped to 'p') has both percent signs, such as '20%', and",
         "column 'status' must be one of",
     ):
         assert said.count(fault) == 1

@@ -35,7 +35,7 @@ def test_a_column_that_is_not_mapped_has_its_name():
     [
         ({"prob": ["1.7", "2", "0.1", "0.2"]}, "column 'prob' (mapped to 'p') must hold prob"),
         ({"prob": ["high", "1", "0.1", "0"]}, "column 'prob' (mapped to 'p') must hold numbers"),
-        ({"prob": ["20%", "1", "50%", "9"]}, "column 'prob' (mapped to 'p') has percent signs"),
+        ({"prob": ["20%", "1", "50%", "9"]}, "column 'prob' (mapped to 'p') has both percent"),
         ({"prob": ["0,2", "1", "0,5", "1"]}, "column 'prob' (mapped to 'p') has decimal commas"),
         ({"prob": ["20%", "1", "5%", "1"]}, "column 'prob' (mapped to 'p') has both percent"),
         ({"prob": ["", "1", "0.1", "0"]}, "how (mapped to 'status') is 'ok' but 'prob' (mapped"),

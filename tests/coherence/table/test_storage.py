@@ -220,7 +220,9 @@ def test_column_mapping(tmp_path):
         ("a.jsonl", '{"p": 0.1, "action": "Krücke"}'.encode("latin-1"), "--encoding latin-1"),
         ("a.csv", TABLE.replace("0.25", "0,25").encode(), "line 2 has 4 cells.*--decimal ','"),
         ("a.csv", b'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
-        ("a.csv", b"p,theta\n0.5%,1\n", "'p' has percent signs, such as '0.5%'.*--percent"),
+        ("a.csv", b"p,theta\n0.5%,1\n7,0\n", "'p' has both percent signs.*'0.5%'.*--percent"),
+        ("a.csv", TABLE.encode()[:-6], "line 3 has"),
+        ("a.csv", b'p,action\n0.5,a\n0.6,"b\n', "quotes"),
     ],
 )
 def test_unusable_files_are_refused_with_their_name(tmp_path, name, content, message):

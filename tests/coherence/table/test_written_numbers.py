@@ -27,9 +27,14 @@ def test_percentages_of_what_was_stated_and_signs_wherever_they_are():
     assert read(percent=True, p_a=[70, 1], p_b=["30", "99 %"])["p_b"].tolist() == [0.3, 0.99]
 
 
-def test_signs_and_commas_need_the_users_word():
-    with pytest.raises(InputError, match=r"column 'p' has percent signs.*--percent"):
-        read(p=["70%", "20%"])
+def test_signs_in_every_cell_make_percentages_and_a_note(caplog):
+    assert read(p=["70%", "0.5 %", None])["p"].tolist()[:2] == [0.7, 0.005]
+    assert "'p' has percent signs and was read as percentages: 70% as 0.7" in caplog.text
+
+
+def test_some_signs_and_commas_need_the_users_word():
+    with pytest.raises(InputError, match=r"column 'p' has both percent signs.*--percent"):
+        read(p=["70%", 20.0])
     with pytest.raises(InputError, match=r"column 'p_true' has decimal commas.*--decimal"):
         read(p=[0.5], p_true=["0,5"])
     assert read(p=["1,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.015, 0.2]
@@ -68,7 +73,7 @@ def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, sign
 
 def test_signs_beside_percentages_or_nothing_need_the_word_alone():
     for column in (["20%", "30", "0.5"], ["20%", "0"]):
-        with pytest.raises(InputError, match="has percent signs, such as '20%'. Say so"):
+        with pytest.raises(InputError, match="both percent signs, such as '20%'.*--percent"):
             read(p=column)
         assert read(percent=True, p=column)["p"][0] == 0.2
 
@@ -81,10 +86,8 @@ def test_faults_of_several_columns_are_told_at_once():
     assert [fault.split(" has ")[0] for fault in faults] == [
         "column 'p_z'",
         "column 'conf' (mapped to 'p')",
-        "column 'conf' (mapped to 'p')",
-        "column 'p_true'",
     ]
-    assert notes == []
+    assert [note.split(" has ")[0] for note in notes] == ["'conf' (mapped to 'p')", "'p_true'"]
     assert read["p"].tolist() == [0.7, 0.015], "as most likely meant, so that no rule trips on it"
     assert read["p_z"].tolist() == [0.2, 0.1]
 
