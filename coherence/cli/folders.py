@@ -6,13 +6,11 @@ must not end with that.
 
 import errno
 import os
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from coherence.table.file_sets import earlier_set, finish_earlier, new_files, require_replaceable
-from coherence.table.files import replace_text
+from coherence.table.files import earlier_set, new_files, replace_text, require_replaceable
 
 __all__ = ["in_place", "new_files", "prepare_folder", "replace_text"]
 
@@ -80,10 +78,5 @@ def prepare_folder(
             f"{option} must be a folder that can be written to; {name} cannot ({error.strerror}). "
             "Choose another."
         ) from error
-    if finish_earlier(folder):
-        print(
-            f"{folder}: an earlier call was stopped while its files took their places; done now",
-            file=sys.stderr,
-        )
     require_replaceable(folder, writes)
     return folder

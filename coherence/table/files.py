@@ -1,28 +1,35 @@
-"""Files that are replaced whole or not at all.
+"""Files that are replaced whole or not at all, and sets of them under a list of their digests.
 
-What is being written lies beside its place under a hidden name and is locked by its writer. The
-system lets go of the lock however a process ends, so that the next call knows remains by it.
+A set is written into a hidden folder inside the one it is for, and its files then take their places
+one by one: each is whole, or as it was. ``files.sha256`` names every file with its digest. While
+files move it names those of both sets, so that ``sha256sum -c files.sha256`` tells a set that a
+kill left half replaced, and the next call may replace either. Only a file that the list names, and
+that still is what was written, is replaced or removed: a name says nothing about who made a file.
 """
 
 import errno
+import hashlib
 import os
+import re
+import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType
 
 from coherence.errors import InputError, WriteError
 
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no such locks
-    fcntl = None
-
+LIST = "files.sha256"
+"""The list of a folder's sets, as ``sha256sum`` writes and reads it, with a comment on top."""
 # What a disk, a quota or a mount says no with; other errors come from what was to be written.
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
+_STAGE = ".coherence-unfinished-"
+_DAY = 86_400.0  # seconds after which nobody writes any more into what a killed call left
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](?!/)(.+)")
+_TOP = f"# written by coherence: check with sha256sum -c {LIST}"
 
 
 @contextmanager
@@ -48,76 +55,228 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise InputError(f"path must be a file to write; {path} is a folder. Name a file in it.")
-    start, end = f".{path.stem[:40]}.", f".part{path.suffix}"
+    hidden = f".{path.stem[:40]}.{secrets.token_hex(4)}.part{path.suffix}"
+    temporary = path.absolute().with_name(hidden)
     try:
-        sweep(path.absolute().parent, start, end)
-        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=start, suffix=end)
+        temporary.touch(exist_ok=False)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(
             f"path must lie in a folder that can be written to; {path} does not: {reason}. "
             "Create the folder, or choose another."
         ) from error
-    temporary = Path(name)
     try:
-        with held(handle), refusals_said(str(path)):
+        with _refusals_said(str(path)):
             yield temporary
-            settle(temporary)
-            # In one step on one file system, which is why it lies in the same folder.
-            os.replace(temporary, path)
+            _settle(temporary)
+            os.replace(temporary, path)  # one step, as both lie in one folder
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a crash leaves either the old one or the new one.
-
-    Parameters
-    ----------
-    path : Path
-        File, in a folder that can be written to.
-    text : str
-        All that it will hold.
-    """
+    """Write a file so that a crash leaves either the old one or the new one."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def settle(path: Path) -> None:
-    """Bring a file to the disk, with the permissions that any other new file gets.
-
-    Parameters
-    ----------
-    path : Path
-        Written.
-    """
-    # Some file systems say only now that there is no room.
-    with path.open("rb+") as written:
-        os.fsync(written.fileno())
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)  # mkstemp makes private files
-
-
 @contextmanager
-def refusals_said(where: str) -> Iterator[None]:
-    """Turn what a disk says no with into an error that says what is unchanged.
+def new_files(
+    folder: Path, names: str, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> Iterator[Path]:
+    """Give a folder to write a set of files into, which then takes the place of the earlier set.
 
     Parameters
     ----------
-    where : str
-        What is being written, for the message.
+    folder : Path
+        An existing folder.
+    names : str
+        Regular expression of all that the command may write there, those in subfolders with a
+        slash; what of an earlier set matches and is not written now is removed.
+    inputs : iterable of path-like
+        Files that this call read, which stay as they are.
 
     Yields
     ------
-    None
-        For the block that writes.
+    Path
+        An empty folder in the same file system.
 
     Raises
     ------
+    InputError
+        A folder, or a file that no earlier call wrote, bears the name of a file of the set.
     WriteError
-        In place of the disk's.
+        The disk is full, or failed; what was there before is unchanged unless it says otherwise.
     """
+    with _refusals_said(str(folder)):
+        for left in folder.glob(f"{_STAGE}*"):
+            if time.time() - left.stat().st_mtime > _DAY:
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(
+            dir=folder, prefix=_STAGE, ignore_cleanup_errors=True
+        ) as stage:
+            yield Path(stage)
+            _take_places(folder, Path(stage), names, {Path(name).resolve() for name in inputs})
+
+
+def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None:
+    """Move the files of a set, the pages of the report last, and remove what it has no more."""
+    written = sorted(path for path in stage.rglob("*") if path.is_file())
+    new = {path.relative_to(stage).as_posix(): _digest(path) for path in written}
+    for path in written:
+        _settle(path)
+    for name, digest in new.items():
+        _require_place(folder, name)
+        # Answers that are scored where they lie are written again as they are.
+        if (folder / name).resolve() in read and _digest(folder / name) != digest:
+            raise InputError(
+                f"{folder / name} was read, and would be overwritten by a file of that name. "
+                "Write to another folder."
+            )
+    require_replaceable(folder, new, new)
+    listed = _listed(folder)
+    was_read = {name for name in (*new, *listed) if (folder / name).resolve() in read}
+    earlier = set(earlier_set(folder, names))
+    gone = earlier - new.keys() - was_read
+    kept = {
+        name: {_digest(folder / name)} if name in earlier else digests
+        for name, digests in listed.items()
+        # One that was changed since is no longer of a set that is being replaced.
+        if name not in gone
+        and (folder / name).is_file()
+        and (name in earlier or not re.fullmatch(names, name))
+    }
+    # What was read and nobody listed stays its owner's.
+    ours = {name: {new[name]} for name in new if name in listed or name not in was_read}
+    try:
+        both = {name: listed.get(name, set()) | ours.get(name, set()) for name in listed | ours}
+        _write_list(folder, both)
+        for name in sorted(new, key=lambda name: (name.endswith((".html", ".md")), name)):
+            (folder / name).parent.mkdir(exist_ok=True)
+            os.replace(stage / name, folder / name)
+        for name in gone:
+            if not (folder / name).parent.is_symlink():
+                (folder / name).unlink()
+            if "/" in name:
+                with suppress(OSError):  # other files are in it
+                    (folder / name).parent.rmdir()
+        _write_list(folder, kept | ours)
+    except OSError as error:
+        raise WriteError(
+            f"{folder} has files of two sets: those of the later one cannot all take their places "
+            f"({error.strerror}). Remove what is in the way, and call again."
+        ) from error
+
+
+def _require_place(folder: Path, name: str) -> None:
+    """Raise where something stands in the way of a file that is no file itself."""
+    place = folder / name
+    # A link that leads nowhere is there, though what it leads to is not.
+    if place.is_dir() or (os.path.lexists(place.parent) and not place.parent.is_dir()):
+        link = f" ({place.parent} is a link that leads nowhere)"
+        raise InputError(
+            f"{place} must be a file to write, in a folder; something else is there"
+            f"{link if place.parent.is_symlink() else ''}. Move it away."
+        )
+
+
+def require_replaceable(
+    folder: Path, names: Iterable[str], digests: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Raise `InputError` where files to be written would take the place of others than ours.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of a set; it may not exist.
+    names : iterable of str
+        Files that will be written there.
+    digests : mapping of str to str
+        What they will digest to, where it is known: what is equal already may stand there, whoever
+        wrote it.
+    """
+    names, listed = list(names), _listed(folder)
+    if names and os.path.lexists(folder / LIST) and not listed:
+        raise InputError(
+            f"{folder / LIST} must be the list that an earlier call wrote there; it is another "
+            "file of that name. Move it away, or write to another folder."
+        )
+    strange = [
+        name
+        for name in names
+        if os.path.lexists(folder / name)
+        and _digest(folder / name) not in {*listed.get(name, ()), digests.get(name)}
+    ]
+    if strange:
+        first, more = strange[0], f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
+        was = "changed since" if first in listed else "not written by"
+        raise InputError(
+            f"{folder / first}{more} would be overwritten, and was {was} an earlier call. "
+            "Move it away, or write to another folder."
+        )
+
+
+def earlier_set(folder: Path, names: str) -> list[str]:
+    """Return the files of an earlier set that are there as they were written.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of a set; it may not exist.
+    names : str
+        Regular expression of the names of the set.
+
+    Returns
+    -------
+    list of str
+        Paths inside the folder, sorted.
+    """
+    return sorted(
+        name
+        for name, digests in _listed(folder).items()
+        if re.fullmatch(names, name) and _digest(folder / name) in digests
+    )
+
+
+def _write_list(folder: Path, digests: Mapping[str, set[str]]) -> None:
+    lines = [f"{digest}  {name}\n" for name in sorted(digests) for digest in sorted(digests[name])]
+    if lines:
+        replace_text(folder / LIST, f"{_TOP}\n{''.join(lines)}")
+    else:
+        (folder / LIST).unlink(missing_ok=True)
+
+
+def _listed(folder: Path) -> dict[str, set[str]]:
+    """Read the list that an earlier call wrote; empty where there is none, or another's."""
+    try:
+        top, *lines = (folder / LIST).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return {}
+    listed: dict[str, set[str]] = {}
+    for match in map(_LINE.fullmatch, lines) if top == _TOP else ():
+        # A folder may come from elsewhere: nothing outside it is replaced or removed.
+        if match and ".." not in match[2].split("/"):
+            listed.setdefault(match[2], set()).add(match[1])
+    return listed
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _settle(path: Path) -> None:
+    """Bring a file to the disk: some file systems say only now that there is no room."""
+    with path.open("rb+") as written:
+        os.fsync(written.fileno())
+
+
+@contextmanager
+def _refusals_said(where: str) -> Iterator[None]:
+    """Turn what a disk says no with into a `WriteError` that says what is unchanged."""
     try:
         yield
     except OSError as error:
@@ -127,75 +286,3 @@ def refusals_said(where: str) -> Iterator[None]:
             f"{where} cannot be written: {os.strerror(error.errno)}. What was there before is "
             "unchanged. Make room, or choose another place, and call again."
         ) from error
-
-
-@contextmanager
-def held(handle: int, *, wait: bool = False) -> Iterator[bool]:
-    """Lock an open file or folder for a block, or until its process ends, however it ends.
-
-    Parameters
-    ----------
-    handle : int
-        Of the open file, which is closed after the block.
-    wait : bool
-        Whether to wait for another process that holds it.
-
-    Yields
-    ------
-    bool
-        False where another process holds it.
-    """
-    if fcntl is None:  # pragma: no cover - Windows renames no file that is open
-        os.close(handle)
-        yield True
-        return
-    try:
-        free = True
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError as error:
-            # A file system without locks: whoever works there works alone.
-            free = error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
-        yield free
-    finally:
-        os.close(handle)
-
-
-def held_folder(folder: Path, *, wait: bool = False) -> AbstractContextManager[bool]:
-    """Lock a folder, or a file, by its path; see `held`.
-
-    Parameters
-    ----------
-    folder : Path
-        Which exists.
-    wait : bool
-        Whether to wait for another process that holds it.
-
-    Returns
-    -------
-    context manager
-        Of a bool: False where another process holds it.
-    """
-    if fcntl is None:  # pragma: no cover - Windows opens no folder
-        return nullcontext(True)
-    return held(os.open(folder, os.O_RDONLY), wait=wait)
-
-
-def sweep(folder: Path, start: str, end: str) -> None:
-    """Remove remains of calls that were killed; what a living process writes is left alone.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they lie.
-    start, end : str
-        Of their names.
-    """
-    for entry in folder.iterdir():
-        if not (entry.name.startswith(start) and entry.name.endswith(end)):
-            continue
-        with suppress(OSError), held_folder(entry) as abandoned:
-            if abandoned and entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            elif abandoned:
-                entry.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from coherence.analysis.paper.tables import paper_tables
 from coherence.report.report import Report
 from coherence.report.tables.document import write_document
 from coherence.statistics.resample import Seed
-from coherence.table.file_sets import LIST, new_files
+from coherence.table.files import LIST, new_files
 from coherence.table.storage import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"

@@ -4,7 +4,7 @@ from coherence.cli.report_folder import certain_files, write_figures, write_repo
 from coherence.report import figure_files, result_tables
 from coherence.report.report import Report
 from coherence.report.unit import Unit
-from coherence.table.file_sets import new_files
+from coherence.table.files import new_files
 
 
 class Pages(Report):
