@@ -53,13 +53,15 @@ def reference_prompt(
         prompt = pd.Series(REFERENCE, index=plain.index, dtype=object)
     prompt = prompt.astype(str)
     seen = sorted(prompt.unique())
+    if not seen:  # beliefs given z alone, which are held against nothing
+        return REFERENCE if named is None else str(named)
     if named is not None:
         if str(named) not in seen:
             raise InputError(
                 f"reference must be a prompt of {where}; received {named!r}. {closest(named, seen)}"
             )
         return str(named)
-    if REFERENCE in seen or not seen:
+    if REFERENCE in seen:
         return REFERENCE
     answered = has_action(plain)
     if "raw_action" in plain.columns:  # what could not be read was asked for all the same
