@@ -25,7 +25,7 @@ HOMES = {
     "sklearn": ("coherence/statistics/learners.py", "bayesnets/records/datasets.py"),
     "pgmpy": ("bayesnets/formats/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
-    "wcwidth": ("coherence/report/layout.py",),
+    "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),
     "httpx": ("elicitation/models/servers/*",),
 }
 
@@ -165,7 +165,7 @@ def test_no_capability_is_guessed():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_importing_a_package_loads_nothing_heavy(package):
-    heavy = ("torch", "catboost", "matplotlib", "pgmpy", "transformers", "pandas", "wcwidth")
+    heavy = ("torch", "catboost", "matplotlib", "pgmpy", "transformers", "pandas", "rich")
     heavy += ("httpx", "sklearn")
     code = (
         f"import sys, {package}; assert {package}.__all__; "

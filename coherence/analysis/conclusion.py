@@ -22,6 +22,7 @@ from coherence.analysis.verdict import (
 )
 from coherence.checks.catalogue import sentences_of
 from coherence.report.answering import belief_noun
+from coherence.report.movement import Movement, room_beside
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
@@ -52,7 +53,9 @@ class Said:
     cautions: tuple[str, ...]
 
 
-def say(results: Sequence[CheckResult], way: Answering, scatter: Scatter) -> Said:
+def say(
+    results: Sequence[CheckResult], way: Answering, scatter: Scatter, moves: Movement | None = None
+) -> Said:
     """Put the results of one (task, model) into words.
 
     Parameters
@@ -63,6 +66,8 @@ def say(results: Sequence[CheckResult], way: Answering, scatter: Scatter) -> Sai
         How the answers were got.
     scatter : Scatter
         How far reports of equal evidence lie apart.
+    moves : Movement, optional
+        How far beliefs and choices vary, which the room that a test leaves is held against.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def say(results: Sequence[CheckResult], way: Answering, scatter: Scatter) -> Sai
         verdicts=tuple(
             verdict(result, belief=belief, scatter=scatter, allowed=allowed) for result in results
         ),
-        conclusion=conclude(results, belief=belief, scatter=scatter),
+        conclusion=conclude(results, belief=belief, scatter=scatter, moves=moves),
         cautions=cautions(results, scatter),
     )
 
@@ -159,7 +164,11 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
 
 
 def conclude(
-    results: Sequence[CheckResult], *, belief: str, scatter: Scatter | None
+    results: Sequence[CheckResult],
+    *,
+    belief: str,
+    scatter: Scatter | None,
+    moves: Movement | None = None,
 ) -> tuple[str, ...]:
     """Say in two sentences what the tests together say, and how sure one can be.
 
@@ -171,6 +180,8 @@ def conclude(
         Kind of belief, as sentences name it.
     scatter : Scatter or None
         Of the reports.
+    moves : Movement, optional
+        Of beliefs and choices.
 
     Returns
     -------
@@ -204,7 +215,7 @@ def conclude(
             "Among so many tests chance shows such a sign: it proves neither incoherence nor "
             "coherence, and more contexts would tell.",
         )
-    return f"{count}{without}.", _still_possible(_of(results, Outcome.KEPT))
+    return f"{count}{without}.", _still_possible(_of(results, Outcome.KEPT), moves)
 
 
 def _of(results: Sequence[CheckResult], outcome: Outcome) -> list[CheckResult]:
@@ -268,10 +279,14 @@ def _trust(
     return f"{sure} and reports do not scatter around the belief acted on{known}."
 
 
-def _still_possible(kept: Sequence[CheckResult]) -> str:
+def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
     """Say what the first test with an interval leaves open; the order of checks puts it first."""
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
             reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
-            return f"Passing proves nothing: {clean(result.check)} {room_for(result, reach)}."
+            beside = room_beside(moves, reach, result.unit)
+            beside = f", {beside}" if beside and reach else ""
+            return (
+                f"Passing proves nothing: {clean(result.check)} {room_for(result, reach)}{beside}."
+            )
     return "Passing proves nothing, and without an interval it is not known what was missed."

@@ -9,6 +9,7 @@ from coherence.analysis.conclusion import all_computed, say, unit_scatter
 from coherence.analysis.reading import alerts_of
 from coherence.analysis.twin_runs import Beside
 from coherence.analysis.unit import UnitRows, unreadable
+from coherence.report.movement import movement
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
@@ -95,6 +96,7 @@ def measured(
         unreadable=unreadable(unit.rows),
         answering=way,
         scatter=unit_scatter(unit, computed=all_computed(way)),
+        movement=movement(unit.shown(), unit.rows),
         **(kept if with_rows else {}),
     )
 
@@ -116,7 +118,7 @@ def with_results(unit: Unit, beside: Beside) -> Unit:
     """
     assert unit.answering is not None
     assert unit.scatter is not None
-    said = say(beside.results, unit.answering, unit.scatter)
+    said = say(beside.results, unit.answering, unit.scatter, unit.movement)
     return replace(
         unit,
         results=beside.results,

@@ -222,7 +222,7 @@ def _require_writable(file: str) -> None:
 
 def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     """Print what a stream can show."""
-    from coherence.report.summary import render_report
+    from coherence.report.terminal import render_report
 
     plain = shows_ascii_only(stream)
     text = render_report(report.units, full=full, color=shows_styles(stream), ascii_only=plain)

@@ -87,6 +87,8 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
 
     if args.scheduler is None:
         with joblib.parallel_config(backend="loky", initializer=leave_interrupts):
+            if args.n_jobs != 1:
+                _start_workers(args.n_jobs)
             yield
         return
 
@@ -107,6 +109,20 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
         ) from error
     with client, joblib.parallel_config(backend="dask"):
         yield
+
+
+def _start_workers(n_jobs: int) -> None:
+    """Start the processes while Ctrl-C is ignored, which they inherit: imports print no traceback.
+
+    A Ctrl-C within this half second is lost.
+    """
+    import joblib
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        joblib.Parallel(n_jobs=n_jobs)([joblib.delayed(leave_interrupts)()] * 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def leave_interrupts() -> None:

@@ -1,13 +1,12 @@
-"""Tables as wide as their widest cells, and names that are broken between their parts."""
+"""Short tables of text, as wide as their widest cells, for reports of sessions and batteries."""
 
-import re
 from collections.abc import Collection, Sequence
 
-from coherence.report.layout import Row, cell_width, render_lines
+from rich.cells import cell_len
 
-# Where sentences and names are best cut, and where else: never inside a word.
-_SENTENCE_CUTS = (r" ", r":", r"[/_,;|·.-]")
-_NAME_CUTS = (r":", r" ", r"[/_,;|·.-]")
+GAP = 2
+# A text holds no codes, wherever it comes from; a tab parts words.
+_CONTROLS = {9: " "} | dict.fromkeys([*range(9), *range(10, 32), *range(127, 160)])
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
@@ -31,52 +30,13 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     status  answers
     ok          997
     """
-    if not rows:
-        return []
-    widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
-    return render_lines([Row(row, widths, right=right) for row in rows])
-
-
-def folded(text: str, width: int, *, indent: int = 0) -> str:
-    """Break a text into lines between its words and the parts of its names.
-
-    Parameters
-    ----------
-    text : str
-        Names such as "monotone_choice:yes/no", or several with blanks between them.
-    width : int
-        Terminal cells that a line may take, more than `indent`.
-    indent : int
-        Blanks at the start of every line but the first: a name, cut behind its colon first.
-
-    Returns
-    -------
-    str
-        Lines; a word is cut only where it is longer than a line.
-
-    Examples
-    --------
-    >>> print(folded("monotone_choice:yes/no", 20, indent=2))
-    monotone_choice:
-      yes/no
-    """
-    lines: list[str] = []
-    while cell_width(text) > (room := width - (indent if lines else 0)):
-        end = _cut(text, room, _NAME_CUTS if indent else _SENTENCE_CUTS)
-        lines.append(text[:end].rstrip())
-        text = text[end:].lstrip()
-    return ("\n" + " " * indent).join([*lines, text])
-
-
-def _cut(text: str, room: int, cuts: Sequence[str]) -> int:
-    """Return where a line ends: behind the first of `cuts` that it has, else anywhere."""
-    fits = min(len(text), 2 * room)  # some characters have no width
-    while fits > 1 and cell_width(text[:fits]) > room:
-        fits -= 1
-    for marks in cuts:
-        # A blank may stand one cell beyond the line, which ends before it.
-        reach = text[: fits + 1] if marks == " " else text[:fits]
-        ends = [found.end() for found in re.finditer(marks, reach)]
-        if ends and text[: ends[-1]].strip():
-            return ends[-1]
-    return fits
+    rows = [[cell.translate(_CONTROLS) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            free = " " * (width - cell_len(cell))
+            cells.append(free + cell if at in right else cell + free)
+        lines.append((" " * GAP).join(cells).rstrip())
+    return lines

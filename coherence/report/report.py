@@ -1,7 +1,7 @@
 """The finished analysis: one `Report` over the `Unit` of every (task, model).
 
 A plain record that hands its units to the renderers. They are imported when they are called: a
-program that wants the numbers alone loads neither matplotlib nor wcwidth.
+program that wants the numbers alone loads neither matplotlib nor rich.
 """
 
 import json
@@ -126,6 +126,6 @@ class Report:
 
     def __str__(self) -> str:
         """Return the text of the terminal: everything where a screen holds it, else the tests."""
-        from coherence.report.summary import render_report
+        from coherence.report.terminal import render_report
 
         return render_report(self.units, more="report.results, or report.to_html()")

@@ -1,32 +1,39 @@
-"""A report as text: one table per unit, readable from 80 columns up, 60 at the least.
+"""A report as text, laid out by rich: what moves, what this shows, results under their questions.
 
-`coherence.report.layout` wraps and styles; how wide the columns are, and whether a verdict stands
-beside its row or below, is decided here. Names of tasks, models and actions come from files and
-model output, and are cleaned before they are laid out.
+Names of tasks, models and actions come from files and model output. Every cell is a `Text` of a
+cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
+import io
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from coherence.report.answering import answering_sentences
-from coherence.report.columns import aligned, folded
-from coherence.report.layout import (
-    GAP,
-    Paragraph,
-    Part,
-    Row,
-    Rule,
-    Style,
-    cell_width,
-    render_lines,
-)
+from rich.box import Box
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from coherence.report.answering import POLICIES, answering_sentences
+from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.plain import PLAIN
-from coherence.report.statuses import audit_cells, bound_cells, repair_sentence
+from coherence.report.questions import Answer, answers
+from coherence.report.ranking import (
+    FEW,
+    Ranked,
+    by_measure,
+    counted_rejections,
+    is_test,
+    rank,
+)
+from coherence.report.statuses import audit_cells, bound_cells, repair_sentence, unreadable_share
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.report.wording import (
     alert_sentence,
     clean,
+    component_of,
     format_effect,
     format_tested,
     full_verdict,
@@ -34,21 +41,31 @@ from coherence.report.wording import (
     sample_sentences,
     unit_heading,
 )
-from coherence.result import Outcome
+from coherence.result import CheckResult, Outcome
+from coherence.table.printable import counted
 
-MIN_WIDTH, MAX_WIDTH = 60, 120
-# A narrower verdict column reads like a ribbon; the verdict then goes below its row.
-_MIN_VERDICT = 28
-_WIDEST_NAME, _WIDEST_EFFECT, _MIN_NAME = 22, 16, 18
-_PVALUE = 3  # position of the column that is set flush right
+MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
+MORE = "--full, or report.html with --out DIR"
+_LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
+MOST_NOTES, MOST_NAMED = 3, 8
+WORTH_SAYING = 0.01
+"""Share of unreadable answers from which a summary names the unit."""
+_RANKED, _FAILING = 24, 6
+_LONGEST = 200  # characters of a name that a cell shows
+_CAUTION = "caution"
+_MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
+_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+"""A rule below the headings, and blanks between columns."""
 
 
-def render_terminal(
+def render_report(
     units: Sequence[Unit],
     *,
+    full: bool = False,
     width: int | None = None,
     color: bool = False,
     ascii_only: bool = False,
+    more: str = MORE,
 ) -> str:
     """Render a report as text.
 
@@ -56,13 +73,17 @@ def render_terminal(
     ----------
     units : sequence of Unit
         One per (task, model).
+    full : bool
+        Whether to show everything: else the leading results of up to three units, and a ranking of
+        more.
     width : int, optional
-        Columns, at least 60; None takes those of the terminal, up to 120.
+        Columns, at least 60; None takes those of the terminal, up to 120, and 100 in a pipe.
     color : bool
         Whether to emphasise headings and rejections with terminal codes.
     ascii_only : bool
-        Whether the report's own lines, bullets and dashes are written in ASCII; names stay as they
-        are.
+        Whether rules, bullets and dashes are written in ASCII; names stay as they are.
+    more : str
+        Where the rest is, for readers who do not see all.
 
     Returns
     -------
@@ -71,143 +92,318 @@ def render_terminal(
     """
     if not units:
         return "The runs table holds no rows to check."
-    width = width_of(width)
-    interval = interval_heading(result for unit in units for result in unit.results)
-    headings = ("check", "effect", interval, "p (Holm)", "verdict")
-    # One layout for all units, so that equal columns stand below each other.
-    widths = _column_widths([headings, *(row for unit in units for row in _rows(unit))], width)
-    blocks = [
-        "\n".join(
-            render_lines(_unit_parts(unit, headings, widths, width), width=width, color=color)
-        )
-        for unit in units
-    ]
-    text = "\n\n\n".join(blocks)
+    parts: list[RenderableType] = []
+    if not full and len(units) > FEW:
+        parts = [*_summary(units), Text(), _text(f"All results of every unit: {more}.", "dim")]
+    else:
+        for unit in units:
+            parts += [*_unit(unit, full), Text(), Text()]
+        parts = parts[:-2] if full else [*parts, _text(f"{_LEFT_OUT}: {more}.", "dim")]
+    return _rendered(parts, width, color, ascii_only)
+
+
+def _rendered(
+    parts: Sequence[RenderableType], width: int | None, color: bool, ascii_only: bool
+) -> str:
+    if width is None:
+        width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
+    # What the environment says of colours and widths was asked by the caller, of the real stream.
+    console = Console(
+        file=io.StringIO(),
+        width=max(MIN_WIDTH, width),
+        height=24,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    for part in parts:
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
     return text.translate(PLAIN) if ascii_only else text
 
 
-def width_of(width: int | None) -> int:
-    """Return the columns that a report takes.
-
-    Parameters
-    ----------
-    width : int or None
-        What was asked for; None for those of the terminal, up to 120.
-
-    Returns
-    -------
-    int
-        At least 60: in fewer, names and intervals leave no room for each other.
-    """
-    if width is None:
-        width = min(shutil.get_terminal_size((100, 24)).columns, MAX_WIDTH)
-    return max(MIN_WIDTH, width)
+def _text(text: str, style: str = "") -> Text:
+    """Return safe text: no markup is read in a `Text`, and `clean` leaves no code in it."""
+    return Text(clean(text), style=style, overflow="fold")
 
 
-def _rows(unit: Unit) -> list[tuple[str, ...]]:
-    return [
-        (
-            clean(result.check),
-            *format_effect(result),
-            format_tested(result),
-            full_verdict(result, verdict),
+def _cell(text: str, style: str = "") -> Text:
+    return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
+
+
+def _listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableType]:
+    """Set sentences below each other, each behind a point."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=len(lead))
+    grid.add_column(ratio=1)
+    for sentence in sentences:
+        grid.add_row(Text(lead), _text(sentence))
+    if sentences:
+        yield grid
+
+
+def _table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
+    """Return a table without rows; its first column gives way where the width does not do."""
+    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for at, heading in enumerate(headings):
+        table.add_column(
+            Text(heading, style="dim"),
+            overflow="fold",
+            justify="right" if at in right else "left",
+            no_wrap=at > 1,
         )
-        for result, verdict in zip(unit.results, unit.verdicts, strict=True)
-    ]
+    return table
 
 
-def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the widths of the columns: five, or four where the verdict has to go below its row."""
-    name, effect, interval, pvalue = (max(cell_width(row[at]) for row in rows) for at in range(4))
-    # First choice: all five columns beside each other, with room for a verdict.
-    beside = [min(name, _WIDEST_NAME), min(effect, _WIDEST_EFFECT), interval, pvalue]
-    room = width - sum(beside) - GAP * len(beside)
-    if room >= _MIN_VERDICT:
-        return [*beside, room]
-    # Intervals stay whole, effects keep their words; names can be broken after their colon.
-    room, word = width - interval - GAP * 3, _longest_word(row[1] for row in rows)
-    if room - pvalue - word < _MIN_NAME:
-        pvalue = _longest_word(row[_PVALUE] for row in rows)  # Holm's below the unadjusted one
-    name = max(min(name, 2 * _WIDEST_EFFECT, room - pvalue - word), 1)
-    return [name, max(min(effect, room - pvalue - name), 1), interval, pvalue]
+# One unit
 
 
-def _longest_word(cells: Iterable[str]) -> int:
-    return max(cell_width(word) for cell in cells for word in cell.split())
-
-
-def _unit_parts(
-    unit: Unit, headings: Sequence[str], widths: Sequence[int], width: int
-) -> list[Part]:
-    parts: list[Part] = [Paragraph(unit_heading(unit), style="bold")]
-    parts += [Paragraph(sentence) for sentence in unit.conclusion]
-    parts += [Paragraph(alert_sentence(alert), style="bold") for alert in unit.alerts]
-    parts += [Paragraph()] if unit.conclusion or unit.alerts else []
-    parts += _result_parts(unit, headings, widths)
-    for captions, body in (twin_cells(unit), audit_cells(unit), bound_cells(unit)):
-        parts += [Paragraph(), *_count_parts(captions, body, width)] if body else []
-    remarks = [
-        *unit.cautions,
-        *map(clean, answering_sentences(unit.answering)),
-        *filter(None, [repair_sentence(unit)]),
-        *filter(None, [sensitivity_sentence(unit), twin_note(unit)]),
-        *sample_sentences(unit.results),
-        *map(clean, unit.other_notes),
-    ]
+def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
+    yield _text(unit_heading(unit), "bold")
+    yield _opening(unit)
+    yield from (_text(alert_sentence(alert), "bold") for alert in unit.alerts)
+    groups = answers(unit.results, unit.verdicts)
+    shown = [(question, [a for a in group if full or a.leads]) for question, group in groups]
+    yield Text()
+    if groups:
+        yield from _results(unit, [(question, group) for question, group in shown if group])
+    else:
+        yield Text("No check could be run.")
+    hidden = len(unit.results) - sum(len(group) for _, group in shown)
+    if hidden:
+        yield _text(f"and {counted(hidden, 'further result')} (--full)", "dim")
+    yield from _counts(twin_cells(unit))
+    if full:
+        yield from _counts(audit_cells(unit))
+        yield from _counts(bound_cells(unit))
+    remarks = list(_all_remarks(unit) if full else _remarks(unit))
     if remarks:
-        parts += [Paragraph(), *bulleted(remarks)]
-    return parts
+        yield Text()
+        yield from _listed(remarks)
 
 
-def _result_parts(unit: Unit, headings: Sequence[str], widths: Sequence[int]) -> list[Part]:
-    """One row per result; with four columns each verdict stands below its row, indented."""
-    if not unit.results:
-        return [Paragraph("No check could be run.")]
-    parts: list[Part] = [_row(headings, widths, "dim"), Rule()]
-    for result, (name, *cells, verdict) in zip(unit.results, _rows(unit), strict=True):
-        style: Style = "bold" if result.outcome() is Outcome.REJECTED else ""
-        parts.append(_row([_broken(name, widths[0]), *cells, verdict], widths, style))
-        if len(widths) == len(cells) + 1:
-            # Indented, so that the names of the checks still stand out at the left.
-            parts.append(Paragraph(verdict, style, lead=" " * 4))
-    return parts
+def _opening(unit: Unit) -> Table:
+    """What moves, and what this shows."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1)
+    moves, little = moves_sentence(unit.movement), little_sentence(unit.movement)
+    if moves:
+        grid.add_row(Text("What moves", style="dim"), _text(moves))
+    shows = " ".join(filter(None, [little, *unit.conclusion]))
+    style = "bold" if any(r.outcome() is Outcome.REJECTED for r in unit.results) else ""
+    if shows:
+        grid.add_row(Text("What this shows", style="dim"), _text(shows, style))
+    return grid
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], style: Style) -> Row:
-    return Row(cells[: len(widths)], widths, style, right=(_PVALUE,))
+def _results(unit: Unit, groups: Sequence[tuple[str, list[Answer]]]) -> Iterator[RenderableType]:
+    """One table, in which a question heads its answers; then what the numbers alone do not say."""
+    shown = [answer for _, group in groups for answer in group]
+    marked = any(answer.result.outcome() in _MARKS for answer in shown)
+    headings = ["", "effect", interval_heading(unit.results), "p (Holm)", *[""] * marked]
+    table = _table(headings, right=(3,))
+    for question, group in groups:
+        table.add_row(_text(question, "bold"))
+        for answer in group:
+            result = answer.result
+            style = "bold" if result.outcome() is Outcome.REJECTED else ""
+            mark = [_MARKS.get(result.outcome(), "")] * marked
+            cells = (*format_effect(result), format_tested(result), *mark)
+            name = Padding(_cell(answer.name, style), (0, 0, 0, 2))
+            table.add_row(name, *(_cell(text, style) for text in cells))
+    yield table
+    yield from _listed(list(_effect_notes([answer.result for answer in shown])), " ")
 
 
-def _broken(name: str, width: int) -> str:
-    """Break the name of a check after the colon rather than in the middle of a word."""
-    return folded(name, width, indent=2)
+def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
+    """Say which effects are of one action, and which lie below their interval.
 
-
-def _count_parts(headings: Sequence[str], body: Sequence[Sequence[str]], width: int) -> list[Part]:
-    """Lay out counts by name; where the table is too wide, every number says what it is."""
-    rows = [[clean(row[0]), *row[1:]] for row in body]
-    # Counts are short: they are kept whole, or else said in words.
-    lines = aligned([headings, *rows], right=range(1, len(headings)))
-    if max(map(cell_width, lines)) <= width:
-        return [Paragraph(lines[0], style="dim"), *map(Paragraph, lines[1:])]
-    sentences = (
-        f"{name}: "
-        + ", ".join(f"{number} {of}" for number, of in zip(numbers, headings[1:], strict=True))
-        for name, *numbers in rows
-    )
-    return bulleted(list(sentences))
-
-
-def bulleted(sentences: Sequence[str]) -> list[Part]:
-    """Set sentences below each other, each behind a point.
-
-    Parameters
-    ----------
-    sentences : sequence of str
-        Safe to print.
-
-    Returns
-    -------
-    list of Paragraph
-        One per sentence.
+    Say too why a number is missing: a dash with a p-value of 1 is no sign of coherence.
     """
-    return [Paragraph(sentence, lead="· ") for sentence in sentences]
+    for say in (component_of, CheckResult.estimate_note, lambda result: clean(result.reason)):
+        about: dict[str, list[str]] = {}
+        for result in results:
+            about.setdefault(say(result), []).append(clean(result.check))
+        yield from (f"{', '.join(names)}: {said}" for said, names in about.items() if said)
+
+
+def _counts(table: tuple[list[str], list[list[str]]]) -> Iterator[RenderableType]:
+    headings, rows = table
+    if not rows:
+        return
+    yield Text()
+    counts = _table(headings, right=range(1, len(headings)))
+    for row in rows:
+        counts.add_row(*map(_cell, row))
+    yield counts
+
+
+def _all_remarks(unit: Unit) -> Iterator[str]:
+    """Every result in words, and all notes."""
+    for result, verdict in zip(unit.results, unit.verdicts, strict=True):
+        yield f"{clean(result.check)}: {full_verdict(result, verdict)}"
+    yield from unit.cautions
+    yield from answering_sentences(unit.answering)
+    yield from filter(None, [repair_sentence(unit), sensitivity_sentence(unit), twin_note(unit)])
+    yield from sample_sentences(unit.results)
+    yield from unit.other_notes
+
+
+def _remarks(unit: Unit) -> Iterator[str]:
+    """Say what may mislead, how many answers there are, and what was left out."""
+    about = [*unit.cautions, *answering_sentences(unit.answering)]
+    yield from (text for text in about if text.startswith(_CAUTION) or text == POLICIES)
+    yield from filter(None, [twin_note(unit)])
+    # What may mislead is never among those that are only counted.
+    notes = sorted(map(clean, unit.other_notes), key=lambda note: not note.startswith(_CAUTION))
+    n_shown = max(MOST_NOTES, sum(note.startswith(_CAUTION) for note in notes))
+    yield from notes[:n_shown]
+    if len(notes) > n_shown:
+        yield f"{counted(len(notes) - n_shown, 'further note')} on what was left out or assumed."
+    yield from filter(None, [_counted_answers(unit)])
+
+
+def _counted_answers(unit: Unit) -> str:
+    """Say how much was asked, how much of it could not be read, and what enters the checks."""
+    said = []
+    if not unit.statuses.empty:
+        asked = counted(int(unit.statuses["rows"].sum()), "row")
+        share = unreadable_share(unit)
+        unread = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
+        said.append(f"{asked} of answers, {unread} unreadable")
+    tests = [result for result in unit.results if is_test(result)] or list(unit.results)
+    if tests:
+        most = max(tests, key=lambda result: result.n_rows)
+        entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
+        dropped = max(result.n_dropped for result in unit.results)
+        left = f", {dropped} left out for missing values" if dropped else ""
+        said.append(f"{entered} enter a test{left}")
+    text = "; ".join(filter(None, [*said, repair_sentence(unit)]))
+    return f"{text}." if text else ""
+
+
+# Many units
+
+
+def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
+    check, ranked = rank(units)
+    title = f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}"
+    yield _text(title, "bold")
+    yield from (_text(line, "bold") for line in alert_lines(units))
+    yield Text()
+    yield from _overview(check, ranked)
+    failing = [row for row in ranked if row.rejected]
+    if failing:
+        yield from (Text(), Rule(style="dim", characters="─"))
+    for row in failing[:_FAILING]:
+        yield _text(unit_heading(row.unit), "bold")
+        yield from _listed([" ".join(row.unit.conclusion)], " ")
+    if len(failing) > _FAILING:
+        rest = counted(len(failing) - _FAILING, "more unit")
+        yield _text(f"and {rest} in which a test rejects.")
+    yield from _passing([row for row in ranked if not row.rejected])
+    remarks = list(_shared_remarks(ranked))
+    if remarks:
+        yield Text()
+        yield from _listed(remarks)
+
+
+def alert_lines(units: Sequence[Unit]) -> list[str]:
+    """Say each alert once, with the units that it is about."""
+    about: dict[str, list[Unit]] = {}
+    for unit in units:
+        for alert in unit.alerts:
+            about.setdefault(alert, []).append(unit)
+    return [
+        alert_sentence(alert) + ("" if len(of) == len(units) else f" In {_units_named(of)}.")
+        for alert, of in about.items()
+    ]
+
+
+def _units_named(units: Sequence[Unit]) -> str:
+    """Name units, and count those beyond a few."""
+    named = [unit_heading(unit) for unit in units[:MOST_NAMED]]
+    more = [f"{len(units) - MOST_NAMED} more"] if len(units) > MOST_NAMED else []
+    return ", ".join([*named, *more])
+
+
+def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
+    """Yield a line for each unit, of each unit of measurement the largest effect first."""
+    if not check:
+        yield Text("No two units share a test, by which they could be ranked.")
+        return
+    shown = ranked[:_RANKED]
+    parts = by_measure(shown)
+    among = ", within each unit of measurement" if len(parts) > 1 else ""
+    yield _text(f"By the effect of {clean(check)}, the largest first{among}:")
+    heading = interval_heading(row.result for row in shown if row.result)
+    table = _table(["task · model", "effect", heading, "p (Holm)", "rejected tests"], right=(3,))
+    table.columns[4].no_wrap = False
+    for measure, of_measure in parts:
+        if measure:
+            table.add_row(_cell(measure, "dim"))
+        for row in of_measure:
+            style = "bold" if row.rejected else ""
+            numbers = ["not run", "", ""]
+            if row.result is not None:
+                numbers = [*format_effect(row.result), format_tested(row.result)]
+            rejected = ", ".join(clean(result.check) for result in row.rejected)
+            cells = [unit_heading(row.unit), *numbers, rejected]
+            table.add_row(*(_cell(cell, style) for cell in cells))
+            if row.result is not None and (of := component_of(row.result)):
+                table.add_row(_cell(of, "dim"))
+    yield table
+    if len(ranked) > len(shown):
+        others = ", in other units of measurement," if len(by_measure(ranked)) > 1 else ""
+        more = counted(len(ranked) - len(shown), "more unit")
+        yield _text(f"and {more} with smaller effects{others} or none.")
+
+
+def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
+    if not passing:
+        return
+    signs = sum(
+        any(result.outcome() is Outcome.UNCORRECTED for result in row.unit.results)
+        for row in passing
+    )
+    uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
+    little = [row.unit for row in passing if little_sentence(row.unit.movement)]
+    yield Text()
+    yield _text(
+        f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
+        f"{_units_named([row.unit for row in passing])}. Passing proves "
+        "nothing: the intervals say what effects remain possible."
+        + (f" Beliefs or choices hardly vary in {_units_named(little)}." if little else "")
+    )
+
+
+def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
+    """Yield what is off in some units, and what was assumed in all."""
+    shares = [(unreadable_share(row.unit), row) for row in ranked]
+    unread = sorted((pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0])
+    if unread:
+        worst = ", ".join(f"{unit_heading(row.unit)} {share:.1%}" for share, row in unread[:4])
+        yield (
+            f"{counted(len(unread), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
+            f"unreadable answers, the most: {worst}."
+        )
+    about: dict[str, list[Unit]] = {}
+    for row in ranked:
+        of_answers = answering_sentences(row.unit.answering)
+        cautions = [text for text in of_answers if text.startswith(_CAUTION)]
+        for sentence in dict.fromkeys(map(clean, [*row.unit.other_notes, *cautions])):
+            about.setdefault(sentence, []).append(row.unit)
+    of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
+    # What may mislead in some units only, with their names.
+    of_some = [text for text in about if text.startswith(_CAUTION) and text not in of_all]
+    yield from (f"all units: {sentence}" for sentence in of_all[:MOST_NOTES])
+    yield from (f"{_units_named(about[text])}: {text}" for text in of_some[:MOST_NOTES])
+    others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
+    if others > 0:
+        yield f"{counted(others, 'more note')} on what was left out or assumed in some units."

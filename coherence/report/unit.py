@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.rational.sensitivity import Sensitivity
+from coherence.report.movement import Movement
 from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
 from coherence.table.answering import Answering
@@ -57,6 +58,8 @@ class Unit:
     sensitivity : Sensitivity or None
         How much unseen noise would explain a hidden shift; None where that was not asked, or the
         test of the rational agent does not reject.
+    movement : Movement or None
+        How far beliefs and choices vary; None where that was not asked.
     """
 
     task: str
@@ -76,6 +79,7 @@ class Unit:
     rows: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     sensitivity: Sensitivity | None = None
+    movement: Movement | None = None
 
     @property
     def other_notes(self) -> tuple[str, ...]:

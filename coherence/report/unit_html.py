@@ -9,8 +9,10 @@ import pandas as pd
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import answering_sentences, belief_noun
+from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.page_figures import unit_figures
 from coherence.report.page_parts import breakable, environment, setting_rows, visible
+from coherence.report.questions import answers
 from coherence.report.result_columns import COLUMNS
 from coherence.report.state_figures import is_lead
 from coherence.report.statuses import (
@@ -154,10 +156,9 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         "cautions": [sentence[:1].upper() + sentence[1:] for sentence in unit.cautions],
         "further_headings": [column.heading for column in COLUMNS],
         "interval_heading": wording.interval_heading(unit.results),
-        "rows": [
-            result_row(result, verdict)
-            for result, verdict in zip(unit.results, unit.verdicts, strict=True)
-        ],
+        "moves": moves_sentence(unit.movement),
+        "little": little_sentence(unit.movement),
+        "questions": _questions(unit),
         "answering": [
             wording.clean(sentence[:1].upper() + sentence[1:])
             for sentence in answering_sentences(unit.answering)
@@ -171,6 +172,46 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         "unreadable_columns": unreadable_columns,
         "unreadable": unreadable,
     }
+
+
+def _questions(unit: Unit) -> list[dict[str, Any]]:
+    """Return the results under their questions, those of the default report apart from others.
+
+    Each has the places of its dot and interval on an axis that the results of one question share
+    where they have one unit of measurement.
+    """
+    questions = []
+    for asked, group in answers(unit.results, unit.verdicts):
+        rows = []
+        for answer in group:
+            measured = [a.result for a in group if a.result.unit == answer.result.unit]
+            row = result_row(answer.result, answer.verdict)
+            row |= {"words": answer.words, "leads": answer.leads}
+            row["dot"] = _dot(answer.result, measured)
+            rows.append(row)
+        questions.append({"question": asked, "rows": rows})
+    return questions
+
+
+def _dot(result: CheckResult, measured: Sequence[CheckResult]) -> dict[str, float] | None:
+    """Place a statistic, its interval and zero on an axis of 100; None where it is undefined."""
+    ends = [0.0]
+    for each in measured:
+        ends.append(each.statistic)
+        ends += [each.interval.low, each.interval.high] if each.interval is not None else []
+    finite = [end for end in ends if math.isfinite(end)]
+    least, most = min(finite), max(finite)
+    if not math.isfinite(result.statistic) or most == least:
+        return None
+
+    def place(value: float) -> float:
+        return round(4 + 92 * (value - least) / (most - least), 2)
+
+    dot = {"zero": place(0.0), "at": place(result.statistic)}
+    interval = result.interval
+    if interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high):
+        dot |= {"low": place(interval.low), "high": place(interval.high)}
+    return dot
 
 
 def question(units: Sequence[Unit]) -> str:

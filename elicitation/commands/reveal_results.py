@@ -163,13 +163,13 @@ def _write_paper(paper: Path, tables: "Mapping[str, pd.DataFrame]") -> None:
 def _check_coherence(runs: "pd.DataFrame", folder: Path, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
-    from coherence.report.terminal import render_terminal
+    from coherence.report.terminal import render_report
 
     print("checking the coherence of beliefs and bets", file=sys.stderr)
     report = analyze(runs, rng=seed)
     (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
     (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
-    return render_terminal(report.units, color=False)
+    return render_report(report.units, full=True)
 
 
 def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":

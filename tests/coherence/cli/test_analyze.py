@@ -1,6 +1,7 @@
 import argparse
 import io
 import json
+import re
 import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -345,7 +346,7 @@ def terminal(monkeypatch):
 
 def test_emphasis_is_for_terminals_that_want_it(runs, analyze, terminal):
     arguments = ["analyze", str(runs), *MAPPING]
-    assert "\x1b[1mcmi " in terminal(arguments)
+    assert re.search(r"\x1b\[1m[^\n]*\(cmi\)", terminal(arguments))
     assert "\x1b" not in terminal(arguments, NO_COLOR="1")
     assert "\x1b" not in terminal(arguments, TERM="dumb")
 
@@ -354,7 +355,7 @@ def test_the_width_is_that_of_the_terminal(runs, analyze, terminal):
     arguments = ["analyze", str(runs), *MAPPING]
     for columns in ("80", "110"):
         text = terminal(arguments, NO_COLOR="1", COLUMNS=columns)
-        assert "─" * int(columns) + "\n" in text
+        assert max(map(len, text.splitlines())) <= int(columns)
 
 
 def test_a_terminal_that_knows_ascii_alone_gets_no_codes_of_characters(runs, analyze, terminal):
@@ -386,7 +387,7 @@ def test_conditions_decide_the_status_and_say_what_meets_them(
     out, err = capsys.readouterr()
     unit = "task 'task\\x1b[31m', model 'model': "
     assert err.splitlines() == [line.format(unit=unit) for line in said]
-    assert "The verdict." in out
+    assert "(cmi)" in out
 
 
 def test_a_condition_that_nothing_can_meet_is_an_error_and_no_pass(runs, analyze, tmp_path, capsys):
@@ -420,7 +421,7 @@ def test_json_is_all_that_standard_output_gets(runs, analyze, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out == (tmp_path / "results.json").read_text()
     assert json.loads(out)["units"][0]["results"][0]["pvalue"] == 0.004
-    assert "The verdict." in err
+    assert "(cmi)" in err
     assert "holds: " in err
     assert str(tmp_path) in err
 
@@ -428,7 +429,7 @@ def test_json_is_all_that_standard_output_gets(runs, analyze, tmp_path, capsys):
 def test_json_goes_to_a_file_as_well(runs, analyze, tmp_path, capsys):
     assert main(["analyze", str(runs), *MAPPING, "--json", str(tmp_path / "r.json")]) == 0
     assert json.loads((tmp_path / "r.json").read_text())["settings"]["seed"] == 0
-    assert "The verdict." in capsys.readouterr().out
+    assert "(cmi)" in capsys.readouterr().out
 
 
 def test_a_json_file_that_cannot_be_written_is_refused_before_the_analysis(

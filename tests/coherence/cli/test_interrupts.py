@@ -14,7 +14,6 @@ from coherence.cli.run_options import workers
 
 def run(options):
     with workers(options):
-        Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2))
         os.killpg(0, signal.SIGINT)
         Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(10_000))
     raise AssertionError("the signal was lost")

@@ -38,7 +38,7 @@ def test_help_of_a_command_loads_nothing_heavy():
     code = (
         "import sys; from coherence.cli.main import main; status = main(['analyze', '--help']); "
         "assert status == 0; "
-        "assert not {'numpy', 'pandas', 'matplotlib', 'wcwidth', 'torch', 'catboost'} "
+        "assert not {'numpy', 'pandas', 'matplotlib', 'rich', 'torch', 'catboost'} "
         "& set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.report.columns import aligned, folded
+from coherence.report.columns import aligned
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_two_apart():
@@ -33,22 +33,3 @@ def test_markup_and_emoji_codes_in_a_cell_are_text(name):
 def test_wide_and_combining_characters_count_in_terminal_cells():
     wide, combining, plain = aligned([["決", "1"], ["e\u0301", "2"], ["ab", "3"]])
     assert (wide, combining, plain) == ("決  1", "e\u0301   2", "ab  3")
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "indent", "lines"),
-    [
-        ("monotone_choice:yes/no", 22, 2, ["monotone_choice:yes/no"]),
-        ("monotone_choice:yes/no", 21, 2, ["monotone_choice:", "  yes/no"]),
-        ("check:take umbrella/leave", 20, 2, ["check:", "  take", "  umbrella/leave"]),
-        ("a_check, monotone_choice:yes/no", 18, 0, ["a_check,", "monotone_choice:", "yes/no"]),
-        ("residual_covariance", 12, 0, ["residual_", "covariance"]),
-        ("x" * 7, 3, 0, ["xxx", "xxx", "x"]),
-        ("決決決", 4, 0, ["決決", "決"]),
-        ("", 4, 0, [""]),
-    ],
-)
-def test_names_are_broken_between_their_parts(text, width, indent, lines):
-    shown = folded(text, width, indent=indent).split("\n")
-    assert shown == lines
-    assert "".join(shown).replace(" ", "") == text.replace(" ", "")

@@ -25,7 +25,7 @@ def test_a_report_without_a_check_has_the_same_columns(report):
 def test_each_face_is_that_of_its_renderer(report):
     from coherence.report.html import render_html
     from coherence.report.json import render_json
-    from coherence.report.summary import render_report
+    from coherence.report.terminal import render_report
 
     assert report.to_html() == render_html(report.units, report.settings)
     assert report.to_json() == render_json(report.units, report.settings)
@@ -37,7 +37,7 @@ def test_each_face_is_that_of_its_renderer(report):
 def test_a_report_loads_no_renderer_before_it_is_asked():
     code = (
         "import sys, coherence.report.report; "
-        "assert not {'matplotlib', 'wcwidth', 'jinja2'} & set(sys.modules)"
+        "assert not {'matplotlib', 'rich', 'jinja2'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -1,198 +1,249 @@
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from coherence.report.report import Report
-from coherence.report.terminal import render_terminal
-from coherence.result import CheckResult
+from coherence.report.movement import Movement
+from coherence.report.ranking import FEW
+from coherence.report.terminal import MOST_NOTES, PIPE_WIDTH, render_report
+from coherence.result import CheckResult, Interval
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
+MOVES = Movement(
+    0.44, 0.47, 0.008, "exact posterior", 0.0, 0.92, 0.27, {"defer": 0.987, "[/]": 0.013}, 0.03
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "[/]",
+    "[red]m[/red] [link=http://x]:smile:",
+    "\x1b[2J\x1b]0;owned\x07m\n\n",
+    "x" * 10_000,
+    "yes\u202e\u200f",
+)
 
 
-def table_of(text, heading):
-    """Return the cells of a table that begins with a heading."""
-    lines = text.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith(heading))
-    end = next(
-        number
-        for number in range(at, len(lines) + 1)
-        if number == len(lines) or not lines[number].strip()
-    )
-    return [re.split(r" {2,}", line.strip()) for line in lines[at:end]]
+def result(check, pvalue=0.5, statistic=0.1, holm=None, interval=None, **fields):
+    fields = {"unit": "nats", "n_dropped": 2, "n_tests": 9} | fields
+    holm = pvalue if holm is None else holm
+    of_data = {"interval": interval, "pvalue": pvalue, "n_rows": 90, "n_contexts": 30}
+    return CheckResult(check, "n", statistic, **of_data, **fields, pvalue_holm=holm)
 
 
-def test_answers_are_counted_per_question(report):
-    assert table_of(render_terminal(report.units, width=100), "question") == [
-        ["question", "asked", "ok", "refused", "unreadable"],
-        ["belief and action", "1000", "997", "3", "0.3%"],
-        ["mse", "1000", "1000", "0", "0.0%"],
+def of(unit, *results, **changes):
+    return unit(results=results, verdicts=("V.",) * len(results), **changes)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def row_of(text, name):
+    return next(line for line in text.splitlines() if name in line)
+
+
+def test_a_unit_opens_with_what_moves_and_with_what_that_means(unit):
+    said = words(render_report([of(unit, result("cmi"), movement=MOVES)]))
+    assert "What moves beliefs 0.44 to 0.47 (SD 0.00800)" in said
+    assert "runs from 0.00 to 0.92 (rank correlation 0.27)" in said
+    assert "actions defer 98.7%, [/] 1.3%" in said
+    assert "Beliefs (SD 0.00800) and choices (defer 98.7%) hardly vary" in said
+    wide = replace(MOVES, sd=0.3, actions={"yes": 0.5, "no": 0.5})
+    assert "hardly vary" not in render_report([of(unit, result("cmi"), movement=wide)])
+
+
+def test_results_stand_under_their_question_with_the_name_of_the_check_behind(unit):
+    results = [
+        result("cmi", 0.001, holm=0.01, interval=Interval(0.05, 0.2)),
+        result("predictive_gain", 0.03, holm=0.3),
+        result("calibration:rmse", None),
+        result("calibration:ece", None),
+        result("my_own", 0.7),
     ]
+    text = render_report([of(unit, *results)], width=120)
+    places = [
+        text.index(part) for part in ("belief acted on?", "belief (cmi)", "right?", "(calibration:")
+    ]
+    assert places == sorted(places)
+    assert row_of(text, "(cmi)").endswith("0.100 nats  [0.050, 0.200]  0.001 (0.010)  rejects")
+    assert row_of(text, "(predictive_gain)").endswith("sign")
+    assert "my_own" in text
+    assert "calibration:ece" not in text
+    assert "and 1 further result" in text
+    assert "calibration:ece" in render_report([of(unit, *results)], full=True)
 
 
-def test_repairs_and_bounds_are_said(unit):
+def test_of_pairs_of_actions_the_smallest_p_leads_and_what_rejects(unit):
+    pairs = [
+        result("monotone_choice:a/b", 0.9),
+        result("monotone_choice:a/c", 0.2),
+        result("monotone_choice:b/c", 0.001, holm=0.01),
+    ]
+    text = render_report([of(unit, *pairs[:2])], width=120)
+    assert "a/c" in text
+    assert "a/b" not in text
+    assert "smallest p of 2 pairs" in text
+    text = render_report([of(unit, *pairs, result("monotone_choice:b/d", 0.002, holm=0.02))])
+    assert "b/c" in words(text)
+    assert "b/d" in words(text)
+
+
+def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean(unit):
+    sizes = {"apple": 0.0, "pear": float("nan"), "zebra": 0.58, "yam": 0.2}
+    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
+    results.append(result("iterated_expectation"))
+    for low, shown in ((0.01, True), (0.0, False)):
+        gaps = result("iterated_expectation:noise_removed", None, interval=Interval(low, 0.1))
+        text = words(render_report([of(unit, *results, gaps)], width=120))
+        assert "consistency:zebra" in text
+        assert "consistency:yam" not in text
+        assert ("noise_removed" in text) is shown
+
+
+def test_notes_that_may_mislead_are_all_said_and_others_counted_beyond_a_few(unit):
+    notes = (*(f"note {at}." for at in range(5)), "caution: two options look alike.")
+    text = render_report([of(unit, result("cmi"), notes=notes, cautions=("caution: x.", "y."))])
+    assert "· caution: x." in text
+    assert "· caution: two options look alike." in text
+    assert "y." not in text.split("caution: x.")[1].split("note")[0]
+    assert sum(note in text for note in notes) == MOST_NOTES
+    assert f"· {6 - MOST_NOTES} further notes on what was left out" in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((96, 3, 1), "100 rows of answers, 3.0% unreadable; at most 90 rows in 30 contexts enter"),
+        ((5000, 0, 0), "5000 rows of answers, none unreadable"),
+        ((4999, 1, 0), "less than 0.1% unreadable"),
+    ],
+)
+def test_answers_are_counted_with_what_is_unreadable(unit, counts, said):
     statuses = pd.DataFrame(
-        {
-            "question": ["mse"] * 3,
-            "status": ["out_of_range", "repaired:percent", "repaired:words"],
-            "rows": [7, 2, 1],
-        }
+        {"question": "belief", "status": ["ok", "refused", "repaired:percent"], "rows": counts}
     )
-    bounds = pd.DataFrame(
-        [["choice rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS
-    )
-    text = render_terminal(Report((unit(statuses=statuses, bounds=bounds),), {}).units, width=100)
-    assert table_of(text, "question")[1] == ["mse", "10", "0", "3", "7", "70.0%"]
-    assert "repaired answers by what was repaired: 2 percent, 1 words" in text
-    assert table_of(text, "rate")[1] == ["choice rate: yes", "7", "0.333", "[0.100, 0.800]"]
+    text = words(render_report([of(unit, result("cmi"), statuses=statuses)]))
+    assert said in text
+    assert "2 left out for missing values" in text
 
 
-def test_a_table_too_wide_is_said_in_words(unit):
-    statuses = pd.DataFrame({"question": ["w" * 50], "status": ["out_of_range"], "rows": [7]})
-    text = render_terminal(Report((unit(statuses=statuses),), {}).units, width=60)
-    assert "7 asked, 0 ok, 7 out of range, 100.0% unreadable" in " ".join(text.split())
-    assert max(len(line) for line in text.splitlines()) <= 60
-
-
-@pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_no_line_is_wider_than_asked(report, width):
-    assert (
-        max(len(line) for line in render_terminal(report.units, width=width).splitlines()) <= width
-    )
-
-
-def test_verdict_stands_beside_at_100_columns_and_below_at_80(report):
-    wide, narrow = render_terminal(report.units, width=100), render_terminal(report.units, width=80)
-    assert re.search(
-        r"^cmi .*0\.0312 nats +\[0\.0110, 0\.0523\] +0\.004  The actions", wide, re.MULTILINE
-    )
-    assert re.search(r"0\.004$\n    The actions carry information", narrow, re.MULTILINE)
-
-
-def test_every_verdict_note_and_reason_is_said(report):
-    text = " ".join(render_terminal(report.units, width=60).split())
-    for unit in report.units:
-        for sentence in (
-            *unit.verdicts,
-            *unit.notes,
-            "(no row has z)" if len(unit.results) == 5 else "",
-        ):
+def test_everything_is_said_in_the_full_report(report, unit):
+    text = words(render_report(report.units, full=True, width=60))
+    for each in report.units:
+        for sentence in (*each.verdicts, *each.notes):
             assert sentence in text
+    assert "(no row has z)" in text
     assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
+    assert "belief and action 1000 997 3 0.3%" in text
+    bounds = pd.DataFrame([["rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
+    assert "rate: yes 7 0.333 [0.100, 0.800]" in words(
+        render_report([unit(bounds=bounds)], full=True)
+    )
 
 
-def test_names_cannot_send_commands_to_the_terminal(unit):
-    hostile = "\x1b[2J\x1b]0;owned\x07m\n\n"
-    changed = unit(task=hostile, model=hostile, verdicts=(hostile,) * 5, notes=(hostile,))
-    text = render_terminal(Report((changed,), {}).units, width=100)
-    assert not set(text) & {
-        chr(code) for code in [*range(32), *range(127, 160)] if chr(code) != "\n"
-    }
-    assert text.startswith("m · m\n")
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("n", [1, FEW + 1])
+def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(unit, full, n):
+    for name in HOSTILE:
+        checks = (result(name, unit=name), result(f"monotone_choice:{name}/b", 0.001))
+        moves = replace(MOVES, actions={name: 1.0})
+        shown = of(unit, *checks, task=name, model=name, notes=(name,), movement=moves)
+        for color in (False, True):
+            text = render_report([shown] * n, full=full, width=100, color=color)
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
+            assert all(mark.isprintable() or mark == "\n" for mark in plain)
+            assert max(map(len, plain.splitlines())) <= 100
+            if name.isprintable() and len(name) < 40:
+                assert name in plain
 
 
-def test_colour_only_on_request(report):
-    assert "\x1b" not in render_terminal(report.units, width=100)
-    coloured = render_terminal(report.units, width=100, color=True)
-    assert re.sub(r"\x1b\[\d*m", "", coloured) == render_terminal(report.units, width=100)
-    bold = [
-        line
-        for line in coloured.splitlines()
-        if line.startswith("\x1b[1mcmi ") or line.startswith("\x1b[1mpredictive_gain ")
+@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize("full", [False, True])
+def test_no_line_is_wider_than_asked_and_no_interval_is_broken(report, width, full):
+    adjusted = [
+        replace(unit, results=tuple(replace(r, pvalue_holm=r.pvalue) for r in unit.results))
+        for unit in report.units
     ]
-    assert len(bold) == 2, "cmi (p = .004) in both units, and predictive_gain (p = .31) in none"
+    text = render_report(adjusted, width=width, full=full)
+    assert max(map(len, text.splitlines())) <= width
+    assert "[0.0110, 0.0523]" in text
+
+
+def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
+        monkeypatch.setenv(name, "1")
+    text = render_report(report.units, width=100)
+    assert "\x1b" not in text
+    coloured = render_report(report.units, width=100, color=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == text.split()
+    assert re.search(r"\x1b\[1m[^\n]*\(cmi\)", coloured), "cmi rejects"
+    assert not re.search(r"\x1b\[1m[^\n]*predictive_gain", coloured)
+    plain = render_report(report.units, width=100, ascii_only=True)
+    assert plain.isascii()
+    assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
+
+
+def test_a_pipe_has_a_fixed_width(report, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert render_report(report.units) == render_report(report.units, width=PIPE_WIDTH)
 
 
 def test_wide_characters_keep_the_columns_aligned(unit):
-    result = CheckResult("monotone_choice:決/待", "n", 0.5, "nats", None, 0.5, 10, 5)
-    other = CheckResult("cmi", "n", 0.5, "nats", None, 0.5, 10, 5)
-    lines = render_terminal(
-        Report((unit(results=(result, other), verdicts=("V.", "V."), conclusion=()),), {}).units,
-        width=100,
-    ).splitlines()
-    wide, plain = lines[3], lines[4]
-    assert plain.index("0.500 nats") - wide.index("0.500 nats") == 2, (
-        "two characters that take two cells each"
-    )
+    text = render_report([of(unit, result("決/待"), result("ab"))], width=100)
+    wide, plain = row_of(text, "決/待"), row_of(text, "ab ")
+    assert plain.index("0.100 nats") - wide.index("0.100 nats") == 2
 
 
-def test_report_without_units_or_results_says_so(unit):
-    assert "no rows" in render_terminal(Report((), {}).units)
-    assert "No check could be run." in render_terminal(
-        Report((unit(results=(), verdicts=()),), {}).units
-    )
+def test_reports_without_units_or_results_say_so(unit):
+    assert "no rows" in render_report([])
+    assert "No check could be run." in render_report([of(unit)])
 
 
-def test_adjusted_pvalues_stand_in_brackets(report):
-    from dataclasses import replace
-
-    unit = report.units[0]
-    tested = next(result for result in unit.results if result.pvalue is not None)
-    adjusted = replace(tested, pvalue=0.01, pvalue_holm=0.04)
-    changed = replace(report, units=(replace(unit, results=(adjusted,), verdicts=("x",)),))
-    assert "0.010 (0.040)" in render_terminal(changed.units, width=100)
-
-
-def test_markup_in_names_is_text_and_overrides_are_dropped(unit):
-    name = "[red]m[/red] [link=http://x]:smile:\u202e"
-    result = CheckResult("[bold]c[/bold]", "n", 0.5, "[dim]nats", None, 0.5, 10, 5)
-    shown = unit(task=name, model="", results=(result,), verdicts=("[/]",), notes=("[blink]n",))
-    text = render_terminal((shown,), width=120, color=True)
-    for sentence in ("[red]m[/red] [link=http://x]:smile:", "[bold]c[/bold]", "[dim]nats", "[/]"):
-        assert sentence in text
-    assert "· [blink]n" in text
-    assert "\u202e" not in text
-
-
-def test_the_environment_brings_no_colour_that_was_not_asked_for(report, monkeypatch):
-    plain = render_terminal(report.units, width=100)
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
-        monkeypatch.setenv(name, "1")
-    assert render_terminal(report.units, width=100) == plain
-
-
-def test_a_pvalue_at_the_level_is_emphasised_as_the_verdict_has_it(unit):
-    for pvalue, code in ((0.05, "\x1b[1mcmi "), (0.0501, "cmi ")):
-        result = CheckResult("cmi", "n", 0.5, "nats", None, pvalue, 10, 5)
-        text = render_terminal((unit(results=(result,), verdicts=("V.",)),), width=100, color=True)
-        assert any(line.startswith(code) for line in text.splitlines())
-
-
-def test_ascii_on_request_keeps_every_column(report):
-    fancy = render_terminal(report.units, width=80)
-    plain = render_terminal(report.units, width=80, ascii_only=True)
-    assert plain.isascii()
-    assert [len(line) for line in plain.splitlines()] == [len(line) for line in fancy.splitlines()]
-    assert "-" * 80 in plain
-
-
-def test_a_long_name_is_broken_after_its_colon(unit):
-    result = CheckResult("monotone_choice:take umbrella/leave", "n", 0.5, "", None, 1.0, 10, 5)
-    fields = {"results": (result,), "verdicts": ("V.",), "conclusion": ()}
-    lines = render_terminal((unit(**fields),), width=100).splitlines()
-    assert lines[3].startswith("monotone_choice:  ")
-    assert lines[4] == "  take umbrella/leave"
-
-
-def test_adjusted_pvalues_and_long_units_leave_no_line_wider_than_asked(report):
-    from dataclasses import replace
-
-    unit = report.units[0]
-    results = tuple(
-        replace(result, pvalue_holm=result.pvalue, unit="probability") for result in unit.results
-    )
-    for width in (60, 80):
-        text = render_terminal((replace(unit, results=results),), width=width)
-        assert max(map(len, text.splitlines())) <= width
-        assert "[0.0110, 0.0523]" in text, "an interval is never broken"
-        assert "probability" in text, "nor is a word of the effect"
-
-
-def test_an_alert_stands_above_the_table_and_not_below(unit):
+def test_an_alert_stands_above_the_results_and_not_below(unit):
     alert = "no context column: nothing says which rows repeat."
-    text = render_terminal([unit(notes=("a note", alert), alerts=(alert,))], width=120)
-    lines = text.splitlines()
-    said = lines.index(f"Caution: {alert}")
-    assert said < next(at for at, line in enumerate(lines) if line.startswith("check "))
+    text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
+    assert text.index(f"Caution: {alert}") < text.index("effect")
     assert text.count(alert) == 1
-    assert "· a note" in text
+    units = [unit(model=str(at)) for at in range(5)]
+    of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
+    assert f"Caution: {alert} In asia · other." in words(of_one)
+
+
+def many(unit, n, measure="belief", **changes):
+    """Return units whose effect grows with their number; every fourth rejects."""
+    units = []
+    for at in range(n):
+        effect, failing = 0.01 * at, at % 4 == 0
+        interval = Interval(effect - 0.1, effect + 0.1)
+        fields = {"holm": 0.01 if failing else 1.0, "interval": interval, "unit": measure}
+        results = [
+            result(f"check_{number}", 0.001 if failing else 0.6, effect, **fields)
+            for number in range(9)
+        ]
+        units.append(of(unit, *results, model=f"a-model-with-a-long-name-{at}", **changes))
+    return units
+
+
+def test_many_units_are_ranked_and_fit_a_few_screens(unit):
+    text = render_report(many(unit, 8), width=120)
+    rows = [line for line in text.splitlines() if "a-model" in line and "[" in line]
+    assert [line.split("name-")[1].split()[0] for line in rows] == list("76543210")
+    assert "0.040 belief" in rows[3]
+    assert "[-0.060, 0.140]  0.001 (0.010)" in rows[3]
+    assert "18 of 72 tests reject" in text.splitlines()[0]
+    assert "No test rejects in 6 units" in text
+    assert len(render_report(many(unit, 300), width=60).splitlines()) < 400
+    both = [*many(unit, 4), *many(unit, 2, "nats")]
+    assert "effects in belief" in render_report(both)
+
+
+def test_what_all_units_share_is_said_once_and_a_caution_with_its_unit(unit):
+    statuses = pd.DataFrame(
+        {"question": ["standard"] * 2, "status": ["ok", "refused"], "rows": [9, 1]}
+    )
+    text = words(render_report(many(unit, 5, statuses=statuses, notes=("said by all.",))))
+    assert "5 units have at least 1% unreadable answers" in text
+    assert text.count("said by all.") == 1
+    caution = "caution: the action 'biy' looks like 'buy'."
+    other = unit(model="other", notes=("n", caution))
+    assert f"· asia · other: {caution}" in words(render_report([*many(unit, 5), other], width=200))

@@ -8,7 +8,7 @@ import pytest
 
 from coherence.rational.sensitivity import Sensitivity
 from coherence.report.html import render_html
-from coherence.report.terminal import render_terminal
+from coherence.report.terminal import render_report
 from coherence.report.twins import (
     noise_share,
     sensitivity_sentence,
@@ -49,12 +49,12 @@ def test_without_twins_there_is_nothing_to_say(report):
         assert twin_cells(unit) == ([], [])
         assert twin_note(unit) == ""
         assert sensitivity_sentence(unit) == ""
-    assert "twin" not in render_terminal(report.units)
+    assert "twin" not in render_report(report.units, full=True)
     assert "twin" not in render_html(report.units, report.settings)
 
 
 def test_terminal_and_page_show_the_same_rows(unit):
-    text, page = render_terminal([unit], width=120), render_html([unit], {"twins": 200})
+    text, page = render_report([unit], width=120, full=True), render_html([unit], {"twins": 200})
     for said in ("beside 200 rational twins", "[0.0010, 0.0300]", "|0.0312|"):
         assert said in text
         assert said in page

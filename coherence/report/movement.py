@@ -1,0 +1,177 @@
+"""What moves in the answers of one (task, model): beliefs with the truth, and the choices.
+
+A test of coherence can see little where beliefs and choices hardly vary, whatever its p-value. So
+this is what a report says first, and what the room that a passed test leaves is held against.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from coherence.table.printable import clean, format_numbers
+from coherence.table.schema import action_columns
+
+NARROW_SD = 0.05
+"""Standard deviation of beliefs over contexts below which they hardly vary."""
+ONE_SIDED_SHARE = 0.95
+"""Share of the most frequent action from which choices hardly vary."""
+MOST_ACTIONS = 5
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How far beliefs and choices vary between contexts, under the reference prompt.
+
+    Parameters
+    ----------
+    low, high, sd : float
+        Range and standard deviation of the contexts' mean beliefs; NaN where belief is not one
+        number or nothing is known.
+    truth : str
+        What belief is held against: "exact posterior", "state" or "".
+    truth_low, truth_high : float
+        Its range.
+    rank_correlation : float
+        Spearman's, of mean belief with it over contexts; NaN where one of them is constant.
+    actions : mapping
+        Action -> its share, the most frequent first.
+    action_sd : float
+        Standard deviation over contexts of the share of the action that varies most.
+    """
+
+    low: float = math.nan
+    high: float = math.nan
+    sd: float = math.nan
+    truth: str = ""
+    truth_low: float = math.nan
+    truth_high: float = math.nan
+    rank_correlation: float = math.nan
+    actions: Mapping[str, float] = field(default_factory=dict)
+    action_sd: float = math.nan
+
+    @property
+    def narrow(self) -> bool:
+        """Whether beliefs hardly vary between contexts."""
+        return self.sd < NARROW_SD
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether nearly all choices are one action."""
+        return max(self.actions.values(), default=0.0) >= ONE_SIDED_SHARE
+
+    @property
+    def entropy(self) -> float:
+        """Entropy of the actions' shares in nats, which bounds what a choice can tell."""
+        return -sum(share * math.log(share) for share in self.actions.values() if share > 0)
+
+
+def movement(beliefs: pd.DataFrame, rows: pd.DataFrame) -> Movement:
+    """Measure how far beliefs and choices vary.
+
+    Parameters
+    ----------
+    beliefs : DataFrame
+        Those of `coherence.report.unit.Unit`.
+    rows : DataFrame
+        All rows of the unit, from which actions are taken where `beliefs` has none.
+
+    Returns
+    -------
+    Movement
+        NaN and empty where nothing is known.
+    """
+    policies = action_columns(beliefs)
+    table = beliefs if policies or "action" in beliefs else rows
+    policies = [name for name in action_columns(table) if table[name].notna().any()]
+    if policies:
+        chosen = table[policies].astype(float).rename(columns=lambda name: name[len("action_") :])
+        chosen = chosen[chosen.notna().all(axis=1)]
+    elif "action" in table and table["action"].notna().any():
+        chosen = pd.get_dummies(table["action"].dropna().astype(str), dtype=float)
+    else:
+        chosen = pd.DataFrame()
+    shares = chosen.mean().sort_values(ascending=False, kind="stable")
+    actions = {str(name): float(share) for name, share in shares.items()}
+    action_sd = math.nan
+    if len(chosen):
+        by_action = chosen.groupby(table.loc[chosen.index, "context"]).mean().std()
+        action_sd = float(by_action.max())
+    if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
+        return Movement(actions=actions, action_sd=action_sd)
+    known = beliefs[beliefs["belief"].notna()]
+    by_context = known.groupby("context", sort=False)
+    belief = by_context["belief"].mean().astype(float)
+    found = [name for name in ("p_true", "truth") if name in known and known[name].notna().any()]
+    truth = by_context[found[0]].mean().astype(float) if found else pd.Series(dtype=float)
+    ranks = pd.DataFrame({"belief": belief, "truth": truth}).dropna().rank()
+    constant = len(ranks) < 3 or (ranks.nunique() < 2).any()
+    return Movement(
+        float(belief.min()),
+        float(belief.max()),
+        float(belief.std()) if len(belief) > 1 else math.nan,
+        {"p_true": "exact posterior", "truth": "state"}[found[0]] if found else "",
+        float(truth.min()) if found else math.nan,
+        float(truth.max()) if found else math.nan,
+        math.nan if constant else float(ranks["belief"].corr(ranks["truth"])),
+        actions,
+        action_sd,
+    )
+
+
+def moves_sentence(moves: Movement | None) -> str:
+    """Say what moves: range of beliefs and of the truth, their rank correlation, action shares."""
+    if moves is None:
+        return ""
+    parts = []
+    if not math.isnan(moves.low):
+        text = f"beliefs {_number(moves.low)} to {_number(moves.high)}"
+        text += "" if math.isnan(moves.sd) else f" (SD {format_numbers([moves.sd])[0]})"
+        if moves.truth == "exact posterior":
+            text += (
+                f" while the exact posterior runs from {_number(moves.truth_low)} to "
+                f"{_number(moves.truth_high)}"
+            )
+        if not math.isnan(moves.rank_correlation):
+            against = "" if moves.truth == "exact posterior" else f" with the {moves.truth}"
+            text += f" (rank correlation{against} {moves.rank_correlation:z.2f})"
+        parts.append(f"{text}, means of contexts")
+    if moves.actions:
+        shares = list(moves.actions.items())
+        named = [f"{clean(name, limit=30)} {share:.1%}" for name, share in shares[:MOST_ACTIONS]]
+        if len(shares) > MOST_ACTIONS:
+            named.append(f"{len(shares) - MOST_ACTIONS} more")
+        parts.append(f"actions {', '.join(named)}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def little_sentence(moves: Movement | None) -> str:
+    """Warn where beliefs or choices hardly vary; empty where they do, or nothing is known."""
+    if moves is None or not (moves.narrow or moves.one_sided):
+        return ""
+    narrow = f"beliefs (SD {format_numbers([moves.sd])[0]})" if moves.narrow else ""
+    action = next(iter(moves.actions), "")
+    one = f"choices ({clean(action, limit=30)} {moves.actions[action]:.1%})" if action else ""
+    hardly = " and ".join(filter(None, [narrow, one if moves.one_sided else ""]))
+    return (
+        f"{hardly[0].upper()}{hardly[1:]} hardly vary: tests of belief against choice can see "
+        "little here."
+    )
+
+
+def room_beside(moves: Movement | None, effect: float, unit: str) -> str:
+    """Say how large an effect is beside what varies; empty where that is not known."""
+    if moves is None or not math.isfinite(effect):
+        return ""
+    if unit == "belief" and moves.high > moves.low:
+        return f"{effect / (moves.high - moves.low):.0%} of the range of its beliefs"
+    if unit in ("probability", "share") and moves.action_sd > 0:
+        return f"{effect / moves.action_sd:.2g} times the SD of its choices over contexts"
+    if unit == "nats" and moves.entropy > 0:
+        return f"{effect / moves.entropy:.2g} of the entropy of its choices"
+    return ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.1 or value < 5e-4 else f"{value:.3f}"
