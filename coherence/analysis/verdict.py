@@ -1,15 +1,13 @@
 """What a result says, in plain sentences out of what its check declares.
 
 A test that does not reject is never called evidence of coherence: what follows the sentence is
-which effects the interval leaves open, and how large an effect would have shown. Only a test that
+which effects the interval leaves open. Only a test that
 rejects after the correction over the whole report accuses, and not one that scatter of the reports
 may have misled.
 """
 
 import math
 from collections.abc import Sequence
-
-from scipy import stats
 
 from coherence.checks.catalogue import sentences_of
 from coherence.checks.check import Sentences
@@ -18,11 +16,8 @@ from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.scatter import Scatter
 
-POWER = 0.8
 RATIONAL = "rational_agent"
 """The test that allows for scatter, and so tells whether scatter suffices."""
-# Units in which no effect is larger than 1.
-BOUNDED = ("belief", "probability", "share")
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
 
 
@@ -80,58 +75,17 @@ def furthest(interval: Interval, one_sided: bool) -> float:
     return max(abs(interval.low), abs(interval.high))
 
 
-def detectable(result: CheckResult, one_sided: bool, *, alpha: float = LEVEL) -> float:
-    """Return the effect that rejects in 80% of tables like the one tested.
-
-    Parameters
-    ----------
-    result : CheckResult
-        With an interval of the statistic that is tested, of half a width that is a quantile of t
-        times the standard error.
-    one_sided : bool
-        Whether the test looks for effects above 0 alone.
-    alpha : float
-        Level of the single test.
-
-    Returns
-    -------
-    float
-        In the unit of the statistic.
-    """
-    interval = result.interval
-    assert interval is not None
-    n_free = max(result.n_contexts - 1, 1)
-    # An end may stop where the quantity does; the other one then has the whole width. An end at 0
-    # may have been reached out to, beside a test that does not reject, and says nothing of it.
-    ends = [end for end in (interval.low, interval.high) if end != 0]
-    half = max(abs(end - result.statistic) for end in ends or (interval.low, interval.high))
-    error = half / float(stats.t.ppf((1 + interval.level) / 2, n_free))
-    return error * float(
-        stats.t.ppf(1 - alpha / (1 if one_sided else 2), n_free) + stats.norm.ppf(POWER)
-    )
-
-
 def amounts(result: CheckResult, *values: float) -> list[str]:
     """Format effects with the unit of a result, with equal decimals."""
     unit = clean(result.unit)
     return [f"{number}{'' if unit[:1] == '%' else ' '}{unit}" for number in format_numbers(values)]
 
 
-def _left_open(result: CheckResult, sentences: Sentences, alpha: float) -> str:
-    """Say which effects a test that does not reject leaves open, and which it would have shown."""
+def _left_open(result: CheckResult, sentences: Sentences) -> str:
+    """Say which effects a test that does not reject leaves open."""
     if result.interval is None or math.isnan(result.interval.high):
         return NO_INTERVAL
-    room = f"The interval {room_for(result, furthest(result.interval, sentences.one_sided))}"
-    if not sentences.powered:
-        return f"{room}."
-    effect = detectable(result, sentences.one_sided, alpha=alpha)
-    # Nothing can be further off than that, however little the table would show.
-    possible = not (result.unit in BOUNDED and effect > 1)
-    which = f"one of {amounts(result, effect)[0]}" if possible else "not even the largest possible"
-    return (
-        f"{room}; {which} would be seen (p at most {alpha:g}) in about {POWER:.0%} of tables like "
-        "this."
-    )
+    return f"The interval {room_for(result, furthest(result.interval, sentences.one_sided))}."
 
 
 def room_for(result: CheckResult, effect: float) -> str:
@@ -176,7 +130,7 @@ def _tested(
         kept = sentences.kept
         if not kept:
             kept = f"No sign that {_declared(sentences.sign, 'a test', result)}."
-        return f"{_filled(kept, result, variant, belief)} {_left_open(result, sentences, alpha)}"
+        return f"{_filled(kept, result, variant, belief)} {_left_open(result, sentences)}"
     if outcome is Outcome.UNCORRECTED:
         tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
         return (

@@ -46,9 +46,6 @@ class Sentences:
         The papers' own procedure was run.
     one_sided : bool
         Whether the test looks for effects above 0 alone.
-    powered : bool
-        Whether the interval belongs to the statistic that is tested, so that its width tells what
-        the test would have shown.
     scatter_misleads : bool
         Whether the test takes reports as exact and rejects where they scatter around the belief.
     discrepancy : bool
@@ -66,7 +63,6 @@ class Sentences:
     estimate: str = ""
     published: str = ""
     one_sided: bool = False
-    powered: bool = False
     scatter_misleads: bool = False
     discrepancy: bool = False
     distance: bool = False

@@ -407,7 +407,6 @@ CHECK = Check(
             "it is not the belief acted on.",
             sign="choices move with the realised state at the same {belief}",
             kept="No sign that choices move with the realised state at the same {belief}.",
-            powered=True,
             scatter_misleads=True,
             discrepancy=True,
         ),

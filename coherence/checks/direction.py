@@ -19,7 +19,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Floats,
@@ -36,17 +35,11 @@ from coherence.statistics.drops import MIN_CONTEXTS_PER_BIN, used_bins
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import CHOICES
 
-UNITS = {"dominance": "share", "direction": "share along the direction"}
-NULLS = {
-    "dominance": "there is an order of the actions such that choices shift upwards in it "
-    "(first-order dominance) as belief rises",
-    "direction": "there is a direction in utility space along which the choice vector rises "
-    "with belief",
-}
-METHODS = {
-    rule: f"for the best of all {candidates}, conservative, contexts as units"
-    for rule, candidates in (("dominance", "orders"), ("direction", "directions"))
-}
+NULL = (
+    "there is an order of the actions such that choices shift upwards in it "
+    "(first-order dominance) as belief rises"
+)
+METHOD = "for the best of all orders, conservative, contexts as units"
 MAX_ACTIONS = 6  # 720 orders; a scan of the sphere of directions would be too coarse beyond
 
 
@@ -68,7 +61,6 @@ def monotone_direction_test(
     context: ArrayLike | None = None,
     n_bins: int = 5,
     n_draws: int = 9_999,
-    rule: str = "dominance",
     rng: Seed = None,
 ) -> CheckResult:
     """Test whether choices over all actions rise with the stated belief in some direction.
@@ -91,44 +83,35 @@ def monotone_direction_test(
         Quantile bins of the belief; fewer where beliefs tie.
     n_draws : int
         Draws from the null distribution.
-    rule : {"dominance", "direction"}
-        What rising means. "direction": the choice vector P has P . v non-decreasing for a direction
-        v, all that a convex surplus implies. "dominance": with the actions in the order of v, the
-        total share of those above any step is non-decreasing. It is what additive random utilities
-        imply and the sharper of the two: it rejects whenever "direction" should, and more.
     rng : Generator, int or None
         Source of the draws.
 
     Returns
     -------
     CheckResult
-        `statistic` is the largest drop from a bin to a later one under the best order (in shares)
-        or along the best direction (scaled to a range of 1 over the actions); negative where
-        choices rise throughout, and for two actions a difference of shares in both cases. The
-        interval, for the smallest largest drop that any order or direction allows, holds it more
-        often than stated (.97 to 1.00 where choices turn back): the least of several orders is
-        seldom missed by all of them. `details` has one row per action: its place in the best
-        direction (in the order, evenly spaced) and its share in every bin.
+        `statistic` is the largest drop of a total share from a bin to a later one under the best
+        order; negative where choices rise throughout. The interval, for the smallest largest drop
+        that any order allows, holds it more often than stated (.97 to 1.00 where choices turn
+        back): the least of several orders is seldom missed by all of them. `details` has one row
+        per action: its place in the best order, evenly spaced, and its share in every bin.
 
     Raises
     ------
     InputError
-        An array breaks its rule, more than six actions, or an unknown rule.
+        An array breaks its rule or more than six actions.
 
     Notes
     -----
     Assumes independent contexts and taste shocks whose distribution does not depend on the belief;
-    they may be correlated over actions, so irrelevant alternatives may matter. Under "dominance":
-    the surplus has mixed second derivatives -m(i, j) <= 0, so that along v the probability of i
+    they may be correlated over actions, so irrelevant alternatives may matter.
+    The surplus has mixed second derivatives -m(i, j) <= 0, so that along v the probability of i
     changes by sum_j m(i, j) (v_i - v_j), which moves shares from lower to higher actions only.
 
-    The covariance of the choice vectors treats contexts as units. For a given order or direction
-    the p-value is that of the largest studentised drop when all bins have equal shares, the least
-    favourable case (multivariate t). The null holds if it holds for one of them, so the p-value is
-    the largest one (Berger 1982) and the test is conservative unless one alone comes near. A
-    direction along which shares do not move counts as rising, being the limit of ones that do;
-    choices that go to and fro nearly along one line are therefore seldom found by "direction". With
-    two actions both rules are `monotone_choice_test` with ``direction="either"``.
+    The covariance of the choice vectors treats contexts as units. For a given order the p-value is
+    that of the largest studentised drop when all bins have equal shares, the least favourable case
+    (multivariate t). The null holds if it holds for one of them, so the p-value is the largest one
+    (Berger 1982) and the test is conservative unless one alone comes near. With two actions it is
+    `monotone_choice_test` with ``direction="either"``.
 
     References
     ----------
@@ -149,19 +132,17 @@ def monotone_direction_test(
     groups, contexts = as_contexts(context, len(values))
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    if rule not in NULLS:
-        raise InputError(f"rule must be one of {', '.join(NULLS)}; received {rule!r}.")
     require(
         len(labels) <= MAX_ACTIONS,
         f"action must have at most {MAX_ACTIONS} different labels; received {len(labels)}. "
         "Join rare actions.",
     )
-    settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws, "rule": rule}
+    settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws}
     undefined = CheckResult(
         check="monotone_direction",
-        null=NULLS[rule],
+        null=NULL,
         statistic=math.nan,
-        unit=UNITS[rule],
+        unit="share",
         interval=None,
         pvalue=math.nan,
         n_rows=len(values),
@@ -186,14 +167,14 @@ def monotone_direction_test(
     share = actions.share[np.ix_(kept, seen)]
     generator = as_generator(rng)
     scan, rows = choice_vectors(used, share, groups[kept], n_draws, generator, policies=policies)
-    best, direction, n_tried = best_fit(scan, rule)
+    best, direction, n_tried = best_fit(scan)
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
     shown = {"n_bins_used": len(centres), "n_tried": n_tried, "mean_beliefs": centres}
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, METHODS[rule]).within(-1.0, 1.0),
+        interval=Interval(best.low, best.high, 0.95, METHOD).within(-1.0, 1.0),
         pvalue=best.pvalue,
         settings=settings | shown,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),

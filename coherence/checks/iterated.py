@@ -303,7 +303,6 @@ CHECK = Check(
             rejected="Beliefs do not average out over the auxiliary variable: "
             "they are no single probability distribution.",
             sign="beliefs do not average out over the auxiliary variable",
-            powered=True,
             kept="No sign of a gap in one direction; the noise-removed one shows gaps that cancel.",
             published=_HALF,
         ),

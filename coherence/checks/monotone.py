@@ -50,7 +50,6 @@ NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probab
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
-METHODS = ("drop", "isotonic")
 FEWEST = {"n_draws": FEWEST_DRAWS}
 # The first one's share must rise with the belief.
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
@@ -65,7 +64,6 @@ def monotone_choice_test(
     direction: str = "increasing",
     n_bins: int = 5,
     n_draws: int = 9_999,
-    method: str = "drop",
     published: bool = False,
     rng: Seed = None,
 ) -> CheckResult:
@@ -92,10 +90,6 @@ def monotone_choice_test(
         Quantile bins of the belief; fewer where beliefs tie.
     n_draws : int
         Draws from the null distribution.
-    method : {"drop", "isotonic"}
-        What the p-value refers to: the largest studentised drop between two bins, or the squared
-        distance of the shares from their non-decreasing fit, weighted by inverse variances.
-        Statistic, interval and `details` are the same.
     published : bool
         The published procedure instead: Fisher's exact test for every pair of bins that violates
         the order, uncorrected and over rows; `statistic` is the fraction of all pairs of bins with
@@ -116,7 +110,7 @@ def monotone_choice_test(
     Raises
     ------
     InputError
-        An array breaks its rule, or `pair`, `direction` or `method` is unknown.
+        An array breaks its rule, or `pair` or `direction` is unknown.
 
     Notes
     -----
@@ -139,7 +133,7 @@ def monotone_choice_test(
     >>> monotone_choice_test(belief, action, pair=("treat", "wait"), rng=1).pvalue
     0.0001
     """
-    _require_options(pair, direction, method)
+    _require_options(pair, direction)
     require_aligned(belief=belief, action=action, context=context)
     values = single_belief(belief, "monotone_choice_test")
     actions = as_actions(action, len(values))
@@ -155,7 +149,6 @@ def monotone_choice_test(
         "pair": list(pair),
         "direction": direction,
         "n_bins": n_bins,
-        "method": method,
         "published": published,
     }
     result = _untested(pair, groups[in_pair], settings)
@@ -167,8 +160,7 @@ def monotone_choice_test(
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
         return replace(result, reason=f"{few} with a choice from the pair")
-    isotonic, generator = method == "isotonic", as_generator(rng)
-    sign, drops = drops_of_pair(binned, direction, n_draws, generator, isotonic=isotonic)
+    sign, drops = drops_of_pair(binned, direction, n_draws, as_generator(rng))
     # Probabilities are no trials of which a share could be counted: its error is over contexts.
     error = np.sqrt(np.diag(binned.covariance)) if policies else None
     details = _bin_pairs(drops, binned, error)
@@ -183,8 +175,6 @@ def drops_of_pair(
     direction: str,
     n_draws: int,
     rng: np.random.Generator,
-    *,
-    isotonic: bool = False,
 ) -> tuple[int, Drops]:
     """Study the drops of a pair in each direction allowed; return the sign of the one that counts.
 
@@ -196,7 +186,6 @@ def drops_of_pair(
             sign * binned.share,
             binned.covariance,
             degrees=binned.degrees,
-            isotonic=isotonic,
             n_draws=n_draws,
             rng=rng,
         )
@@ -222,13 +211,9 @@ def _untested(pair: tuple[Any, Any], context: Codes, settings: dict[str, Any]) -
     )
 
 
-def _require_options(pair: tuple[Any, Any], direction: str, method: str) -> None:
-    for name, value, allowed in (
-        ("direction", direction, tuple(SIGNS)),
-        ("method", method, METHODS),
-    ):
-        if value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}; received {value!r}.")
+def _require_options(pair: tuple[Any, Any], direction: str) -> None:
+    if direction not in SIGNS:
+        raise InputError(f"direction must be one of {', '.join(SIGNS)}; received {direction!r}.")
     require(
         isinstance(pair, tuple | list) and len(pair) == 2 and pair[0] != pair[1],
         f"pair must hold two different actions; received {pair!r}.",

@@ -372,7 +372,6 @@ CHECK = Check(
             sign="the realised state helps to predict the action beyond the {belief}",
             kept="No sign that the realised state helps to predict the action beyond the {belief}.",
             one_sided=True,
-            powered=True,
             scatter_misleads=True,
             discrepancy=True,
             published=INTERVAL_ALONE,
@@ -385,7 +384,6 @@ CHECK = Check(
             kept="No sign that, given the evidence, the realised state helps to predict the action "
             "beyond the {belief}.",
             one_sided=True,
-            powered=True,
             scatter_misleads=True,
             discrepancy=True,
             published=INTERVAL_ALONE,

@@ -272,7 +272,6 @@ CHECK = Check(
             sign="choices move with the realised state even at equal belief behind the reports",
             estimate="The nearest rational agent takes the reports as its belief, so that residual "
             "covariance is its test.",
-            powered=True,
         ),
     },
     plan=_plan,

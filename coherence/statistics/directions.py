@@ -1,23 +1,17 @@
-"""Whether choice vectors rise with the belief along some direction, or in some order of actions.
+"""Whether choice vectors rise with the belief in some order of the actions.
 
 With additive random utilities (P(p') - P(p)) . v >= 0 for beliefs p < p' and the direction v of
-utilities (McFadden 1981, section 5.4); v is not known, so that all directions are tried, and the
-p-value is that of the one that fits best (Berger 1982).
+utilities (McFadden 1981, section 5.4); v is not known, so that all orders of the actions
+are tried, and the p-value is that of the one that fits best (Berger 1982).
 """
 
 import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import null_space
-from scipy.optimize import minimize
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.context_shares import spare_variance
-
-N_ANGLES = 120
-N_DIRECTIONS = 400  # for four and more actions
-N_STARTS = 4
 
 
 @dataclass(frozen=True)
@@ -163,35 +157,6 @@ def orders(n_actions: int) -> tuple[Floats, Codes, Codes]:
     return sets, ranks, np.stack(steps, axis=1)
 
 
-def _spread_directions(n_actions: int) -> Floats:
-    """Directions spread over the sphere of vectors that sum to zero; the same on every call."""
-    sets = orders(n_actions)[0][1:-1]
-    plane = null_space(np.ones((1, n_actions)))
-    if n_actions == 2:
-        return _scaled(sets)
-    if n_actions == 3:
-        angles = np.arange(N_ANGLES) * 2 * np.pi / N_ANGLES
-        inner = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    else:
-        inner = np.random.default_rng(0).normal(size=(N_DIRECTIONS, n_actions - 1))
-    return _scaled(np.concatenate([sets, inner @ plane.T]))
-
-
-def _refined(scan: Scan, start: Floats) -> Floats:
-    """Descend from a direction to a nearby one with a smaller largest drop."""
-    plane = null_space(np.ones((1, start.size)))
-
-    def largest(inner: Floats) -> float:
-        drop, spread, _ = scan.drops(plane @ inner)
-        return float((drop / spread).max())
-
-    # A maximum over pairs of bins has kinks: no derivatives.
-    lowest = minimize(
-        largest, plane.T @ start, method="Nelder-Mead", options={"maxiter": 80 * start.size}
-    )
-    return _scaled(plane @ lowest.x)
-
-
 @dataclass(frozen=True)
 class Best:
     """The candidate that fits best.
@@ -289,37 +254,25 @@ def _smallest_largest(
     return min(lows), min(float((drop + above * spread).max()) for drop, spread in tops)
 
 
-def best_fit(scan: Scan, rule: str) -> tuple[Best, Floats, int]:
-    """Try all orders ("dominance") or directions ("direction").
+def best_fit(scan: Scan) -> tuple[Best, Floats, int]:
+    """Try all orders of the actions.
 
     Parameters
     ----------
     scan : Scan
         Choice vectors.
-    rule : str
-        What rising means.
 
     Returns
     -------
     best : Best
-        The candidate that fits best.
+        The order that fits best.
     direction : ndarray, shape (n_actions,)
-        Its direction, scaled to a range of 1.
+        Places of the actions in it, from -1/2 to 1/2.
     n_candidates : int
-        How many there were.
+        How many orders there were.
     """
-    if rule == "dominance":
-        sets, ranks, steps = orders(scan.share.shape[1])
-        # The empty set and the set of all actions bound no step: drop them, so that no share
-        # without variance is studied.
-        best = _best_candidate(scan, sets[1:-1], steps - 1)
-        return best, _scaled(ranks[best.candidate].astype(np.float64)), len(ranks)
-    directions = _spread_directions(scan.share.shape[1])
-    if directions.shape[1] > 2:
-        read = [scan.drops(direction) for direction in directions]
-        order = np.argsort([(drop / spread).max() for drop, spread, _ in read], kind="stable")
-        directions = np.concatenate(
-            [directions, [_refined(scan, directions[position]) for position in order[:N_STARTS]]]
-        )
-    best = _best_candidate(scan, directions, np.arange(len(directions))[:, None])
-    return best, directions[best.candidate], len(directions)
+    sets, ranks, steps = orders(scan.share.shape[1])
+    # The empty set and the set of all actions bound no step: drop them, so that no share
+    # without variance is studied.
+    best = _best_candidate(scan, sets[1:-1], steps - 1)
+    return best, _scaled(ranks[best.candidate].astype(np.float64)), len(ranks)

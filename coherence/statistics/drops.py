@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from coherence.inputs import Codes, Floats
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.context_shares import context_shares, spare_variance
-from coherence.statistics.resample import permutation_pvalue
 
 MIN_CONTEXTS_PER_BIN = 3
 _LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from dividing by zero
@@ -209,51 +208,6 @@ def binned_pair(
     return BinnedPair(share, rows, mean_belief[enough], covariance, degrees, *ends)
 
 
-def isotonic_fit(values: Floats, weights: Floats) -> Floats:
-    """Fit non-decreasing values by weighted least squares, along the last axis.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., n_bins)
-        One or many sequences.
-    weights : ndarray, shape (n_bins,)
-        Positive weights.
-
-    Returns
-    -------
-    ndarray, shape (..., n_bins)
-        Fitted values.
-
-    Notes
-    -----
-    By the min-max formula (Robertson, Wright and Dykstra 1988, theorem 1.4.4), which takes many
-    short sequences at once.
-
-    Examples
-    --------
-    >>> isotonic_fit(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4)).tolist()
-    [1.0, 2.5, 2.5, 4.0]
-    """
-    n_bins = values.shape[-1]
-    fitted = np.full(values.shape, -np.inf)
-    mass = np.concatenate([[0.0], np.cumsum(weights)])
-    total = np.concatenate(
-        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values * weights, axis=-1)], axis=-1
-    )
-    for start in range(n_bins):
-        means = (total[..., start + 1 :] - total[..., start : start + 1]) / (
-            mass[start + 1 :] - mass[start]
-        )
-        lowest = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]
-        fitted[..., start:] = np.maximum(fitted[..., start:], lowest)
-    return fitted
-
-
-def _isotonic_distance(values: Floats, weights: Floats) -> Floats:
-    """Weighted squared distance of values, shape (..., n_bins), from their non-decreasing fit."""
-    return np.asarray((weights * (values - isotonic_fit(values, weights)) ** 2).sum(axis=-1))
-
-
 @dataclass(frozen=True)
 class Drops:
     """Drops s_j - s_k between all bins j < k, shape (n_pairs,) each, and what is said of them all.
@@ -286,7 +240,6 @@ def largest_drop(
     covariance: Floats,
     *,
     degrees: int,
-    isotonic: bool,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Drops:
@@ -300,8 +253,6 @@ def largest_drop(
         Their covariance.
     degrees : int
         Degrees of freedom of the multivariate t.
-    isotonic : bool
-        The p-value is that of the distance from the isotonic fit instead of the largest drop.
     n_draws : int
         Draws from the null.
     rng : Generator
@@ -324,13 +275,8 @@ def largest_drop(
     adjusted = np.array(
         [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
     )
-    pvalue = float(adjusted.min())
-    if isotonic:
-        weights = 1 / np.maximum(variance, _LEAST_VARIANCE)
-        observed = float(_isotonic_distance(share, weights))
-        pvalue = permutation_pvalue(observed, _isotonic_distance(draws, weights))
     low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
-    return Drops(j, k, drop, adjusted, pvalue, low, high)
+    return Drops(j, k, drop, adjusted, float(adjusted.min()), low, high)
 
 
 def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:

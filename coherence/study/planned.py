@@ -113,7 +113,7 @@ def _direction(sample: Sample, n_draws: int, rng: np.random.Generator) -> float:
     arrays = used, share, sample.context[kept]
     policies = sample.action.probabilities is not None
     scan, _ = choice_vectors(*arrays, n_draws, rng, policies=policies)
-    return best_fit(scan, "dominance")[0].pvalue
+    return best_fit(scan)[0].pvalue
 
 
 def _iterated_expectation(

@@ -198,11 +198,11 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         co.monotone_choice_test: {
             **drop(data, "truth"),
             **{"pair": ("no", "yes"), "direction": "increasing", "n_bins": 4, "n_draws": 99},
-            **{"method": "drop", "published": False, "rng": 1},
+            **{"published": False, "rng": 1},
         },
         co.monotone_direction_test: {
             **drop(data, "truth"),
-            **{"n_bins": 4, "n_draws": 99, "rule": "dominance", "rng": 1},
+            **{"n_bins": 4, "n_draws": 99, "rng": 1},
         },
         co.noise_sensitivity: {"agent": m["agent"], "shared_noise": (0.0, 0.1)},
         co.power: {

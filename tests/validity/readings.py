@@ -323,27 +323,12 @@ SUBJECTS: dict[str, Subject] = {
         ("monotone defer/no",),
         NULLS,
     ),
-    "monotone_isotonic": Subject(
-        _ordered(
-            "monotone yes/no, isotonic distance",
-            monotone_choice_test,
-            pair=("yes", "no"),
-            method="isotonic",
-        ),
-        ("monotone yes/no, isotonic distance",),
-        NULLS,
-    ),
     "monotone_direction": Subject(
         _ordered("monotone_direction", monotone_direction_test),
         ("monotone_direction",),
         NULLS,
         {"monotone_direction": _smallest_largest_drop},
         VIOLATED,
-    ),
-    "monotone_any_direction": Subject(
-        _ordered("monotone_direction, any direction", monotone_direction_test, rule="direction"),
-        ("monotone_direction, any direction",),
-        NULLS,
     ),
     "iterated_expectation": Subject(
         _iterated,

@@ -10,8 +10,6 @@ from scipy import stats
 from coherence import InputError, monotone_choice_test, simulate
 from coherence.checks.direction import CHECK, monotone_direction_test
 
-RULES = ("dominance", "direction")
-
 
 def agent(name, seed=1, n_contexts=200):
     runs = simulate(
@@ -32,13 +30,10 @@ def probit(seed, n_contexts=200, n_reps=5):
     return belief[context], np.array(["no", "defer", "yes"])[chosen], context
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     ("name", "n_contexts", "rejected"), [("nonmonotone", 50, True), ("rational", 200, False)]
 )
-def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
-    rule, name, n_contexts, rejected
-):
+def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(name, n_contexts, rejected):
     """The statistic is equal; the p-values come from different draws of the same distribution.
 
     The pairwise interval is for the direction that it chose; this one allows for the choice, so
@@ -49,7 +44,7 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
     pairwise = monotone_choice_test(
         belief, action, pair=("yes", "not yes"), context=context, direction="either", rng=1
     )
-    result = monotone_direction_test(belief, action, context=context, rule=rule, rng=1)
+    result = monotone_direction_test(belief, action, context=context, rng=1)
     assert result.statistic == pytest.approx(pairwise.statistic, abs=1e-12)
     assert result.pvalue == pytest.approx(pairwise.pvalue, abs=0.02)
     assert (result.pvalue <= 0.05) is rejected
@@ -61,17 +56,14 @@ def test_two_actions_reduce_to_the_pairwise_test_in_either_direction(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes(rule):
+def test_a_coherent_chooser_for_whom_irrelevant_alternatives_matter_passes():
     """The pairwise test takes this chooser for incoherent; forty such data sets reject more than
     five times once in a hundred at .05."""
     rejected = pairwise = 0
     for seed in range(40):
         belief, action, context = probit(seed)
         rejected += (
-            monotone_direction_test(
-                belief, action, context=context, n_draws=199, rule=rule, rng=seed
-            ).pvalue
+            monotone_direction_test(belief, action, context=context, n_draws=199, rng=seed).pvalue
             <= 0.05
         )
         if seed < 5:
@@ -101,40 +93,6 @@ def test_the_order_of_a_rational_chooser_is_found():
     assert result.details.sort_values("direction")["action"].tolist() == ["no", "defer", "yes"]
     assert result.pvalue > 0.2
     assert result.details["share_0"].sum() == pytest.approx(1.0)
-    along = monotone_direction_test(
-        belief, action, context=context, n_draws=999, rule="direction", rng=1
-    )
-    component = along.details.set_index("action")["direction"]
-    assert component["no"] < component["yes"]
-    assert np.ptp(component) == pytest.approx(1.0)
-
-
-def test_dominance_is_the_sharper_rule():
-    """An order that fits gives a direction that fits, so that its drop can only be smaller."""
-    belief, action, context = agent("nonmonotone")
-    by_rule = {
-        rule: monotone_direction_test(
-            belief, action, context=context, n_draws=999, rule=rule, rng=1
-        )
-        for rule in RULES
-    }
-    assert by_rule["dominance"].statistic > by_rule["direction"].statistic
-    assert by_rule["dominance"].pvalue < by_rule["direction"].pvalue
-
-
-def test_a_direction_exists_where_no_order_does():
-    """Yes gains .5 and then loses .1, no the other way round: neither can be the highest action,
-    but their sum rises throughout."""
-    counts = {"yes": (10, 60, 50), "no": (10, 0, 20), "defer": (80, 40, 30)}
-    action = np.concatenate(
-        [np.repeat(list(counts), [counts[name][b] for name in counts]) for b in range(3)]
-    ).astype(object)
-    belief = np.repeat([0.1, 0.5, 0.9], 100)
-    action, belief = np.tile(action, 10), np.tile(belief, 10)
-    result = monotone_direction_test(belief, action, n_bins=3, n_draws=999, rule="direction", rng=0)
-    assert result.statistic < 0
-    assert result.pvalue > 0.5
-    assert monotone_direction_test(belief, action, n_bins=3, n_draws=999, rng=0).pvalue <= 0.01
 
 
 def test_four_actions():
@@ -143,8 +101,7 @@ def test_four_actions():
     utility = 4 * np.outer(belief - 0.5, [-1.0, -0.3, 0.3, 1.0]) + rng.gumbel(size=(600, 4))
     ordered = np.argmax(utility, axis=1)
     humped = np.where(np.abs(belief - 0.5) < 0.25, rng.integers(0, 2, 600), rng.integers(2, 4, 600))
-    for rule in RULES:
-        assert monotone_direction_test(belief, ordered, n_draws=199, rule=rule, rng=0).pvalue > 0.2
+    assert monotone_direction_test(belief, ordered, n_draws=199, rng=0).pvalue > 0.2
     assert monotone_direction_test(belief, humped, n_draws=199, rng=0).pvalue <= 0.01
 
 
@@ -171,8 +128,6 @@ def test_degenerate_and_wrong_input():
         "fewer than 10"
         in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
     )
-    with pytest.raises(InputError, match="rule must be one of dominance, direction; received 'up'"):
-        monotone_direction_test(belief, action, rule="up")
     with pytest.raises(InputError, match="at most 6 different labels; received 40"):
         monotone_direction_test(belief, np.arange(40))
     with pytest.raises(InputError, match="one-dimensional beliefs"):
@@ -182,7 +137,7 @@ def test_degenerate_and_wrong_input():
 def test_fewest_draws_and_what_is_used_unless_told_otherwise():
     belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
     result = monotone_direction_test(belief, action, n_draws=99, rng=0)
-    settings = {"n_bins": 5, "n_draws": 99, "rule": "dominance", "n_bins_used": 5}
+    settings = {"n_bins": 5, "n_draws": 99, "n_bins_used": 5}
     assert settings.items() <= result.settings.items()
     assert (result.n_rows, result.n_contexts, result.interval.level) == (40, 40, 0.95)
     with pytest.raises(InputError, match="n_draws must be a whole number of at least 99"):

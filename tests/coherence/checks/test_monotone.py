@@ -131,48 +131,8 @@ def test_degenerate_and_wrong_input():
         InputError, match="direction must be one of increasing, decreasing, either; received 'up'"
     ):
         monotone_choice_test(belief, action, pair=("yes", "no"), direction="up")
-    with pytest.raises(InputError, match="method must be one of drop, isotonic; received 'pava'"):
-        monotone_choice_test(belief, action, pair=("yes", "no"), method="pava")
     with pytest.raises(InputError, match="pair must hold two different actions"):
         monotone_choice_test(belief, action, pair=("yes", "yes"))
-
-
-def test_isotonic_method_rejects_what_falls_and_keeps_the_effect():
-    """The same statistic and interval as by drops; a slow decline is spread over all bins, a rise
-    leaves no distance at all."""
-    belief, action, context = columns("nonmonotone")
-    by_method = {
-        m: monotone_choice_test(
-            belief, action, pair=("yes", "no"), context=context, method=m, rng=1
-        )
-        for m in ("drop", "isotonic")
-    }
-    assert by_method["isotonic"].pvalue <= 0.01
-    assert by_method["isotonic"].statistic == by_method["drop"].statistic
-    assert by_method["isotonic"].interval == by_method["drop"].interval
-    rising = monotone_choice_test(
-        np.repeat([0.1, 0.5, 0.9], 40),
-        np.repeat([0, 1, 0, 1], [30, 10, 20, 60]),
-        pair=(1, 0),
-        n_bins=3,
-        method="isotonic",
-        rng=0,
-    )
-    assert rising.pvalue == 1
-
-
-def test_isotonic_null_is_chi_bar_square_for_independent_rows():
-    """Two equal bins: the squared drop counts in half of the draws, so that the p-value is half the
-    two-sided one of a t statistic."""
-    rng = np.random.default_rng(6)
-    belief = np.repeat([0.2, 0.8], 400)
-    action = np.concatenate([rng.random(400) < 0.55, rng.random(400) < 0.48])
-    result = monotone_choice_test(
-        belief, action, pair=(True, False), n_bins=2, method="isotonic", n_draws=20_000, rng=0
-    )
-    low, high = action[:400].mean(), action[400:].mean()
-    statistic = (low - high) / math.sqrt((low * (1 - low) + high * (1 - high)) / 400)
-    assert result.pvalue == pytest.approx(stats.t.sf(statistic, 399), abs=0.01)
 
 
 def test_estimate_lies_in_its_interval_also_where_choices_rise():

@@ -1,15 +1,13 @@
-"""Drops between bins: shares by context, the isotonic fit, and the interval for a largest one."""
+"""Drops between bins: shares by context, and the interval for a largest one."""
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.isotonic import isotonic_regression
 
 from coherence.statistics.drops import (
     binned_pair,
     contexts_per_bin,
     effective_contexts,
-    isotonic_fit,
     largest_drop,
     largest_interval,
     policy_shares,
@@ -47,7 +45,6 @@ def test_every_drop_is_named_and_the_largest_decides():
         np.array([0.2, 0.7, 0.1]),
         covariance,
         degrees=50,
-        isotonic=False,
         n_draws=999,
         rng=np.random.default_rng(0),
     )
@@ -55,13 +52,6 @@ def test_every_drop_is_named_and_the_largest_decides():
     assert drops.drop == pytest.approx([-0.5, 0.1, 0.6])
     assert drops.pvalue == drops.adjusted.min() == drops.adjusted[2] <= 0.002
     assert drops.low < 0.6 < drops.high
-
-
-def test_isotonic_fit_is_scikit_learns():
-    rng = np.random.default_rng(4)
-    values, weights = rng.normal(size=(30, 7)), rng.uniform(0.1, 5, 7)
-    expected = [isotonic_regression(row, sample_weight=weights) for row in values]
-    assert isotonic_fit(values, weights) == pytest.approx(np.array(expected), abs=1e-12)
 
 
 def test_interval_for_the_largest_of_several_parameters_covers():
@@ -87,7 +77,6 @@ def test_one_drop_is_tested_by_students_t():
         np.array([0.6, 0.3]),
         np.diag([0.01, 0.03]),
         degrees=4,
-        isotonic=False,
         n_draws=40_000,
         rng=np.random.default_rng(1),
     )
@@ -95,30 +84,6 @@ def test_one_drop_is_tested_by_students_t():
     reach = 0.2 * stats.t.ppf(0.975, 4)
     assert drops.high == pytest.approx(0.3 + reach, abs=0.03)
     assert drops.low == pytest.approx(0.3 - reach, abs=0.03)
-
-
-def test_distance_from_the_isotonic_fit_weighs_by_inverse_variance():
-    """Five bins of unequal variance, against scikit-learn's fit of the same draws."""
-    share, variance = np.array([0.3, 0.5, 0.35, 0.4, 0.2]), np.array([1, 9, 2, 4, 25]) / 1000
-    drops = largest_drop(
-        share,
-        np.diag(variance),
-        degrees=7,
-        isotonic=True,
-        n_draws=999,
-        rng=np.random.default_rng(2),
-    )
-    rng = np.random.default_rng(2)
-    draws = rng.multivariate_normal(np.zeros(5), np.diag(variance), size=999, method="eigh")
-    draws /= np.sqrt(rng.chisquare(7, size=(999, 1)) / 7)
-
-    def distance(values):
-        fitted = isotonic_regression(values, sample_weight=1 / variance)
-        return ((values - fitted) ** 2 / variance).sum()
-
-    larger = sum(distance(draw) >= distance(share) for draw in draws)
-    assert 50 < larger < 950
-    assert drops.pvalue == (1 + larger) / 1000
 
 
 def test_one_parameter_has_the_interval_of_its_quantiles():
