@@ -1,7 +1,13 @@
 from . import plots as plots
+from .agents import AGENTS as AGENTS
+from .agents import Agent as Agent
+from .agents import simulate as simulate
 from .analysis.analyze import analyze as analyze
 from .analysis.comparison.compare import compare as compare
 from .analysis.comparison.result import Comparison as Comparison
+from .analysis.power import Costs as Costs
+from .analysis.power import PowerResult as PowerResult
+from .analysis.power import power as power
 from .batteries.bets.accuracy import crossed_interval as crossed_interval
 from .batteries.bets.accuracy import exact_test as exact_test
 from .batteries.bets.gains import expected_gains as expected_gains
@@ -45,12 +51,6 @@ from .result import CheckResult as CheckResult
 from .result import Interval as Interval
 from .statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from .statistics.multiplicity import holm as holm
-from .study.agents.agent import Agent as Agent
-from .study.agents.known import AGENTS as AGENTS
-from .study.agents.world import simulate as simulate
-from .study.costs import Costs as Costs
-from .study.power import power as power
-from .study.power_result import PowerResult as PowerResult
 from .table.faults import validate_runs as validate_runs
 from .table.scan import RunsScan as RunsScan
 from .table.scan import scan_runs as scan_runs

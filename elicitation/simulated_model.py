@@ -1,6 +1,6 @@
 """Simulated agents that answer in words: whole sessions without a model, and with known truth.
 
-An agent of `coherence.study.agents` is given the exact posteriors of a task's cases. Asked one of
+An agent of `coherence.agents` is given the exact posteriors of a task's cases. Asked one of
 the task's questions, it forms its belief, reports it or acts on it as its parameters say, and
 writes the answer in the form that was asked for. What a session then finds is what was planted.
 """
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from bayesnets import posterior
+from coherence.agents import ACTIONS, Agent, named_agent
 from coherence.errors import InputError
-from coherence.study.agents.agent import ACTIONS, Agent
-from coherence.study.agents.world import named_agent
 from elicitation.models.base import Answer, Request
 from elicitation.session.questions import Question, evidence_of, plan_questions
 from elicitation.spelling.forms import AnswerForm

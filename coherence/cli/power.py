@@ -10,9 +10,9 @@ from coherence.cli.progress import step_progress
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
+    from coherence.agents import Agent
+    from coherence.analysis.power import PowerResult
     from coherence.rational.agent import RationalAgent
-    from coherence.study.agents.agent import Agent
-    from coherence.study.power_result import PowerResult
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
 _ALWAYS = tuple(f"power.{ending}" for ending in ("csv", "parquet", "json", "svg"))
@@ -173,8 +173,8 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
     from coherence.errors import InputError
 
     if args.like is None:
+        from coherence.agents import named_agent
         from coherence.cli.simulate import agent_parameters
-        from coherence.study.agents.world import named_agent
 
         for option in ("task", "model", "positive", "reference"):
             if getattr(args, option) is not None:
@@ -254,8 +254,7 @@ def run(args: argparse.Namespace) -> int:
         from coherence.cli.folders import prepare_folder
 
         prepare_folder(args.out, writes=_ALWAYS)
-    from coherence.study.costs import Costs
-    from coherence.study.power import power
+    from coherence.analysis.power import Costs, power
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
     agent, name = _who(args)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.run_options import add_seed
 
 if TYPE_CHECKING:
-    from coherence.study.agents.agent import Agent
+    from coherence.agents import Agent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,9 +102,8 @@ def run(args: argparse.Namespace) -> int:
     int
         0.
     """
+    from coherence.agents import AGENTS, simulate
     from coherence.errors import InputError, closest
-    from coherence.study.agents.known import AGENTS
-    from coherence.study.agents.world import simulate
     from coherence.table.printable import counted
     from coherence.table.storage import write_runs
 

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.agents import AGENTS, Agent
 from coherence.errors import InputError
-from coherence.study.agents.agent import Agent
-from coherence.study.agents.known import AGENTS
 from coherence.table.faults import find_faults
 from elicitation.models.base import Request
 from elicitation.session.plan import Design

@@ -22,13 +22,12 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import stats
 
+from coherence.agents import ACTIONS, Agent, simulate
 from coherence.analysis.comparison.effect_ranks import rank_effect
 from coherence.analysis.comparison.effects import EFFECTS
 from coherence.analysis.comparison.measured import Answers
 from coherence.result import rejects
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.study.agents.agent import ACTIONS, Agent
-from coherence.study.agents.world import simulate
 
 RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3

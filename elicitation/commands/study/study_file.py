@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from coherence.agents import AGENTS
 from coherence.errors import InputError, closest
-from coherence.study.agents.known import AGENTS
 from elicitation.commands.study.analysis_options import analysis_faults
 from elicitation.commands.study.names import file_stem, repeated
 from elicitation.commands.study.options import (

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, simulate
+from coherence.agents import AGENTS
 from coherence.analysis.conclusion import cautions, conclude, unit_scatter
 from coherence.analysis.unit import UnitRows
 from coherence.statistics.scatter import Scatter
-from coherence.study.agents.known import AGENTS
 
 CLEAR, LOUD = Scatter(0.01, 50), Scatter(0.14, 50)
 

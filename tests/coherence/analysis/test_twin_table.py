@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from coherence import fit_rational_agent, simulate
+from coherence.agents import AGENTS
 from coherence.analysis.twin_table import TwinTable
 from coherence.analysis.unit import UnitRows
-from coherence.study.agents.known import AGENTS
 
 
 def table_of(runs, **options):

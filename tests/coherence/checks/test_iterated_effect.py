@@ -20,7 +20,7 @@ def of_check(runs):
     [("noisy", {}), ("rational", {}), ("noisy", {"grid": 0.0}), ("wordbound", {})],
 )
 def test_statistics_are_those_of_the_check(agent, changes):
-    from coherence.study.agents.known import AGENTS
+    from coherence.agents import AGENTS
 
     runs = simulate(
         AGENTS[agent].with_parameters(**changes),

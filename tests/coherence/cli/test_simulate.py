@@ -2,9 +2,8 @@ import pandas as pd
 import pytest
 
 from coherence import read_runs
+from coherence.agents import AGENTS, simulate
 from coherence.cli.main import main
-from coherence.study.agents.known import AGENTS
-from coherence.study.agents.world import simulate
 
 
 def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):

@@ -1,9 +1,10 @@
-"""Agents believe, say and do what their parameters say."""
+"""Simulated agents: what they believe, say and do is what their parameters say."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from coherence import AGENTS, InputError, simulate
+from coherence import AGENTS, InputError, simulate, validate_runs
 
 
 def test_choices_follow_the_softmax_of_the_documented_utilities():
@@ -61,3 +62,37 @@ def test_weights_lapses_heaps_and_drift_are_those_of_the_parameters():
     assert means[4] - means[0] == pytest.approx(0.2, abs=0.02)
     with pytest.raises(InputError, match="prelec must be above 0; received 0"):
         rational.with_parameters(prelec=0)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_agent_gives_a_valid_table(name):
+    runs = simulate(name, n_contexts=12, n_reps=3, rng=0)
+    validate_runs(runs)
+    assert len(runs) == 12 * 3 * (4 + 2)
+    assert runs["action"].notna().sum() == 36
+    assert AGENTS[name].description.endswith(".")
+
+
+def test_world_is_exact():
+    """Features sum to the log-odds, the state follows, beliefs given z average to the posterior."""
+    runs = simulate("rational", n_contexts=4000, n_reps=1, prompts=["standard"], rng=1)
+    plain = runs[runs["z_state"].isna()].set_index("context")
+    log_odds = plain[[f"x_{j}" for j in range(1, 7)]].sum(axis=1)
+    np.testing.assert_allclose(
+        log_odds, np.log(plain["p_true"] / (1 - plain["p_true"])), atol=0.004
+    )
+    assert stats.kstest(plain["p_true"], "uniform").pvalue > 0.01
+    z = (plain["theta"] - plain["p_true"]).sum() / np.sqrt(
+        (plain["p_true"] * (1 - plain["p_true"])).sum()
+    )
+    assert abs(z) < 3.3
+    with_z = runs[runs["z_state"].notna()]
+    averaged = (with_z["p_true"] * with_z["p_z"]).groupby(with_z["context"]).sum()
+    np.testing.assert_allclose(averaged, plain["p_true"].loc[averaged.index], atol=1e-9)
+
+
+def test_leak_moves_choices_with_the_state():
+    runs = simulate("leaky", n_contexts=2000, n_reps=1, prompts=["standard"], iterated=False, rng=3)
+    middle = runs[runs["p"].between(0.4, 0.6)]
+    yes = (middle["action"] == "yes").groupby(middle["theta"]).mean()
+    assert yes[1] - yes[0] > 0.25

@@ -5,7 +5,7 @@ import pytest
 
 import coherence
 from coherence import AGENTS, InputError, simulate
-from coherence.study.fitted import ONCE, SCATTER, population_like
+from coherence.analysis.fitted import ONCE, SCATTER, population_like
 
 ONE = {"prompts": ["standard"], "iterated": False}
 
@@ -40,7 +40,7 @@ def test_studies_have_the_beliefs_states_and_noise_of_the_data(noisy):
     assert np.isin(np.round(study.belief * 20, 6) % 1, 0).all()  # the grid of the reports
     for label in ("no", "yes", "defer"):
         share = (runs["action"] == label).mean()
-        assert (study.actions == label).mean() == pytest.approx(share, abs=0.03)
+        assert (study.action == label).mean() == pytest.approx(share, abs=0.03)
     assert population_like(agent).cautions == (SCATTER,)
 
 
@@ -52,7 +52,7 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
     assert 0.15 < population.alike < 0.3
     study = drawn(population, n_reps=1 if policies else 5)
     if policies:
-        of_study = study.action.probabilities
+        of_study = study.action.to_numpy()
         of_data = runs[["action_defer", "action_no", "action_yes"]].to_numpy()
         assert (of_study**2).sum(axis=1).mean() == pytest.approx(
             (of_data**2).sum(axis=1).mean(), abs=0.02
@@ -62,7 +62,7 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
     same = [
         (codes[:, :1] == codes[:, 1:]).mean()
         for codes in (
-            study.actions.to_numpy().reshape(-1, 5),
+            study.action.to_numpy().reshape(-1, 5),
             runs["action"].to_numpy().reshape(-1, 5),
         )
     ]
@@ -85,7 +85,7 @@ def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
     np.testing.assert_allclose(some[0][shifted], none[0][shifted - 10], atol=1e-9)
     study = drawn(population, signal=0.4)
     middle = np.abs(study.belief - 0.5) < 0.1
-    yes, true = (study.actions == "yes").to_numpy(), study.truth[study.context] == 1
+    yes, true = (study.action == "yes").to_numpy(), study.truth.to_numpy() == 1
     assert yes[middle & true].mean() - yes[middle & ~true].mean() > 0.15
 
 

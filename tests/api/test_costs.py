@@ -1,8 +1,9 @@
+"""What a study costs, by hand."""
+
 import numpy as np
 import pytest
 
-from coherence import InputError
-from coherence.study.costs import Costs, prompts_for
+from coherence import Costs, InputError, power
 
 
 def test_a_bill_by_hand():
@@ -41,7 +42,8 @@ def test_own_number_of_prompts_and_a_study_without_a_size():
     ],
 )
 def test_prompts_are_counted_from_what_the_checks_need(checks, n):
-    assert prompts_for(checks) == n
+    few = {"n_contexts": 10, "n_reps": 2, "signal": [], "n_simulations": 10, "n_draws": 99}
+    assert power("rational", check=checks, **few, rng=1).settings["prompts_per_rep"] == n
 
 
 @pytest.mark.parametrize(

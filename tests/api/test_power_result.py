@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.study.costs import Costs
-from coherence.study.power_result import PowerResult
+from coherence import Costs, PowerResult
 
 SETTINGS = {
     "population": "agent rational",
@@ -78,7 +77,7 @@ def test_a_test_that_keeps_no_level_is_said_to():
 def test_undefined_tests_draws_and_cautions_are_noted():
     notes = result(row(undefined=80), cautions=("choices were seen once",)).notes
     assert notes[0] == "choices were seen once"
-    assert notes[1].startswith("random draws behind a p-value: residual_covariance 999;")
+    assert notes[1].startswith("permutations or sign flips behind a p-value: residual_cov")
     assert notes[-1].startswith("residual_covariance is undefined in most studies of 1 cell")
 
 

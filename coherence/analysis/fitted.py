@@ -7,18 +7,22 @@ explains (`RationalAgent.taste`): the policy of a context then scatters around t
 a Dirichlet law, whose only parameter is the correlation of two choices of a context.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
+from coherence.analysis.power import as_facts
+from coherence.checks.check import Facts
 from coherence.errors import InputError
 from coherence.inputs import Codes, Floats
 from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
-from coherence.study.samples import Sample, as_policies, chosen
 
 ONCE = (
     "no context has two choices, so that it is not known how alike choices of a context are: "
@@ -102,7 +106,7 @@ class FittedPopulation:
         *,
         wordings: bool,
         iterated: bool,
-    ) -> Sample:
+    ) -> Facts:
         """Draw new contexts from the agent's beliefs, and its answers about them."""
         if wordings or iterated:
             raise InputError(
@@ -122,12 +126,11 @@ class FittedPopulation:
             belief = np.round(self.levels[level], 10)
         policy = _scattered(self.shares(signal)[truth, point], self.alike, rng)
         of_rows = np.repeat(policy, n_reps, axis=0)
-        action = (
-            as_policies(of_rows, self.actions)
-            if self.policies
-            else chosen(_drawn(of_rows, rng.random(of_row.size)), self.actions)
-        )
-        return Sample(belief=belief, action=action, truth=truth, n_reps=n_reps)
+        action: pd.Series[str] | pd.DataFrame = pd.DataFrame(of_rows, columns=list(self.actions))
+        if not self.policies:
+            codes = _drawn(of_rows, rng.random(of_row.size))
+            action = pd.Series(np.array(self.actions, dtype=object)[codes])
+        return as_facts(belief, action, truth, n_reps)
 
 
 def population_like(

@@ -1,1 +1,0 @@
-"""Studies: how large to make them, and what to make of several models together."""

@@ -1,1 +1,0 @@
-"""Simulated agents whose coherence is known, and the world that they live in."""
