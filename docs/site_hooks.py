@@ -37,7 +37,7 @@ PARTS = {
     "coherence.report": "Analysis and report",
     "coherence.result": "Analysis and report",
     "coherence.errors": "Analysis and report",
-    "coherence.study": "Planning",
+    "coherence.analysis.power": "Planning",
     "coherence.plots": "Plots",
     "bayesnets": "Networks and cases",
     "elicitation.batteries": "Batteries: questions",

@@ -39,8 +39,12 @@ CONTEXTS = (25, 50, 100, 200, 400)
 REPS = 5
 SIGNALS = (0.0, 0.1, 0.2, 0.4)
 LIMIT = 5_000
-QUICK = ("residual_covariance", "monotone_choice", "iterated_expectation")
-"""Checks that cost milliseconds, and are run unless others are named."""
+USUAL = {
+    "peak": "monotone_choice",
+    "iterated_bias": "iterated_expectation",
+    "prompt_shift": "prompt_consistency",
+}
+"""What is planted -> the check that looks for it, which is run unless others are named."""
 DRAWS = {"cmi": 199}
 FEWEST_DRAWS = 99
 PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
@@ -473,9 +477,8 @@ def power(
         What is planted, as a value of `planted`: of a hidden signal, how much higher the belief
         acted on is when the state is true. 0 is always added.
     check : str or sequence of str, optional
-        Names out of `coherence.checks.CHECKS`. None takes those that cost milliseconds
-        (residual_covariance, monotone_choice, iterated_expectation), and with `target`
-        residual_covariance alone.
+        Names out of `coherence.checks.CHECKS`. None takes the one that looks for what is planted:
+        residual_covariance for a hidden signal.
     planted : str, optional
         Parameter of a simulated agent that `signal` sets, hidden_signal by default; any that is 0
         where nothing is amiss, such as peak or iterated_bias.
@@ -615,8 +618,7 @@ def _checks(
     check: str | Sequence[str] | None, population: Population, target: float | None
 ) -> tuple[str, ...]:
     if check is None:
-        names = QUICK if target is None else QUICK[:1]
-        return tuple(name for name in names if name not in population.lacks)
+        return (USUAL.get(population.planted, "residual_covariance"),)
     asked = [check] if isinstance(check, str) else list(check)
     require(len(asked) > 0, "check must name at least one check; received none.")
     for name in asked:

@@ -1,48 +1,41 @@
 """Law of iterated expectation: a belief must equal the average of the beliefs given a variable.
 
 For each context the stated P(theta | x) is compared with sum_j P(theta | x, z = j) P(z = j | x),
-all from the same model. The gap may have any sign; its absolute value is inflated by answer noise,
-so the signed gap carries the test and the noise is reported beside it.
+all from the same model. The signed gap carries the test (sign flips of contexts; Fisher 1935). Its
+size is the root of the mean product of the gaps of different repetitions, which answer noise does
+not inflate, less what rounded reports add (Sheppard's correction).
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import optimize
 
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
-from coherence.checks.iterated_effect import NAME, iterated_effects
-from coherence.checks.iterated_gaps import (
-    KEY,
-    gaps_of,
-    mean_over_contexts,
-    under_prompt,
-    without_noise,
-)
-from coherence.checks.iterated_measures import (
-    BEYOND,
-    NEVER_ABOVE_0,
-    RELATIVE,
-    SIGNED,
-    TOO_FEW,
-    measures_of,
-)
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
 from coherence.result import CheckResult, Interval
-from coherence.statistics.mean_interval import MEDIAN_METHOD, METHOD, NO_SPREAD
+from coherence.statistics.mean_interval import (
+    MEDIAN_METHOD,
+    METHOD,
+    NO_SPREAD,
+    mean_interval,
+    median_interval,
+    why_none,
+)
 from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
-from coherence.statistics.rounding import ROUNDING_METHOD
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.prompts import reference_prompt
-from coherence.table.schema import state_columns
+from coherence.table.schema import COMPUTED_KINDS, state_columns
 
+KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 ASSUMPTIONS = (
@@ -51,6 +44,344 @@ ASSUMPTIONS = (
     "gaps are symmetric about their mean",
 )
 UNIT = "probability"
+STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+"""Grids of reports that are looked for, the widest first."""
+TOO_FEW = "noise can be removed only with two repetitions per context"
+NEVER_ABOVE_0 = f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"
+RELATIVE = "median of |gap| / belief"
+SIGNED = "mean signed gap"
+NOISELESS = "root-mean-square gap, noise removed"
+FLOOR = "noise floor (root-mean-square gap from repetitions alone)"
+ROUNDING = "rounding floor (root-mean-square gap that rounded reports alone imply)"
+BEYOND = "root-mean-square gap, noise and rounding removed"
+ONCE_BEYOND = "root-mean-square gap, rounding removed and noise not"
+ROUNDING_METHOD = f"root of the mean square less Sheppard's correction, {METHOD}"
+_PILED = 0.1  # share of reports at the lowest or highest value from which it is called a floor
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps of a table under one prompt.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row per context, repetition and z: ``p``, ``reconstructed``, ``gap``, and ``residual``,
+        by which the stated P(z) miss a sum of 1.
+    pieces : DataFrame
+        One row per state of z behind these: ``p`` and ``p_z``.
+    n_dropped : int
+        Questions that were asked and are incomplete.
+    computed : bool
+        Whether all beliefs are expectations themselves, without the noise of drawing.
+    """
+
+    rows: pd.DataFrame
+    pieces: pd.DataFrame
+    n_dropped: int
+    computed: bool
+
+
+def under_prompt(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
+    """Rows under the reference prompt, and other prompts that asked for beliefs given z."""
+    if "prompt" not in runs.columns:
+        return runs, []
+    conditional = runs["z_state"].notna()
+    prompt = runs["prompt"].astype(str)
+    wanted = (prompt == reference) | (conditional & runs["prompt"].isna())
+    return runs[wanted], sorted(prompt[conditional & ~wanted].unique())
+
+
+def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]", *, computed: bool) -> Gaps:
+    """Set beliefs against their reconstructions.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Rows under one prompt.
+    states : Series
+        Number of values of each z.
+    computed : bool
+        Whether beliefs are without noise.
+
+    Returns
+    -------
+    Gaps
+        A state that was asked for twice counts once, with the mean of its answers.
+    """
+    conditional = runs[runs["z_state"].notna()]
+    plain = runs[runs["z_state"].isna()]
+    n_asked = conditional.groupby([*KEY, "z"], observed=True).ngroups
+    pieces = (
+        conditional.dropna(subset=["p", "p_z"])
+        .groupby([*KEY, "z", "z_state"], observed=True)[["p", "p_z"]]
+        .mean()
+        .reset_index()
+    )
+    pieces["product"] = pieces["p"] * pieces["p_z"]
+    grouped = pieces.groupby([*KEY, "z"], observed=True).agg(
+        answered=("z_state", "size"),
+        total=("p_z", "sum"),
+        weighted=("product", "sum"),
+        lowest=("p", "min"),
+        highest=("p", "max"),
+    )
+    grouped = grouped.reset_index()
+    grouped["wanted"] = grouped["z"].map(states).astype(int)
+    whole = grouped[(grouped["answered"] == grouped["wanted"]) & (grouped["total"] > 0)]
+    joined = whole.merge(plain[[*KEY, "p"]].dropna(subset="p"), on=KEY, how="inner")
+    joined["residual"] = joined["total"] - 1
+    # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the
+    # reconstruction uses the normalised weights.
+    joined["reconstructed"] = joined["weighted"] / joined["total"]
+    joined["gap"] = joined["p"] - joined["reconstructed"]
+    behind = joined[[*KEY, "z"]].drop_duplicates()
+    return Gaps(joined, pieces.merge(behind, on=[*KEY, "z"]), n_asked - len(joined), computed)
+
+
+def mean_over_contexts(values: "pd.Series[float]", context: "pd.Series[Any]") -> Floats:
+    """Average rows within contexts, in the order of contexts."""
+    return np.asarray(values.groupby(context, observed=True).mean(), dtype=np.float64)
+
+
+def without_noise(runs: pd.DataFrame) -> bool:
+    """Tell whether all beliefs are expectations themselves, without the noise of drawing."""
+    return "belief_kind" in runs and bool(runs["belief_kind"].isin(COMPUTED_KINDS).all())
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Squared gaps of each context, an entry per context in order.
+
+    Parameters
+    ----------
+    context : Index
+        Ids.
+    raw, expected : ndarray, shape (n_contexts,)
+        Squared gap, and unbiased squared expected gap; the latter is the former where nothing was
+        repeated.
+    rounding : ndarray, shape (n_contexts,)
+        What rounded reports add to `expected`.
+    repeated : bool
+        Whether products of different repetitions were taken.
+    steps : dict of str to float
+        Step of each kind of report, 0 for none.
+    """
+
+    context: "pd.Index[Any]"
+    raw: Floats
+    expected: Floats
+    rounding: Floats
+    repeated: bool
+    steps: dict[str, float]
+
+    @property
+    def beyond(self) -> Floats:
+        """Squared gap without noise and rounding; chance may push it below 0."""
+        return np.asarray(self.expected - self.rounding)
+
+
+def squares_of(gaps: Gaps, *, repeated: bool) -> Squares | None:
+    """Square gaps by context; None where too few contexts have two repetitions, or a gap.
+
+    The mean product of the gaps of different repetitions is free of the noise that one repetition
+    carries. Gaps of different z in one repetition share its plain belief and with it the noise, so
+    that products are taken within each z.
+    """
+    once = gaps.rows.groupby([*KEY, "z"], observed=True)[["gap", "p"]].mean().reset_index()
+    n = once.groupby(["context", "z"], observed=True)["gap"].transform("size")
+    once = once[n >= (2 if repeated else 1)]
+    if once["context"].nunique() < MIN_CONTEXTS:
+        return None
+    sums = (
+        once.assign(square=once["gap"] ** 2)
+        .groupby(["context", "z"], observed=True)
+        .agg(n=("gap", "size"), total=("gap", "sum"), square=("square", "sum"))
+    )
+    raw = sums["square"] / sums["n"]
+    expected = raw
+    if repeated:
+        expected = (sums["total"] ** 2 - sums["square"]) / (sums["n"] * (sums["n"] - 1))
+    added, steps = _rounding(gaps, repeated=repeated)
+    table = pd.DataFrame({"raw": raw, "expected": expected, "rounding": added.reindex(raw.index)})
+    means = table.groupby("context", observed=True).mean()
+    of_context = means.to_numpy(dtype=np.float64).T
+    return Squares(means.index, of_context[0], of_context[1], of_context[2], repeated, steps)
+
+
+def _rounding(gaps: Gaps, *, repeated: bool) -> tuple["pd.Series[float]", dict[str, float]]:
+    """Return what rounded reports add to the squared gap of each context and z, and the steps.
+
+    Of p - sum_j w_j p_j the roundings of p, of every p_j and of the weights are independent and
+    uniform (Sheppard): their variances are s^2 / 12 times 1, w_j^2 and (p_j - sum_k w_k p_k)^2. Two
+    weights that sum to 1 were rounded once. Repetitions that scatter take a part of it as noise.
+    """
+    rows, pieces = gaps.rows, gaps.pieces
+    unit = ["context", "z"]
+    joined = pieces.merge(rows[[*KEY, "z", "total", "reconstructed"]], on=[*KEY, "z"])
+    of_gap = (
+        joined.assign(
+            given=(joined["p_z"] / joined["total"]) ** 2,
+            weight=((joined["p"] - joined["reconstructed"]) / joined["total"]) ** 2,
+        )
+        .groupby([*KEY, "z"], observed=True)
+        .agg(
+            given=("given", "sum"),
+            weight=("weight", "sum"),
+            total=("total", "first"),
+            size=("p", "size"),
+            low=("p", "min"),
+            high=("p", "max"),
+        )
+    )
+    once = (of_gap["size"] == 2) & ((of_gap["total"] - 1).abs() < 1e-9)
+    span = (of_gap["high"] - of_gap["low"]) ** 2
+    of_gap["weight"] = of_gap["weight"].where(~once, span)
+    share = of_gap[["given", "weight"]].assign(belief=1.0).groupby(unit, observed=True).mean()
+    answers = rows.drop_duplicates(KEY)
+    kinds = {
+        "belief": (answers, "p", ["context"]),
+        "given": (pieces, "p", [*unit, "z_state"]),
+        "weight": (pieces, "p_z", [*unit, "z_state"]),
+    }
+    names = {"belief": "p", "given": "p given z", "weight": "p_z"}
+    steps = {}
+    added = pd.Series(0.0, index=share.index)
+    for kind, (table, column, of) in kinds.items():
+        step = grid_step(table[column].to_numpy(dtype=np.float64))
+        steps[names[kind]] = step
+        within = table.groupby(of, observed=True)[column].var(ddof=1).mean() if repeated else 0.0
+        variance = lasting_rounding(step, 0.0 if math.isnan(within) else float(within))
+        added += variance * share[kind]
+    return added, steps
+
+
+def grid_step(reports: Floats) -> float:
+    """Return the widest of `STEPS` that all reports are multiples of; 0 where there is none.
+
+    Fewer than three different values show no grid: what is always .5 may be exact.
+
+    >>> grid_step(np.array([0.15, 0.3, 0.9])), grid_step(np.array([0.5, 0.5]))
+    (0.05, 0.0)
+    """
+    values = np.unique(np.round(reports, 9))
+    values = values[(values > 0) & (values < 1)]
+    if values.size < 3:
+        return 0.0
+    for step in STEPS:
+        if np.abs(values / step - np.round(values / step)).max() < 1e-6:
+            return step
+    return 0.0
+
+
+def lasting_rounding(step: float, within: float) -> float:
+    """Return the variance of rounding errors that repetitions of a question share.
+
+    Answers scatter around a value with variance v and are rounded to a grid of step s. Of the
+    rounding variance s^2/12 the part (s^2 / 2 pi^2) sum_k exp(-4 pi^2 k^2 v / s^2) / k^2 is the
+    same in all repetitions, and the rest is in their observed variance `within`, which tells v.
+
+    >>> round(lasting_rounding(0.1, 0.0), 6), round(lasting_rounding(0.1, 0.01), 6)
+    (0.000833, 0.0)
+    """
+    if not step:
+        return 0.0
+    k = np.arange(1, 200)
+
+    def lasting(variance: float) -> float:
+        terms = np.exp(-4 * np.pi**2 * k**2 * variance / step**2) / k**2
+        return float(step**2 / (2 * np.pi**2) * terms.sum())
+
+    def excess(variance: float) -> float:
+        return variance + step**2 / 12 - lasting(variance) - within
+
+    if excess(0.0) >= 0:
+        return lasting(0.0)
+    return lasting(float(optimize.brentq(excess, 0.0, within)))
+
+
+def floors_of(gaps: Gaps) -> str:
+    """Say where reports pile up at a lowest value above 0 or a highest below 1; empty if not.
+
+    Beliefs that never go below a floor average to more than the belief, in a coherent agent too.
+    """
+    reports = np.round(np.concatenate([gaps.rows["p"], gaps.pieces["p"]]), 9)
+    values, counts = np.unique(reports, return_counts=True)
+    if values.size < 4:
+        return ""
+    said = []
+    for end, beside, word in ((0, 1, "below"), (-1, -2, "above")):
+        piled = counts[end] >= max(_PILED * reports.size, 2 * counts[beside])
+        if piled and 0 < values[end] < 1:
+            share = counts[end] / reports.size
+            said.append(f"reports never go {word} {values[end]:g}, which {share:.0%} of them are")
+    if not said:
+        return ""
+    return f"{' and '.join(said)}: such a limit alone keeps beliefs from averaging out"
+
+
+@dataclass
+class _Measures:
+    """Rows of the table of summaries."""
+
+    rows: list[tuple[str, float, float, float, str]] = field(default_factory=list)
+
+    def record(
+        self, measure: str, value: float, interval: Interval | None, reason: str = ""
+    ) -> None:
+        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+        self.rows.append((measure, value, low, high, "" if interval else reason))
+
+    def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
+        """Add a mean over contexts that lies between two ends."""
+        interval = mean_interval(of_context)
+        bounded = None if interval is None else interval.within(least, most)
+        self.record(measure, float(of_context.mean()), bounded, why_none(of_context, "gap"))
+
+    def root(self, measure: str, square: Floats | None) -> None:
+        """Add a root of a mean square over contexts."""
+        if square is None:
+            self.record(measure, math.nan, None, TOO_FEW)
+            return
+        interval = mean_interval(square, root=True)
+        bounded = None if interval is None else interval.within(0.0, 1.0)
+        # A mean square that chance has pushed below 0 stands for a root of 0.
+        value = math.sqrt(max(float(square.mean()), 0.0))
+        self.record(measure, value, bounded, why_none(square, "gap"))
+
+
+def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | None]:
+    """Summarise gaps of at least `MIN_CONTEXTS` contexts, with intervals over contexts."""
+    rows, context = gaps.rows, gaps.rows["context"]
+    squares = squares_of(gaps, repeated=not gaps.computed)
+    table = _Measures()
+    table.mean(SIGNED, mean_over_contexts(rows["gap"], context), -1.0, 1.0)
+    table.mean("mean absolute gap", mean_over_contexts(rows["gap"].abs(), context), 0.0, 1.0)
+    for measure, values in (
+        ("median absolute gap", rows["gap"].abs().to_numpy()),
+        (RELATIVE, relative),
+    ):
+        known = ~np.isnan(values)
+        if context[known].nunique() < MIN_CONTEXTS:
+            table.record(measure, math.nan, None, NEVER_ABOVE_0)
+            continue
+        bounds = median_interval(values[known], pd.factorize(context[known])[0])
+        value = float(np.median(values[known]))
+        table.record(measure, value, bounds, NO_SPREAD.format(what="gap"))
+    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context))
+    table.root(NOISELESS, None if squares is None else squares.expected)
+    table.root(FLOOR, None if squares is None else squares.raw - squares.expected)
+    used, measure = squares, BEYOND
+    if squares is None:
+        table.root(BEYOND, None)
+        used, measure = squares_of(gaps, repeated=False), ONCE_BEYOND
+    if used is not None:
+        table.record(ROUNDING, math.sqrt(float(used.rounding.mean())), None, "by the steps alone")
+        table.root(measure, used.beyond)
+    residual = mean_over_contexts(rows["residual"], context)
+    table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
+    columns = ["measure", "value", "low", "high", "reason"]
+    return pd.DataFrame(table.rows, columns=columns), used
 
 
 def iterated_expectation_test(
@@ -99,7 +430,8 @@ def iterated_expectation_test(
         the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what keeps a value or an
         interval from being known. Without repetitions rounding alone is removed, in a row that says
         so. Noise is removed within each auxiliary variable, then the variables of a context are
-        averaged. ``settings["grids"]`` says what steps each kind of column shows.
+        averaged. ``settings["steps"]`` says what
+        steps each kind of column shows, ``settings["floor"]`` where reports pile up at a limit.
 
     Raises
     ------
@@ -113,17 +445,17 @@ def iterated_expectation_test(
     product of their expectations. The sign-flip test also assumes gaps symmetric about their mean.
     Gaps of opposite sign cancel in the mean; the corrected root-mean-square gap shows them.
 
-    Reports in steps of .05 are wrong by up to .025, alike in all repetitions. The grid is fitted to
-    each kind of column (a mixture, where some reports are rougher), the scatter before rounding to
-    repetitions; true values are drawn within the steps, and the gap is the one that explains the
-    mean square (`coherence.statistics.rounding`). Columns with fewer than three different values
-    show no grid: what is always .5 may be exact. Scatter wider than a step makes rounding part of
-    the noise. Where steps are wider than the gaps, the interval holds what gaps of one size and
-    gaps of normal size would be.
+    Reports in steps of s are wrong by a variance of s^2/12, alike in all repetitions that do not
+    scatter. Sheppard's correction takes s^2/12 (1 + sum_j w_j^2 + D^2) off the mean square, with
+    the weights w of the answers and D the difference between the beliefs given z, each with the
+    step of its own column; where repetitions scatter, only the part of it that they share. It
+    assumes roundings that are independent, which those of beliefs that hardly depend on z are not:
+    the correction is then too large.
 
     References
     ----------
-    Fisher (1935), The Design of Experiments, section 21, for the sign flips.
+    Fisher (1935), The Design of Experiments, section 21, for the sign flips; Sheppard (1898),
+    Proceedings of the London Mathematical Society 29, for the correction.
 
     Examples
     --------
@@ -169,7 +501,7 @@ def iterated_expectation_test(
     if published:
         return _published(result, rows, relative, n_bootstraps, generator)
 
-    details, grids = measures_of(gaps, relative)
+    details, squares = _measures_of(gaps, relative)
     value, low, high = _measured(details, SIGNED)
     # Signs are flipped by context: repetitions and variables of one share its evidence.
     of_context = mean_over_contexts(rows["gap"], rows["context"])
@@ -177,7 +509,12 @@ def iterated_expectation_test(
     reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""
     if math.isnan(pvalue):
         reason = "every gap is exactly zero: nothing to test"
-    found = {"grids": grids, "share_of_largest_tenth": _of_largest_tenth(of_context)}
+    found = {
+        "steps": {} if squares is None else squares.steps,
+        "share_of_largest_tenth": _of_largest_tenth(of_context),
+        "floor": floors_of(gaps),
+    }
+    ids = rows.groupby("context", observed=True)["gap"].mean().index
     return replace(
         result,
         statistic=value,
@@ -186,7 +523,9 @@ def iterated_expectation_test(
         settings={**result.settings, **found},
         details=details,
         assumptions=ASSUMPTIONS,
-        reason=reason,
+        reason=reason or str(found["floor"]),
+        contributions=pd.Series(of_context - of_context.mean(), index=ids),
+        fitted=squares,
     )
 
 
@@ -262,23 +601,35 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         value, low, high = _measured(result.details, measure)
         row = result.details["measure"] == measure
         reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
+        interval = None if reason else Interval(low, high, 0.95, method)
         lifted = replace(
             result,
             check=f"iterated_expectation:{variant}",
             null=measure,
             statistic=value,
             unit=unit,
-            interval=None if reason else Interval(low, high, 0.95, method),
+            interval=interval,
             pvalue=None,
             details=pd.DataFrame(),
             reason=reason,
             assumptions=result.assumptions[:2],
+            contributions=None,
+            fitted=None,
         )
         if variant == "noise_removed":
             share = result.settings["share_of_largest_tenth"]
             # Of 30 to 50 contexts, a tenth with nearly all of the gap: held in .75 to .85.
             spread = f"gaps are spread over contexts (the largest tenth has {share:.0%} of squares)"
-            lifted = replace(lifted, assumptions=(*lifted.assumptions, spread))
+            lifted = replace(
+                lifted,
+                assumptions=(*lifted.assumptions, spread),
+                reason=reason or str(result.settings["floor"]),
+            )
+            squares = result.fitted
+            if isinstance(squares, Squares) and not math.isnan(value):
+                # On the squared scale, of which the effect is the root.
+                beyond = pd.Series(squares.beyond, index=squares.context)
+                lifted = replace(lifted, contributions=beyond - beyond.mean())
         results.append(lifted)
     return results
 
@@ -290,13 +641,12 @@ def _plan(facts: Facts) -> CallsAndNotes:
     options = {"reference": facts.reference, "published": facts.published}
     kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
     runs = facts.runs[[*GAP_COLUMNS, *kind]]
-    alone = partial(iterated_effects, runs, reference=facts.reference)
-    yield Call(partial(_with_lifted, runs, **options), fewest=FEWEST, effects=alone)
+    yield Call(partial(_with_lifted, runs, **options), fewest=FEWEST)
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
 CHECK = Check(
-    name=NAME,
+    name="iterated_expectation",
     needs=CONDITIONALS,
     sentences={
         "": Sentences(

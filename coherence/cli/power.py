@@ -108,8 +108,8 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checks",
         metavar="A,B",
-        help=f"checks, of {', '.join(CHECKS)} (default: those that take milliseconds; with "
-        "--target residual_covariance)",
+        help=f"checks, of {', '.join(CHECKS)} (default: the one that looks for what is planted, "
+        "residual_covariance for a hidden signal)",
     )
     parser.add_argument(
         "--policies",

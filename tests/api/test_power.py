@@ -116,7 +116,9 @@ def test_the_plan_of_a_fitted_agent_is_near_the_power_of_the_agent_itself():
 
 @pytest.mark.lengthy
 def test_every_share_has_its_exact_interval_and_its_row():
-    table = power("rational", n_contexts=[20, 30], n_reps=[1, 2], signal=[0.4, 0.2], **QUICK).table
+    checks = ["residual_covariance", "monotone_choice", "iterated_expectation"]
+    options = {"n_contexts": [20, 30], "n_reps": [1, 2], "signal": [0.4, 0.2], "check": checks}
+    table = power("rational", **options, **QUICK).table
     assert table.groupby("check").size().eq(12).all()
     assert set(table.loc[table["signal"] == 0, "quantity"]) == {"size"}
     assert set(table.loc[table["signal"] > 0, "quantity"]) == {"power"}
@@ -134,6 +136,13 @@ def test_every_share_has_its_exact_interval_and_its_row():
         "iterated_expectation",
     ]
     assert set(table["n_prompts"]) == {20 * 5, 20 * 2 * 5, 30 * 5, 30 * 2 * 5}
+
+
+def test_the_check_that_looks_for_what_is_planted_is_the_usual_one():
+    few = {"n_contexts": 20, "n_reps": 2, "signal": [], **QUICK}
+    for planted, check in (("iterated_bias", "iterated_expectation"), (None, "residual_covar")):
+        table = power("rational", planted=planted, **few).table
+        assert table["check"].str.startswith(check).all()
 
 
 def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():

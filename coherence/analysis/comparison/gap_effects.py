@@ -1,11 +1,8 @@
 """Effects of the iterated expectation: gaps between beliefs and averages of beliefs given z."""
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coherence.analysis.comparison.measured import (
@@ -15,18 +12,15 @@ from coherence.analysis.comparison.measured import (
     case_ids,
     mean_by_context,
 )
-from coherence.checks.iterated_gaps import Gaps, gaps_of, squares_of, under_prompt, without_noise
-from coherence.checks.iterated_measures import TOO_FEW
-from coherence.inputs import Floats
-from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.rounding import (
-    SHAPES,
-    expected_squares,
-    root_before_rounding,
-    rounded,
+from coherence.checks.iterated import (
+    TOO_FEW,
+    Gaps,
+    gaps_of,
+    squares_of,
+    under_prompt,
+    without_noise,
 )
-
-STEP = 1e-4  # of a mean square, over which the steepness of what rounding leaves is taken
+from coherence.statistics.mean_interval import mean_interval, why_none
 
 
 def _gaps(answers: Answers) -> Gaps:
@@ -67,40 +61,8 @@ def gap_beyond(answers: Answers, seed: int) -> Estimate:
     squares = squares_of(gaps, repeated=not gaps.computed)
     if squares is None:
         raise Unfit(TOO_FEW)
-    grids = squares.parts.grids()
-    square = squares.expected
-    if not rounded(grids):
-        interval = mean_interval(square, root=True)
-        value, reason = math.sqrt(max(float(square.mean()), 0.0)), why_none(square, "gap")
-        reason = "" if interval else reason
-        return Estimate(value, interval and interval.within(0.0, 1.0), square, reason)
-    expected = expected_squares(squares.parts, grids, repeated=squares.repeated)
-
-    def of_cases(root: float, shape: str) -> Floats:
-        return squares.by_context(expected(root, shape))
-
-    value, interval, reason = root_before_rounding(square, of_cases)
-    cases = np.mean([_before_rounding(square, partial(of_cases, shape=s)) for s in SHAPES], axis=0)
-    return Estimate(value, interval and interval.within(0.0, 1.0), cases, reason)
-
-
-def _before_rounding(square: Floats, expected: Callable[[float], Floats]) -> Floats:
-    """Return the mean square before rounding plus the influence of each case on it.
-
-    Below what rounding alone gives the steepness at 0 is kept, so that means stay unbiased.
-    """
-
-    def mean(centre: float) -> float:
-        return float(expected(math.sqrt(centre)).mean())
-
-    centre, steepness = 0.0, 1.0
-    # Newton's steps on a curve that is nearly straight: the mean square with and without rounding.
-    for _ in range(20):
-        below = max(centre - STEP, 0.0)
-        steepness = max((mean(centre + STEP) - mean(below)) / (centre + STEP - below), 0.1)
-        step = (float(square.mean()) - mean(centre)) / steepness
-        if abs(step) < 1e-9 or centre + step < 0:
-            break
-        centre += step
-    rest = square - expected(math.sqrt(centre))
-    return np.asarray(centre + rest / steepness)
+    square = squares.beyond
+    interval = mean_interval(square, root=True)
+    reason = "" if interval else why_none(square, "gap")
+    value = math.sqrt(max(float(square.mean()), 0.0))
+    return Estimate(value, interval and interval.within(0.0, 1.0), square, reason)

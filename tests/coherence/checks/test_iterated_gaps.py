@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import simulate
-from coherence.checks.iterated_gaps import gaps_of, squares_of, under_prompt, without_noise
+from coherence.checks.iterated import gaps_of, squares_of, under_prompt, without_noise
 
 
 def runs_of(reports):
@@ -46,36 +45,6 @@ def test_squares_by_hand():
     single = squares_of(gaps(small_table()), repeated=False)
     assert single.expected == pytest.approx(repeated.raw)
     assert squares_of(gaps(small_table(n_reps=1)), repeated=True) is None
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-def test_every_report_stands_behind_its_gap(repeated):
-    """Rebuilt from the reports, the mean gap of every (context, z) is the one of the table."""
-    runs = simulate("noisy", n_contexts=15, n_reps=3, rng=1).sample(frac=1, random_state=0)
-    result = gaps(runs)
-    squares = squares_of(result, repeated=repeated)
-    parts = squares.parts
-
-    def mean(reports):
-        return np.bincount(reports.unit, weights=reports.value) / np.bincount(reports.unit)
-
-    weighted = mean(parts.given) * mean(parts.weight)
-    totals = np.bincount(parts.gap_of_piece, weights=mean(parts.weight))
-    average = np.bincount(parts.gap_of_piece, weights=weighted) / totals
-    unit = ["context", "z"] if repeated else ["context", "rep", "z"]
-    expected = result.rows.groupby(unit, observed=True)["gap"].mean().to_numpy()
-    rebuilt = mean(parts.belief)[parts.belief_of_gap] - average
-    # Means of products and products of means differ by the covariance of three answers.
-    assert rebuilt == pytest.approx(expected, abs=0.02 if repeated else 1e-9)
-    assert np.bincount(parts.gap_of_piece).tolist() == [2] * len(expected)
-    assert len(np.unique(squares.context)) == 15
-
-
-def test_variables_of_a_context_share_its_belief():
-    squares = squares_of(gaps(small_table(variables=("y", "z"))), repeated=True)
-    assert squares.parts.belief_of_gap.tolist() == np.repeat(np.arange(12), 2).tolist()
-    assert squares.by_context(np.tile([1.0, 3.0], 12)) == pytest.approx(np.full(12, 2.0))
-    assert squares.parts.sums_to_one.all()
 
 
 def test_what_is_computed_has_no_noise():
