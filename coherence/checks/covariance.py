@@ -395,7 +395,9 @@ def _plan(facts: Facts) -> CallsAndNotes:
         arrays = facts.belief, facts.action, facts.truth
         options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
         test = partial(residual_covariance_test, *arrays, **options)
-        yield Call(test, facts.n_dropped, effects=partial(_same_difference, test=test))
+        few = {"n_draws": FEWEST_DRAWS}
+        same = partial(_same_difference, test=test)
+        yield Call(test, facts.n_dropped, fewest=few, effects=same)
 
 
 CHECK = Check(
