@@ -14,18 +14,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer, named_agent
+from coherence.agents import PROMPTS, Agent, named_agent
+from coherence.analysis.populations import AgentPopulation, Population, population_like
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
-from coherence.checks.check import Call, Facts
+from coherence.checks.check import Call
 from coherence.errors import InputError, closest
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, number_of_jobs, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, Floats, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.report.json import to_plain
 from coherence.result import LEVEL
@@ -33,7 +34,6 @@ from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import ACTION, CONDITIONALS, WORDINGS
 from coherence.table.printable import counted, repeated
-from coherence.table.schema import ACTION_PREFIX
 
 CONTEXTS = (25, 50, 100, 200, 400)
 REPS = 5
@@ -47,172 +47,11 @@ USUAL = {
 """What is planted -> the check that looks for it, which is run unless others are named."""
 DRAWS = {"cmi": 199}
 FEWEST_DRAWS = 99
-PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
-"""Parameters of agents that are 0 where nothing is amiss."""
-LABELS = tuple(sorted(ACTIONS))
 _USUAL_DRAWS = 999
 _PORTION = 20  # studies in one call of a worker
 _GIVEN_Z = 3  # prompts for a variable of two states: its probability, and two beliefs given it
 _SURE = 0.05  # chance that any cell is called above the level when none is
 SCHEMA_VERSION = 1
-
-
-class Population(Protocol):
-    """Whom a planned study would ask."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    @property
-    def planted(self) -> str:
-        """What the signal is."""
-
-    @property
-    def policies(self) -> bool:
-        """Whether the probability of each action is known instead of one drawn action."""
-
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """Checks for which it gives no answers."""
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a reader must know before the numbers."""
-
-    def draw(
-        self,
-        signal: float,
-        n_contexts: int,
-        n_reps: int,
-        rng: np.random.Generator,
-        *,
-        wordings: bool,
-        iterated: bool,
-    ) -> Facts:
-        """Draw the answers of a study; `wordings` and `iterated` are asked beyond choices."""
-
-
-def as_facts(
-    belief: Floats,
-    action: pd.Series[str] | pd.DataFrame,
-    truth: Codes,
-    n_reps: int,
-    others: Sequence[Mapping[str, Any]] = (),
-) -> Facts:
-    """Lay the answers of a study out as a check takes them.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n_contexts * n_reps,)
-        Stated belief in the state 1, contexts together.
-    action : Series or DataFrame
-        Labels, or a column of probabilities for each action.
-    truth : ndarray of int, shape (n_contexts,)
-        Realised states.
-    n_reps : int
-        Rows of each context.
-    others : sequence of mapping
-        Columns in which further rows of a runs table differ: other prompts, beliefs given z.
-
-    Returns
-    -------
-    Facts
-        Whose rows are all parsed.
-    """
-    n_contexts = truth.size
-    context = pd.Series(np.repeat(np.arange(n_contexts), n_reps))
-    state = pd.Series(np.repeat(truth, n_reps))
-    runs = pd.DataFrame(
-        {
-            "context": context,
-            "rep": np.tile(np.arange(n_reps), n_contexts),
-            "prompt": PROMPTS[0],
-            "p": belief,
-            "z": None,
-            "z_state": None,
-            "p_z": np.nan,
-        }
-    )
-    if others:
-        runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
-        runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
-    return Facts(
-        belief=belief,
-        action=action,
-        truth=state,
-        state=state.astype(np.float64),
-        positive=None,
-        exact=pd.Series(np.full(belief.size, np.nan)),
-        context=context,
-        features=None,
-        n_asked=belief.size,
-        runs=runs,
-        reference=PROMPTS[0],
-        published=False,
-    )
-
-
-@dataclass(frozen=True)
-class AgentPopulation:
-    """A simulated agent in its world; the planted parameter is set for each study."""
-
-    agent: Agent
-    planted: str = "hidden_signal"
-    policies: bool = False
-    lacks: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a parameter that agents do not have, or that is not 0 where nothing is planted."""
-        require(
-            self.planted in PLANTABLE,
-            "planted must be a parameter of agents that is 0 where nothing is amiss: "
-            f"{', '.join(PLANTABLE)}; received {self.planted!r}. "
-            f"{closest(self.planted, PLANTABLE)}",
-        )
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        return f"agent {self.agent.name}"
-
-    def draw(
-        self,
-        signal: float,
-        n_contexts: int,
-        n_reps: int,
-        rng: np.random.Generator,
-        *,
-        wordings: bool,
-        iterated: bool,
-    ) -> Facts:
-        """Draw what `coherence.simulate` draws of the agent from the same generator."""
-        drawn = answer(
-            self.agent.with_parameters(**{self.planted: signal}),
-            n_contexts,
-            n_reps,
-            rng,
-            prompts=PROMPTS if wordings or iterated else PROMPTS[:1],
-            iterated=iterated,
-            policies=self.policies,
-        )
-        action: pd.Series[str] | pd.DataFrame = pd.Series(drawn.acted.get("action"))
-        if self.policies:
-            action = pd.DataFrame({of: drawn.acted[f"{ACTION_PREFIX}{of}"] for of in LABELS})
-        truth = drawn.world.theta.astype(np.int64)
-        others = [*_wordings(drawn)] if wordings else []
-        return as_facts(drawn.reports[0], action, truth, n_reps, [*others, *_given_z(drawn)])
-
-
-def _wordings(drawn: Answers) -> Iterator[dict[str, Any]]:
-    for prompt, stated in zip(PROMPTS[1:], drawn.reports[1:], strict=True):
-        yield {"prompt": prompt, "p": stated}
-
-
-def _given_z(drawn: Answers) -> Iterator[dict[str, Any]]:
-    for state, (stated, weight) in enumerate(drawn.given_z):
-        yield {"p": stated, "z": "z", "z_state": str(state), "p_z": weight}
 
 
 @dataclass(frozen=True)
@@ -596,8 +435,6 @@ def _population(
     agent: Agent | RationalAgent | str, planted: str | None, policies: bool | None
 ) -> Population:
     if isinstance(agent, RationalAgent):
-        from coherence.analysis.fitted import population_like
-
         require(
             planted in (None, "hidden_signal"),
             f"planted must be hidden_signal for a fitted agent; received {planted!r}. "

@@ -1,4 +1,4 @@
-"""Studies of a model that has been asked before: its beliefs, noise and choices, at any size.
+"""Whom a planned study would ask: a simulated agent, or a model like one that was asked before.
 
 The nearest rational agent is fitted to the answers (`coherence.fit_rational_agent`); a study draws
 new contexts from its beliefs. A hidden signal moves the belief acted on by half of it, up where the
@@ -10,20 +10,26 @@ a Dirichlet law, whose only parameter is the correlation of two choices of a con
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.power import as_facts
+from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
 from coherence.checks.check import Facts
-from coherence.errors import InputError
-from coherence.inputs import Codes, Floats
+from coherence.errors import InputError, closest
+from coherence.inputs import Codes, Floats, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
+from coherence.table.schema import ACTION_PREFIX
 
+PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
+"""Parameters of agents that are 0 where nothing is amiss."""
+LABELS = tuple(sorted(ACTIONS))
 ONCE = (
     "no context has two choices, so that it is not known how alike choices of a context are: "
     "they were taken as independent given the belief, and repetitions may bring less than shown"
@@ -34,6 +40,164 @@ SCATTER = (
 )
 LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3
+
+
+class Population(Protocol):
+    """Whom a planned study would ask."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    @property
+    def planted(self) -> str:
+        """What the signal is."""
+
+    @property
+    def policies(self) -> bool:
+        """Whether the probability of each action is known instead of one drawn action."""
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """Checks for which it gives no answers."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader must know before the numbers."""
+
+    def draw(
+        self,
+        signal: float,
+        n_contexts: int,
+        n_reps: int,
+        rng: np.random.Generator,
+        *,
+        wordings: bool,
+        iterated: bool,
+    ) -> Facts:
+        """Draw the answers of a study; `wordings` and `iterated` are asked beyond choices."""
+
+
+def as_facts(
+    belief: Floats,
+    action: pd.Series[str] | pd.DataFrame,
+    truth: Codes,
+    n_reps: int,
+    others: Sequence[Mapping[str, Any]] = (),
+) -> Facts:
+    """Lay the answers of a study out as a check takes them.
+
+    Parameters
+    ----------
+    belief : ndarray, shape (n_contexts * n_reps,)
+        Stated belief in the state 1, contexts together.
+    action : Series or DataFrame
+        Labels, or a column of probabilities for each action.
+    truth : ndarray of int, shape (n_contexts,)
+        Realised states.
+    n_reps : int
+        Rows of each context.
+    others : sequence of mapping
+        Columns in which further rows of a runs table differ: other prompts, beliefs given z.
+
+    Returns
+    -------
+    Facts
+        Whose rows are all parsed.
+    """
+    n_contexts = truth.size
+    context = pd.Series(np.repeat(np.arange(n_contexts), n_reps))
+    state = pd.Series(np.repeat(truth, n_reps))
+    runs = pd.DataFrame(
+        {
+            "context": context,
+            "rep": np.tile(np.arange(n_reps), n_contexts),
+            "prompt": PROMPTS[0],
+            "p": belief,
+            "z": None,
+            "z_state": None,
+            "p_z": np.nan,
+        }
+    )
+    if others:
+        runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
+        runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
+    return Facts(
+        belief=belief,
+        action=action,
+        truth=state,
+        state=state.astype(np.float64),
+        positive=None,
+        exact=pd.Series(np.full(belief.size, np.nan)),
+        context=context,
+        features=None,
+        n_asked=belief.size,
+        runs=runs,
+        reference=PROMPTS[0],
+        published=False,
+    )
+
+
+@dataclass(frozen=True)
+class AgentPopulation:
+    """A simulated agent in its world; the planted parameter is set for each study."""
+
+    agent: Agent
+    planted: str = "hidden_signal"
+    policies: bool = False
+    lacks: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter that agents do not have, or that is not 0 where nothing is planted."""
+        require(
+            self.planted in PLANTABLE,
+            "planted must be a parameter of agents that is 0 where nothing is amiss: "
+            f"{', '.join(PLANTABLE)}; received {self.planted!r}. "
+            f"{closest(self.planted, PLANTABLE)}",
+        )
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return f"agent {self.agent.name}"
+
+    def draw(
+        self,
+        signal: float,
+        n_contexts: int,
+        n_reps: int,
+        rng: np.random.Generator,
+        *,
+        wordings: bool,
+        iterated: bool,
+    ) -> Facts:
+        """Draw what `coherence.simulate` draws of the agent from the same generator."""
+        drawn = answer(
+            self.agent.with_parameters(**{self.planted: signal}),
+            n_contexts,
+            n_reps,
+            rng,
+            prompts=PROMPTS if wordings or iterated else PROMPTS[:1],
+            iterated=iterated,
+            policies=self.policies,
+        )
+        action: pd.Series[str] | pd.DataFrame = pd.Series(drawn.acted.get("action"))
+        if self.policies:
+            action = pd.DataFrame({of: drawn.acted[f"{ACTION_PREFIX}{of}"] for of in LABELS})
+        truth = drawn.world.theta.astype(np.int64)
+        others = [*_wordings(drawn)] if wordings else []
+        return as_facts(drawn.reports[0], action, truth, n_reps, [*others, *_given_z(drawn)])
+
+
+def _wordings(drawn: Answers) -> Iterator[dict[str, Any]]:
+    for prompt, stated in zip(PROMPTS[1:], drawn.reports[1:], strict=True):
+        yield {"prompt": prompt, "p": stated}
+
+
+def _given_z(drawn: Answers) -> Iterator[dict[str, Any]]:
+    for state, (stated, weight) in enumerate(drawn.given_z):
+        yield {"p": stated, "z": "z", "z_state": str(state), "p_z": weight}
 
 
 @dataclass(frozen=True)

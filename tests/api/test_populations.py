@@ -5,7 +5,7 @@ import pytest
 
 import coherence
 from coherence import AGENTS, InputError, simulate
-from coherence.analysis.fitted import ONCE, SCATTER, population_like
+from coherence.analysis.populations import ONCE, SCATTER, population_like
 
 ONE = {"prompts": ["standard"], "iterated": False}
 
