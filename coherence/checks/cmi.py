@@ -1,10 +1,9 @@
 """Belief sufficiency by information, I(action; truth | belief).
 
 If the stated belief is the belief acted on, the realised state tells nothing more about the action.
-Counts in belief bins give the effect; they and Mesner and Shalizi's nearest neighbours are the
-statistics of the test (`coherence.statistics.cmi_exchange`). The null distribution comes from
-exchanging the realised states of whole contexts with similar belief, so that repetitions of a
-context stay together.
+Mesner and Shalizi's (2021) nearest neighbours estimate the information; realised states are
+permuted between whole contexts of like belief (Runge 2018), so that repetitions of a context stay
+together.
 """
 
 from __future__ import annotations
@@ -19,36 +18,50 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.inputs import Floats, require, require_aligned, whole_number
-from coherence.result import EXACT_REPORT, CheckResult, Interval, rejects
-from coherence.statistics.choices import as_choices
-from coherence.statistics.cmi_exchange import exchange_test
-from coherence.statistics.cmi_problem import Problem, pose
-from coherence.statistics.information_interval import centred_information
-from coherence.statistics.resample import (
-    Seed,
-    as_generator,
-    count_arrangements,
-    percentile_interval,
+from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
+from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.statistics.choices import (
+    ChoiceData,
+    as_choices,
+    in_several_states,
+    one_dimensional,
 )
+from coherence.statistics.conditioning import Conditioning, gather_conditioning
+from coherence.statistics.knn import (
+    LevelCounts,
+    PairTable,
+    SortedNeighbours,
+    as_levels,
+    calibrated,
+    general_information,
+    policy_information,
+    scaled_policies,
+    sorted_information,
+)
+from coherence.statistics.permutation import (
+    Permuted,
+    Statistic,
+    contexts_of,
+    exchange_blocks,
+    permutation_pvalues,
+    permutation_test,
+    too_few,
+)
+from coherence.statistics.resample import Seed, as_generator, percentile_interval
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
     "{action} and truth are independent given {given}: I({action}; truth | {columns}) = 0; tested "
     "against dependence of any direction and of different directions at different beliefs"
 )
-# The effect is centred at the mean of so many; fewer would add noise of their own to it.
-FEW_PERMUTATIONS = 39
-USUAL = 999
-# Where the first draws say at most this, others, ten times as many, give the p-value. The level
-# holds: below it the later p-value decides alone, above it that of the first draws.
-DRAWN_AGAIN, FURTHER = 0.002, 10
-NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 UNIT = "nats"
-SETTLED = (
-    "contexts of similar {similar} all choose alike, so that exchanging their truths changes no "
-    "count; how large an information such choices could hide is not estimated"
-)
+TEST_SHARE = 0.15  # many neighbours of the test, as a share of the rows
+# Items of several columns, above which a table of all pairs would take more than 200 MB, and rows
+# over all arrangements that trees search then.
+MOST_ITEMS, SEARCHED_ROWS, FEWEST_SEARCHED = 2_000, 2_000_000, 99
+OF_PAIRS = 999  # permutations at the most where each takes a pass over all pairs
+NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
+NO_INTERVAL = "no interval of known coverage is at hand for a nearest-neighbour estimate"
 
 
 def cmi_test(
@@ -57,21 +70,22 @@ def cmi_test(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     positive: Any = None,
     condition_on: ArrayLike | pd.DataFrame | None = None,
     isotonic: bool = False,
     k: int = 3,
-    n_permutations: int = USUAL,
+    n_permutations: int = 1_999,
     published: bool = False,
     n_bootstraps: int = 500,
     rng: Seed = None,
 ) -> CheckResult:
     """Test whether actions carry information about the truth that the stated belief does not.
 
-    Null: given the belief (and the features, if any are named), action and truth are independent.
-    Where actions are probabilities, all of them together (the policy) are independent of the truth:
-    a coherent agent's policy is a function of the belief and of what else its context brings, such
-    as a wording or a taste, which has nothing to do with the state at equal belief.
+    Null: given the belief (and the features or the group, if any are named), the realised states of
+    whole contexts are exchangeable. Where actions are probabilities, all of them together (the
+    policy) are independent of the truth: a coherent agent's policy is a function of the belief and
+    of what else its context brings, such as a wording or a taste.
 
     Parameters
     ----------
@@ -83,26 +97,27 @@ def cmi_test(
         Realised state, two or more labels, constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template: states are permuted within
+        groups. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in, and all others are then the other
         state. Only `isotonic` has to know it, where the labels are not 0 and 1, no and yes, or
         false and true.
     condition_on : DataFrame or array-like, shape (n,) or (n, n_features), optional
         Features of the evidence, for I(action; truth | belief, features). Numbers are scaled to a
-        spread like that of beliefs; booleans, text and categories are labels. Contexts are then
-        exchanged only with contexts of similar belief and features.
+        spread like that of beliefs; booleans, text and categories are labels. Contexts then trade
+        states only with contexts of like belief and features.
     isotonic : bool
         Replace the belief by its isotonic calibration, fitted anew in every permutation and
         resample. Two states and no features only.
     k : int
         Neighbours of the estimate.
     n_permutations : int
-        Random exchanges of contexts. If the truths have no more arrangements than that, all of them
-        are listed and the p-value is exact. From 999 on, a p-value of at most .002 is drawn again
-        with ten times as many exchanges: 1/1000, the least that 999 can give, is more than a
-        correction over 50 tests allows.
+        Random permutations; ten times as many where the p-value lies within two Monte Carlo errors
+        of .05. All arrangements where they are fewer.
     published : bool
-        The published procedure instead: the raw estimate and a percentile interval over resampled
+        The published procedure instead: the estimate and a percentile interval over resampled
         rows, read as a rejection when it lies above 0. Its error rate is not controlled (rows of a
         context are treated as independent, and duplicated rows bias the estimate upwards).
     n_bootstraps : int
@@ -113,22 +128,12 @@ def cmi_test(
     Returns
     -------
     CheckResult
-        `statistic` is the information in nats: the divergence of what is counted in belief bins
-        from what exchanges of contexts within narrower blocks give on average, with its bias
-        removed by the jackknife over contexts (see `coherence.statistics.information`) and by
-        subtracting what it averages over exchanges; it may be below 0. The interval holds every
-        information at which the estimate would not be unusual (see
-        `coherence.statistics.information_interval`); it lies between 0 and the logarithm of the
-        number of actions or of states, whichever is less, and starts at 0 wherever the test does
-        not reject at .05. It may start at 0 where the test does reject: the test looks in several
-        directions, the interval at their sum. `details` holds the parts, the nearest-neighbour
-        estimate, the mean of that estimate over the permutations, their difference (excess
-        information), and the statistics that the p-value combines, each with the p-value that it
-        has alone. Where contexts of similar belief all choose alike there is no interval, with a
-        reason. With ``published=True`` the statistic is the raw nearest-neighbour estimate and
-        there is no p-value. NaN with a reason if fewer than half of the contexts have a neighbour
-        to be exchanged with, or if exchanges change nothing. Contexts without such a neighbour do
-        not enter the counts.
+        `statistic` is the nearest-neighbour estimate with `k` neighbours (nats; it may be below 0),
+        the same with ``published=True``. `details` holds it, its mean over the permutations, their
+        difference (excess information), the estimate with many neighbours, and the p-value that
+        each estimate has alone. There is no interval, because none of known coverage is at hand;
+        with ``published=True`` there is the paper's, and no p-value. NaN with a reason where fewer
+        than ten contexts can be exchanged.
 
     Raises
     ------
@@ -138,31 +143,25 @@ def cmi_test(
 
     Notes
     -----
-    Assumes that contexts are independent and that, among contexts with similar belief, the truth is
-    exchangeable under the null. The p-value ranks, among the same exchanges, a combination of five
-    statistics (`coherence.statistics.resample.combined_pvalue`): how much further actions and
-    truths go together in the direction in which the belief takes them; the divergence in bins, in
-    halves and over the whole range of belief (`coherence.statistics.information`); and the
-    nearest-neighbour estimate with many neighbours (`coherence.statistics.cmi_problem`). Above
-    2,000 rows the last is left out, and the permuted nearest-neighbour estimates are averaged over
-    the first 2 to 20 permutations. Ties in belief are exact to 1e-9. Blocks and bins end where the
-    shares of actions step (`coherence.statistics.choice_segments`). Beliefs and features that vary
-    within a context are compared by their context mean when contexts are exchanged, within a tenth
-    of the range of a belief (.4 standard deviations of a numeric feature). The information in bins
-    is the same with and without `isotonic`, which changes the nearest-neighbour parts alone: an
-    increasing calibration keeps the order of beliefs.
+    The p-value ranks the larger of two estimates, with `k` neighbours and with as many as 15% of
+    the rows, each in standard deviations over the same permutations. Blocks of contexts are
+    those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and neighbouring ones
+    joined until a block holds four contexts; given several columns, nearest neighbours no more than
+    .1 apart (.4 standard deviations of a numeric feature). Assumes that contexts are independent.
 
-    Probabilities of actions give the information of an action that is drawn from them, so that the
-    effect is that of drawn actions without the noise of drawing. The test compares the
-    probabilities themselves, each in units of its spread, and two policies are as far apart as the
-    most different of them. It also sees a state that moves their spread alone, of which the effect
-    shows nothing. There is no published procedure for them, and no calibration of the belief.
+    Permutations tell a thousand beliefs apart, and more are taken to steps of .001. Given several
+    columns, or policies, above 2,000 distinct items k-d trees search anew in each permutation, and
+    there are fewer of them (`settings`); at most 999 where they do not.
+
+    Probabilities of actions give the information between the policy and the truth, each probability
+    in units of its spread: two policies are as far apart as the most different of them, so that a
+    state is seen that moves their spread alone. There is no published procedure for them, and no
+    calibration of the belief.
 
     References
     ----------
-    Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Vovk and Wang (2020)
-    and Pesarin and Salmaso (2010), section 4.2, for the combination; Phipson and Smyth (2010) for
-    the p-value.
+    Mesner and Shalizi (2021), algorithm 1; Runge (2018) for local permutation; Phipson and Smyth
+    (2010) for the p-value.
 
     Examples
     --------
@@ -173,23 +172,23 @@ def cmi_test(
     >>> few = {"n_permutations": 499, "rng": 1}
     >>> told = cmi_test(belief, rng.random(400) < belief, truth, **few)
     >>> hidden = cmi_test(belief, rng.random(400) < 0.5 * belief + 0.5 * truth, truth, **few)
-    >>> told.pvalue > 0.05, hidden.pvalue
-    (True, 0.002)
+    >>> told.pvalue > 0.05, hidden.pvalue < 0.01
+    (True, True)
     """
-    require_aligned(belief=belief, condition_on=condition_on)
+    require_aligned(belief=belief, condition_on=condition_on, group=group)
     data = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    problem = pose(data, condition_on, isotonic)
+    given = _conditioning(data, condition_on, isotonic)
     generator = as_generator(rng)
     settings: dict[str, object] = {"k": k, "published": published}
     if isotonic:
         settings["isotonic"] = True
     if condition_on is not None:
-        settings["numeric_features"] = problem.given.numeric
-        settings["discrete_features"] = problem.given.discrete
-    undefined = CheckResult(
+        settings["numeric_features"] = given.numeric
+        settings["discrete_features"] = given.discrete
+    result = CheckResult(
         check="cmi",
         null=NULL.format(
             action="action" if data.policy is None else "policy",
@@ -205,113 +204,201 @@ def cmi_test(
         settings=settings,
     )
     if data.degenerate:
-        return replace(undefined, reason=data.degenerate)
+        return replace(result, reason=data.degenerate)
     require(
         k < data.n_rows,
         f"k must be below the number of rows; received k={k} for {data.n_rows} rows. "
         "Use fewer neighbours.",
     )
     if published and data.policy is not None:
-        return replace(undefined, pvalue=None, reason=NO_PUBLISHED)
+        return replace(result, pvalue=None, reason=NO_PUBLISHED)
+    estimate = partial(_estimate, data, given, k=k, isotonic=isotonic)
     if published:
-        return _published(undefined, problem, k, n_bootstraps, generator)
-    similar = "belief" if condition_on is None else "belief and features"
-    return _permuted(undefined, problem, k, n_permutations, similar, generator)
-
-
-def _permuted(
-    result: CheckResult,
-    problem: Problem,
-    k: int,
-    n_permutations: int,
-    similar: str,
-    rng: np.random.Generator,
-) -> CheckResult:
-    """Test by exchanging the truths of contexts of similar belief, and estimate in bins."""
-    data, blocks = problem.data, problem.blocks
-    movable = int((np.bincount(blocks)[blocks] > 1).sum())
-    if movable < data.n_contexts / 2:
-        few = f"only {movable} of {data.n_contexts} contexts have a neighbour of similar {similar}"
-        settings = {**result.settings, "k_test": None}
-        return replace(result, settings=settings, reason=f"{few} to be exchanged with")
-    state = np.zeros(data.n_contexts, dtype=np.int64)
-    state[data.context] = data.truth
-    n_arrangements = count_arrangements(blocks, state, n_permutations)
-    if n_arrangements == 1:
-        alike = f"contexts of similar {similar} all share their truth"
-        return replace(result, reason=f"{alike}: exchanging them changes nothing")
-    exact = n_arrangements <= n_permutations
-    test = exchange_test(
-        problem, k, state, n_arrangements if exact else n_permutations, rng, exact=exact
+        return _published(result, estimate, k, n_bootstraps, generator)
+    contexts = contexts_of(data, group)
+    line = _on_a_line(given)
+    blocks, pooled = exchange_blocks(
+        contexts.belief if line else given.summary[contexts.order], contexts.group
     )
-    n_parts = n_permutations
-    if not exact and n_permutations >= USUAL and test.pvalue <= DRAWN_AGAIN:
-        n_permutations = FURTHER * (n_permutations + 1) - 1
-        further = exchange_test(problem, k, state, n_permutations, rng, exact=False)
-        test = replace(test, pvalue=further.pvalue)
-    most = math.log(min(len(data.actions), len(data.states)))
-    information = centred_information(problem.counts, state, test.some, test.in_bins, most=most)
-    interval = information.interval
-    # The interval holds 0 unless the test rejects it as well.
-    if interval is not None and not rejects(test.pvalue):
-        interval = replace(interval, low=0.0)
-    chosen = {
-        "k_test": "binned" if test.k_test is None else test.k_test,
-        "n_permutations": n_permutations,
-        "exact": exact,
-        "n_permutations_of_parts": n_parts,
-        "n_blocks": int(blocks.max()) + 1,
-        "n_bins": information.n_bins,
-    }
-    in_bins = [
-        ("information, jackknifed in belief bins", math.nan, information.corrected),
-        ("mean of permuted information in bins", math.nan, information.centre),
-        ("centred information in bins", math.nan, information.corrected - information.centre),
-        ("plug-in information in belief bins", math.nan, information.plug_in),
-    ]
-    details = pd.DataFrame(in_bins, columns=["quantity", "neighbours", "nats"])
+    similar = "belief" if condition_on is None else "belief and features"
+    if few := too_few(blocks, contexts.state, similar):
+        return replace(result, reason=few)
+    n_rows = data.n_rows
+    k_test = max(k, min(round(TEST_SHARE * n_rows), n_rows - 1))
+    statistic, n_possible = _statistic(data, given, (k, k_test), isotonic)
+    position = contexts.position
+    permuted = permutation_test(
+        lambda states: statistic(states[:, position]),
+        _larger,
+        blocks,
+        contexts.state,
+        min(n_permutations, n_possible),
+        generator,
+    )
+    value = estimate(np.arange(n_rows))
     return replace(
         result,
-        statistic=information.effect,
-        interval=interval,
-        pvalue=test.pvalue,
-        settings={**result.settings, **chosen},
-        details=pd.concat([details, test.parts], ignore_index=True),
-        reason=SETTLED.format(similar=similar) if interval is None else "",
+        statistic=value,
+        pvalue=float(permuted.pvalues[0]),
+        settings={
+            **settings,
+            "unit of resampling": "context" if group is None else "group",
+            "k_test": k_test,
+            **({"pooled": pooled} if pooled else {}),
+            **permuted.settings,
+        },
+        details=_details(value, permuted, (k, k_test)),
+        reason=NO_INTERVAL,
         assumptions=(
-            "contexts are independent",
+            "contexts are independent" if group is None else "groups are independent",
             EXACT_REPORT,
-            f"among contexts of similar {similar} the truth is exchangeable under the null",
+            f"at similar {similar}, states are exchangeable under the null",
         ),
     )
 
 
+def _conditioning(
+    data: ChoiceData, condition_on: ArrayLike | pd.DataFrame | None, isotonic: bool
+) -> Conditioning:
+    """Gather what is conditioned on: the belief, or beliefs over several states, and features."""
+    several = in_several_states(data)
+    if isotonic:
+        require(
+            not several and condition_on is None and len(data.states) <= 2,
+            "isotonic=True calibrates the belief in one of two states; received more states or "
+            "features to condition on. Leave it out.",
+        )
+        require(
+            data.policy is None,
+            "isotonic=True takes chosen actions; received probabilities of actions. Leave it out.",
+        )
+    belief = data.belief if several else one_dimensional(data, "cmi_test")
+    return gather_conditioning(belief, condition_on, data.context, data.n_contexts)
+
+
+def _on_a_line(given: Conditioning) -> bool:
+    """Tell whether one belief is all that is conditioned on."""
+    return bool(given.summary.shape[1] == 1)
+
+
+def _estimate(
+    data: ChoiceData, given: Conditioning, rows: Codes, *, k: int, isotonic: bool
+) -> float:
+    """Nearest-neighbour estimate from a choice of rows, repeats allowed."""
+    truth = np.unique(data.truth[rows], return_inverse=True)[1]
+    columns, stratum = given.continuous[rows], given.stratum[rows]
+    if data.policy is not None:
+        return policy_information(columns, stratum, scaled_policies(data.policy[rows]), truth, k)
+    action = np.unique(data.action[rows], return_inverse=True)[1]
+    if not _on_a_line(given):
+        return general_information(columns, stratum, action, truth, k)
+    belief = columns[:, 0]
+    return sorted_information(calibrated(belief, truth) if isotonic else belief, action, truth, k)
+
+
+def _statistic(
+    data: ChoiceData, given: Conditioning, neighbours: tuple[int, int], isotonic: bool
+) -> tuple[Statistic, int]:
+    """Both estimates as a function of the states of contexts, and how many may be drawn."""
+    columns, unlimited = given.continuous, 10**9
+    if isotonic:
+
+        def after_calibration(states: Codes) -> Floats:
+            estimates = []
+            for state in states:
+                truth = state[data.context]
+                levels = as_levels(calibrated(columns[:, 0], truth))
+                order = np.argsort(levels, kind="stable")
+                prepared = SortedNeighbours(levels[order], data.action[order])
+                estimates.append(prepared.information(truth[order], neighbours))
+            return np.array(estimates)
+
+        return after_calibration, unlimited
+    if data.policy is None and _on_a_line(given):
+        counts = LevelCounts(columns[:, 0], data.action, data.context, len(data.states))
+        return partial(counts.information, neighbours=neighbours), unlimited
+    policies = None if data.policy is None else scaled_policies(data.policy)
+    chosen = data.action[:, None] if policies is None else as_levels(policies)
+    rows = np.column_stack([data.context, as_levels(columns), given.stratum, chosen])
+    _, first, repeats = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    if first.size <= MOST_ITEMS:
+        of_action = data.action if policies is None else policies
+        table = PairTable(
+            columns[first], given.stratum[first], of_action[first], data.context[first], repeats
+        )
+        return partial(table.information, neighbours=neighbours), OF_PAIRS
+
+    def searched(states: Codes) -> Floats:
+        """Trees take little memory, and long for each arrangement."""
+        estimates = []
+        for state in states:
+            truth = state[data.context]
+            if policies is None:
+                search = partial(general_information, columns, given.stratum, data.action, truth)
+            else:
+                search = partial(policy_information, columns, given.stratum, policies, truth)
+            estimates.append([search(k) for k in neighbours])
+        return np.array(estimates)
+
+    return searched, max(SEARCHED_ROWS // data.n_rows, FEWEST_SEARCHED)
+
+
+def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """Return the larger estimate in standard deviations over the arrangements."""
+    every = np.vstack([observed, drawn])
+    spread = every.std(axis=0)
+    scale = np.where(spread > 1e-12, spread, np.inf)
+    scores = ((every - every.mean(axis=0)) / scale).max(axis=1, keepdims=True)
+    return scores[0], scores[1:]
+
+
+def _details(value: float, permuted: Permuted, neighbours: tuple[int, int]) -> pd.DataFrame:
+    """Tabulate both estimates, their means over permutations, and their p-values alone."""
+    exact = bool(permuted.settings["exact"])
+    means = permuted.drawn.mean(axis=0)
+    pvalues = permutation_pvalues(permuted.observed, permuted.drawn, exact=exact)
+    k, k_test = neighbours
+    records = [
+        ("estimate", k, value, pvalues[0]),
+        ("mean of permuted estimates", k, means[0], math.nan),
+        ("excess information", k, value - means[0], math.nan),
+        ("estimate with many neighbours", k_test, permuted.observed[1], pvalues[1]),
+        ("mean of permuted estimates", k_test, means[1], math.nan),
+    ]
+    return pd.DataFrame(records, columns=["quantity", "neighbours", "nats", "pvalue"])
+
+
 def _published(
-    result: CheckResult, problem: Problem, k: int, n_bootstraps: int, rng: np.random.Generator
+    result: CheckResult,
+    estimate: partial[float],
+    k: int,
+    n_bootstraps: int,
+    rng: np.random.Generator,
 ) -> CheckResult:
     """Estimate with a percentile interval over resampled rows."""
     n_rows = result.n_rows
-    estimate = problem.estimate(np.arange(n_rows), k)
+    value = estimate(np.arange(n_rows))
     draws: Floats = np.array(
-        [problem.estimate(rng.integers(n_rows, size=n_rows), k) for _ in range(n_bootstraps)]
+        [estimate(rng.integers(n_rows, size=n_rows)) for _ in range(n_bootstraps)]
     )
     method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
     return replace(
         result,
-        statistic=estimate,
+        statistic=value,
         interval=Interval(*percentile_interval(draws), 0.95, method),
         pvalue=None,
         settings={**result.settings, "n_bootstraps": n_bootstraps},
-        details=pd.DataFrame({"quantity": ["estimate"], "neighbours": [k], "nats": [estimate]}),
+        details=pd.DataFrame({"quantity": ["estimate"], "neighbours": [k], "nats": [value]}),
         assumptions=("rows are independent", "duplicated rows do not bias the estimate (they do)"),
     )
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    test = partial(cmi_test, facts.belief, facts.action, facts.truth, context=facts.context)
-    options = {"positive": facts.positive, "published": facts.published}
+    options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
+    test = partial(cmi_test, facts.belief, facts.action, facts.truth, **options)
+    # The estimate needs no permutation.
     yield Call(
-        partial(test, **options), facts.n_dropped, fewest={"n_permutations": FEW_PERMUTATIONS}
+        partial(test, published=facts.published), facts.n_dropped, fewest={"n_permutations": 1}
     )
 
 

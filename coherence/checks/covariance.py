@@ -98,7 +98,7 @@ def residual_covariance_test(
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     n_draws : int
         Random permutations, at least 99; ten times as many where the p-value lies within two Monte
-        Carlo errors of .05, or is the least that can be. All arrangements where they are fewer.
+        Carlo errors of .05. All arrangements where they are fewer.
     rng : Generator, int or None
         Source of the permutations.
 

@@ -12,10 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.inputs import Codes, Floats, as_codes, require
+from coherence.statistics.knn import SPREAD
 from coherence.statistics.resample import context_means
-
-# standard deviations of a numeric feature that weigh as much as the whole range of a belief
-SPREAD = 4.0
 
 
 @dataclass(frozen=True)

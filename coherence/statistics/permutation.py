@@ -26,7 +26,6 @@ BLOCK = 4  # contexts that a block of different beliefs holds at the least
 WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
 PORTION = 200_000  # states in a portion of arrangements, which a cache holds
-ENOUGH = 9_999  # permutations whose least p-value any correction over tests can do with
 LONGER = 10  # times as many permutations where the first leave the verdict open
 
 
@@ -369,8 +368,7 @@ def permutation_test(
     """Rank scores of the data among those of permuted states.
 
     All arrangements are listed if there are no more than `n_permutations`. A p-value within two
-    Monte Carlo errors of .05, or the least that few permutations can give, is drawn ten times as
-    long.
+    Monte Carlo errors of .05 is drawn ten times as long.
     """
     exact = count_arrangements(blocks, state, n_permutations) <= n_permutations
     observed = statistic(state[None])[0]
@@ -383,8 +381,7 @@ def permutation_test(
 
     drawn = drawn_from(n_permutations)
     pvalues = permutation_pvalues(*score(observed, drawn), exact=exact)
-    least = n_permutations < ENOUGH and pvalues[0] * (1 + n_permutations) < 1.5
-    if not exact and (least or _near(pvalues[0], n_permutations)):
+    if not exact and _near(pvalues[0], n_permutations):
         drawn = np.concatenate([drawn, drawn_from((LONGER - 1) * (n_permutations + 1))])
         pvalues = permutation_pvalues(*score(observed, drawn), exact=False)
     settings: dict[str, object] = {

@@ -1,0 +1,295 @@
+"""cmi_test: what it finds, what must not matter, what it refuses, and the paper's procedure."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence import AGENTS, InputError, cmi_test, simulate
+from coherence.analysis.unit import UnitRows
+from coherence.checks.cmi import CHECK
+from coherence.result import rejects
+from coherence.statistics.knn import calibrated, sorted_information
+
+
+def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
+    agent = AGENTS[name].with_parameters(**changes)
+    runs = simulate(
+        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
+    return tuple(runs[column].to_numpy() for column in ("p", "action", "theta", "context"))
+
+
+def checked(belief, action, truth, context, n_permutations=199, rng=0, **options):
+    return cmi_test(
+        belief, action, truth, context=context, n_permutations=n_permutations, rng=rng, **options
+    )
+
+
+def test_flags_the_leaky_agent_and_not_the_rational_one():
+    assert checked(*arrays("leaky", n_contexts=200, n_reps=5)).pvalue == 0.005
+    assert checked(*arrays(n_contexts=200, n_reps=5)).pvalue > 0.05
+
+
+def test_the_headline_is_the_estimate_that_was_asked_for():
+    belief, action, truth, context = arrays()
+    codes = np.unique(action, return_inverse=True)[1]
+    for k in (1, 3, 7):
+        ours, paper = (
+            checked(belief, action, truth, context, k=k, published=published, n_bootstraps=50)
+            for published in (False, True)
+        )
+        assert ours.statistic == paper.statistic == sorted_information(belief, codes, truth, k)
+    assert paper.pvalue is None
+    assert "rows" in paper.interval.method
+    assert ours.interval is None
+    nats = ours.details.set_index("quantity")["nats"]
+    permuted = nats["mean of permuted estimates"].iloc[0]
+    assert nats["excess information"] == pytest.approx(ours.statistic - permuted)
+
+
+def test_the_pvalue_ranks_the_larger_of_two_estimates():
+    """At either number of neighbours alone it can be smaller, and never less than half as large."""
+    for seed in range(5):
+        result = checked(*arrays(seed=seed, hidden_signal=0.3), n_permutations=999)
+        alone = result.details["pvalue"].dropna()
+        assert alone.size == 2
+        assert alone.min() - 0.02 <= result.pvalue <= 2 * alone.min() + 0.02
+
+
+def test_equal_input_gives_equal_output():
+    belief, action, truth, context = arrays()
+    first = checked(belief, action, truth, context)
+    order = np.random.default_rng(0).permutation(len(context))
+    half = np.random.default_rng(1).random(len(context)) < 0.5
+    other = checked(
+        np.where(half, 1 - (1 - belief), belief)[order],
+        np.array([f"do {name[::-1]}" for name in action])[order],
+        np.where(truth == 1, "a", "b")[order],
+        np.array([f"{name}"[::-1] for name in context])[order],
+    )
+    assert other.statistic == pytest.approx(first.statistic, abs=1e-12)
+    assert other.pvalue == first.pvalue
+    paired = checked(np.stack([1 - belief, belief], axis=1), action, truth, context)
+    assert (paired.statistic, paired.pvalue) == (first.statistic, first.pvalue)
+
+
+def test_contexts_matter():
+    """Tastes shared within contexts: ignoring contexts rejects far too often."""
+    rejected = {"named": 0, "ignored": 0}
+    for seed in range(20):
+        belief, action, truth, context = arrays(seed=seed, n_contexts=80, n_reps=8, taste=2.0)
+        rejected["named"] += rejects(checked(belief, action, truth, context).pvalue)
+        rejected["ignored"] += rejects(checked(belief, action, truth, None).pvalue)
+    assert rejected["named"] <= stats.binom.ppf(0.999, 20, 0.05)
+    assert rejected["ignored"] >= 8
+
+
+def test_groups_that_share_more_than_their_belief_are_allowed_for():
+    """A taste and a missed base rate of each group."""
+    rejected = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(np.arange(12), 20)
+        belief = rng.integers(1, 10, group.size) / 10
+        odds = np.log(belief / (1 - belief)) + rng.normal(size=12)[group]
+        truth = (rng.random(group.size) < 1 / (1 + np.exp(-odds))).astype(int)
+        drive = 6 * (belief - 0.5) + 1.5 * rng.normal(size=12)[group]
+        action = (rng.random(group.size) < 1 / (1 + np.exp(-drive))).astype(int)
+        rejected += rejects(checked(belief, action, truth, None, group=group).pvalue)
+    assert rejected <= stats.binom.ppf(0.999, 30, 0.05)
+
+
+def test_dependence_that_turns_is_found():
+    """The state raises the share below one half and lowers it above: no difference on average."""
+    rng = np.random.default_rng(2)
+    belief = rng.integers(1, 20, 300) / 20
+    truth = (rng.random(300) < belief).astype(int)
+    turned = np.where(belief < 0.5, truth, 1 - truth)
+    action = (rng.random(300) < 0.3 + 0.4 * turned).astype(int)
+    assert checked(belief, action, truth, None).pvalue <= 0.01
+
+
+def test_one_belief_throughout_is_fisher_s_exact_test_of_the_table():
+    """The estimate rises with the association of the table: ranked, that is the exact test."""
+    truth = np.repeat([1, 0], 10)
+    action = np.repeat(["yes", "no", "yes", "no"], [8, 2, 2, 8])
+    result = checked(np.full(20, 0.4), action, truth, None, k=1, n_permutations=200_000)
+    assert result.settings["exact"] is True
+    fisher = stats.fisher_exact([[8, 2], [2, 8]]).pvalue
+    assert result.pvalue == pytest.approx(fisher, abs=1e-9)
+
+
+def several_states(seed, signal=0.0, n_contexts=100, n_reps=2):
+    rng = np.random.default_rng(seed)
+    belief = rng.multinomial(5, [0.3, 0.4, 0.3], n_contexts) / 5
+    truth = (rng.random(n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
+    utility = 6 * (belief + signal * np.eye(3)[truth]) + rng.normal(size=(n_contexts, 3))
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    action = np.argmax(utility[context] + rng.gumbel(size=(context.size, 3)), axis=1)
+    return belief[context], action, truth[context], context
+
+
+def test_beliefs_over_three_states():
+    assert checked(*several_states(0)).pvalue > 0.05
+    assert checked(*several_states(0, signal=0.4)).pvalue == 0.005
+
+
+def test_large_tables_of_several_columns_are_searched_anew(monkeypatch):
+    table = checked(*several_states(1, signal=0.4), n_permutations=99)
+    monkeypatch.setattr("coherence.checks.cmi.MOST_ITEMS", 10)
+    trees = checked(*several_states(1, signal=0.4), n_permutations=99)
+    assert trees.statistic == table.statistic
+    pd.testing.assert_frame_equal(trees.details, table.details)
+
+
+def test_many_distinct_beliefs_are_told_apart_to_a_thousandth(monkeypatch):
+    belief, action, truth, context = arrays(n_contexts=200, n_reps=1)
+    fine = checked(belief, action, truth, context)
+    monkeypatch.setattr("coherence.statistics.knn.MOST_LEVELS", 100)
+    coarse = checked(belief, action, truth, context)
+    assert coarse.statistic == fine.statistic
+    assert coarse.pvalue == pytest.approx(fine.pvalue, abs=0.2)
+
+
+def confounded(seed, n_contexts=200, n_reps=2):
+    """A feature moves truth and choice beyond the belief: independent given both."""
+    rng = np.random.default_rng(seed)
+    belief, feature = rng.random(n_contexts), rng.normal(size=n_contexts)
+    word = rng.choice(["low", "high"], n_contexts)
+    push = 3 * (belief - 0.5) + 1.5 * feature + np.where(word == "high", 1.0, -1.0)
+    truth = (rng.random(n_contexts) < 1 / (1 + np.exp(-push))).astype(int)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    action = (rng.random(context.size) < 1 / (1 + np.exp(-push))[context]).astype(int)
+    features = pd.DataFrame({"feature": feature, "word": word}).iloc[context].reset_index(drop=True)
+    return belief[context], action, truth[context], context, features
+
+
+def test_features_explain_what_they_carry():
+    *columns, features = confounded(1)
+    assert checked(*columns).pvalue <= 0.02
+    given = checked(*columns, condition_on=features)
+    assert given.pvalue > 0.05
+    assert given.settings["numeric_features"] == ("feature",)
+    assert given.settings["discrete_features"] == ("word",)
+    rescaled = features.assign(feature=1000 * features["feature"] + 7)
+    assert checked(*columns, condition_on=rescaled).pvalue == given.pvalue
+
+
+def test_a_leak_beyond_features_is_found():
+    belief, action, truth, context, features = confounded(2)
+    leaky = np.where(np.random.default_rng(0).random(truth.size) < 0.5, truth, action)
+    assert checked(belief, leaky, truth, context, condition_on=features).pvalue <= 0.01
+
+
+def test_features_that_set_every_context_apart_are_refused():
+    belief, action, truth, context, _ = confounded(4, n_contexts=60)
+    cases = [f"case {number}" for number in context]
+    result = checked(belief, action, truth, context, condition_on=cases)
+    assert math.isnan(result.pvalue)
+    assert "only 0 of 60 contexts" in result.reason
+    assert "belief and features" in result.reason
+
+
+def test_isotonic_estimate_uses_calibrated_beliefs():
+    belief, action, truth, context = arrays()
+    raw = checked(belief, action, truth, context, n_permutations=49)
+    result = checked(belief, action, truth, context, n_permutations=49, isotonic=True)
+    plain = checked(calibrated(belief, truth), action, truth, context, n_permutations=1)
+    assert result.settings["isotonic"] is True
+    assert result.statistic == plain.statistic != raw.statistic
+    hit = np.where(truth == 1, "hit", "miss")
+    named = checked(belief, action, hit, context, n_permutations=49, isotonic=True, positive="hit")
+    assert named.details.equals(result.details)
+    with pytest.raises(InputError, match="positive='hit' or positive='miss'"):
+        checked(belief, action, hit, context, isotonic=True)
+    with pytest.raises(InputError, match="isotonic=True calibrates the belief in one of two"):
+        checked(*several_states(0), isotonic=True)
+
+
+def test_isotonic_survives_any_increasing_distortion():
+    """Squared beliefs calibrate to the same values."""
+    belief, *rest = arrays()
+    first, second = (
+        checked(stated, *rest, isotonic=True, published=True, n_bootstraps=30)
+        for stated in (belief, belief**2)
+    )
+    assert (first.statistic, first.interval) == (second.statistic, second.interval)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"action": "yes"}, "only one action was seen ('yes')"),
+        ({"truth": 1}, "truth is constant (1)"),
+    ],
+)
+def test_degenerate_input_is_undefined_with_a_reason(change, reason):
+    columns = dict(zip(("belief", "action", "truth", "context"), arrays(), strict=True))
+    for name, value in change.items():
+        columns[name] = np.full(len(columns["belief"]), value)
+    result = cmi_test(**columns, rng=0)
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.pvalue)
+    assert result.reason == reason
+
+
+def test_too_few_contexts_to_exchange_are_refused():
+    assert "9 contexts are fewer" in checked(*arrays(n_contexts=9)).reason
+    belief = np.repeat(np.arange(10) / 9, 4)  # .11 apart
+    rng = np.random.default_rng(0)
+    truth = np.repeat(rng.permutation([0, 1] * 5), 4)
+    result = checked(belief, rng.integers(0, 2, 40), truth, np.repeat(np.arange(10), 4))
+    assert math.isnan(result.pvalue)
+    assert "similar belief" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 85.0], ["a", "b"], [0, 1]), "belief must hold probabilities"),
+        (([0.1, np.nan], ["a", "b"], [0, 1]), "Drop missing answers first"),
+        (([0.1, 0.2], ["a", None], [0, 1]), "action must not be missing"),
+        (([0.1, 0.2], ["a"], [0, 1]), "action must have one value per row"),
+        (([[0.1, 0.2, 0.6]] * 4, ["a", "b"] * 2, [0, 1] * 2), "rows of belief must sum to 1"),
+    ],
+)
+def test_wrong_input_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        cmi_test(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.zeros(3), "condition_on must have one row per row of belief"),
+        (np.full(180, np.nan), "condition_on must hold finite numbers"),
+        (np.zeros((180, 0)), "condition_on must hold at least one feature"),
+        (np.zeros((180, 1, 1)), "condition_on must have shape"),
+        ([None] + ["a"] * 179, "of condition_on must not be missing"),
+    ],
+)
+def test_wrong_features_are_refused(features, message):
+    with pytest.raises(InputError, match=message):
+        checked(*arrays(), condition_on=features)
+
+
+def test_truth_and_neighbours_have_their_rules():
+    with pytest.raises(InputError, match="truth must be constant within a context"):
+        cmi_test([0.1, 0.2, 0.3], ["a", "b", "a"], [0, 1, 1], context=["x", "x", "y"], k=1)
+    with pytest.raises(InputError, match="k must be below the number of rows"):
+        checked(*arrays(n_contexts=12, n_reps=1), k=12)
+    with pytest.raises(InputError, match="n_permutations must be a whole number"):
+        checked(*arrays(), n_permutations=0)
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_table_is_tested_with_its_contexts(published):
+    runs = simulate("rational", n_contexts=30, n_reps=2, rng=0)
+    facts = UnitRows(runs).facts(CHECK.needs, published)
+    (call,) = CHECK.plan(facts)
+    result = call.function(rng=0)
+    assert (result.n_rows, result.n_contexts) == (60, 30)
+    assert (result.pvalue is None) == published

@@ -1,0 +1,172 @@
+"""Nearest-neighbour information against a distance matrix, knncmi and closed forms."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import digamma
+from sklearn.isotonic import IsotonicRegression
+
+from coherence.statistics.knn import (
+    RESOLUTION,
+    LevelCounts,
+    PairTable,
+    as_levels,
+    calibrated,
+    general_information,
+    policy_information,
+    scaled_policies,
+    sorted_information,
+)
+
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "knncmi_several_columns.json").read_text(encoding="utf-8")
+)
+
+
+def differ(codes):
+    return RESOLUTION * (codes[:, None] != codes)
+
+
+def brute_force(continuous, stratum, chosen, truth, k):
+    """Mesner and Shalizi (2021), algorithm 1, from the full distance matrices."""
+    levels = as_levels(continuous)
+    belief = np.maximum(np.abs(levels[:, None] - levels).max(axis=2), differ(stratum))
+    if chosen.ndim == 1:
+        of_action = differ(chosen)
+    else:
+        policies = as_levels(chosen)
+        of_action = np.abs(policies[:, None] - policies).max(axis=2)
+    by_action, by_truth = np.maximum(belief, of_action), np.maximum(belief, differ(truth))
+    joint, total = np.maximum(by_action, by_truth), 0.0
+    for row in range(len(levels)):
+        radius = np.sort(joint[row])[k]  # position 0 is the row itself
+        counts = [(d[row] <= radius).sum() - 1 for d in (joint, by_action, by_truth, belief)]
+        together, with_action, with_truth, alone = map(digamma, counts)
+        total += together - with_action - with_truth + alone
+    return total / len(levels)
+
+
+@given(
+    n=st.integers(9, 60),
+    k=st.integers(1, 7),
+    grid=st.sampled_from([None, 2, 4, 20]),
+    n_states=st.integers(2, 3),
+    seed=st.integers(0, 10**6),
+)
+@settings(max_examples=100, deadline=None)
+def test_one_belief(n, k, grid, n_states, seed):
+    """Breaks if the search misses the nearest window or a tie is counted on one side only."""
+    rng = np.random.default_rng(seed)
+    belief = rng.random(n)
+    if grid:
+        belief = np.where(rng.random(n) < 0.7, np.round(belief * grid) / grid, belief)
+    action, state = rng.integers(0, 3, n), rng.integers(0, n_states, n)
+    context = rng.integers(0, n, n)
+    truth = state[context]
+    zeros = np.zeros(n, dtype=int)
+    exact = pytest.approx(brute_force(belief[:, None], zeros, action, truth, k), abs=1e-10)
+    assert sorted_information(belief, action, truth, k) == exact
+    shuffled = rng.permutation(n)
+    assert sorted_information(belief[shuffled], action[shuffled], truth[shuffled], k) == exact
+    known = np.unique(context, return_inverse=True)
+    counts = LevelCounts(belief, action, known[1], n_states)
+    assert counts.information(state[known[0]][None], (k, k)).tolist() == [[exact, exact]]
+
+
+@given(
+    n=st.integers(9, 60),
+    k=st.integers(1, 7),
+    n_columns=st.integers(1, 3),
+    n_strata=st.integers(1, 3),
+    scale=st.sampled_from([0.3, 1.0, 3.0]),
+    policies=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+@settings(max_examples=100, deadline=None)
+def test_several_columns_and_policies(n, k, n_columns, n_strata, scale, policies, seed):
+    """Breaks if ties count on one side only, or neighbours at distance 1 or more as near."""
+    rng = np.random.default_rng(seed)
+    continuous = rng.normal(size=(n, n_columns)) * scale
+    continuous = np.where(rng.random((n, 1)) < 0.5, np.round(continuous * 4) / 4, continuous)
+    stratum, truth = rng.integers(0, n_strata, n), rng.integers(0, 2, n)
+    chosen = rng.integers(0, 3, n)
+    if policies:
+        chosen = rng.dirichlet([1, 1, 1], n)[rng.integers(0, n, n)]
+    exact = pytest.approx(brute_force(continuous, stratum, chosen, truth, k), abs=1e-10)
+    estimate = policy_information if policies else general_information
+    assert estimate(continuous, stratum, chosen, truth, k) == exact
+    table = PairTable(continuous, stratum, chosen, np.arange(n), np.ones(n, dtype=int))
+    assert table.information(truth[None], (k, k)).tolist() == [[exact, exact]]
+
+
+def test_an_item_that_stands_for_several_rows_counts_as_often():
+    rng = np.random.default_rng(0)
+    belief, action, truth = rng.random((30, 2)), rng.integers(0, 2, 30), rng.integers(0, 2, 30)
+    times = rng.integers(1, 4, 30)
+    table = PairTable(belief, np.zeros(30, dtype=int), action, np.arange(30), times)
+    rows = np.repeat(np.arange(30), times)
+    zeros = np.zeros(rows.size, dtype=int)
+    exact = brute_force(belief[rows], zeros, action[rows], truth[rows], 3)
+    assert table.information(truth[None], (3,))[0, 0] == pytest.approx(exact, abs=1e-10)
+
+
+def test_portions_of_arrangements_change_no_number(monkeypatch):
+    rng = np.random.default_rng(1)
+    counts = LevelCounts(rng.random(40), rng.integers(0, 2, 40), np.arange(40), 2)
+    states = rng.integers(0, 2, (9, 40))
+    whole = counts.information(states, (3, 8))
+    monkeypatch.setattr("coherence.statistics.knn.COUNTS_HELD", 1)
+    assert (counts.information(states, (3, 8)) == whole).all()
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['kind']}-{case['k']}")
+def test_equals_the_reference_implementation(case):
+    """Made by knncmi; see golden/README.md."""
+    columns = (np.array(case[name]) for name in ("z", "s", "a", "t"))
+    assert general_information(*columns, case["k"]) == pytest.approx(case["nats"], abs=1e-10)
+
+
+def test_a_grid_that_floating_point_splits_is_still_tied():
+    """.15 and .05 + .1 differ in the last bit: -.00998 for -.01199 at n = 1000."""
+    rng = np.random.default_rng(3)
+    steps = rng.integers(0, 21, 300)
+    action, truth = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
+    summed = np.array([sum([0.05] * step) for step in steps])
+    assert (summed != steps / 20).any()
+    exact = sorted_information(steps / 20, action, truth, 3)
+    assert sorted_information(summed, action, truth, 3) == exact
+
+
+@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (128, 2), (40, 20)])
+def test_many_cells_are_told_apart(n_actions, n_states):
+    """Codes of up to 256 cells fit in a byte; one more must not wrap around."""
+    rng = np.random.default_rng(7)
+    belief, action = rng.integers(0, 3, 700) / 2, np.arange(700) % n_actions
+    truth, zeros = rng.integers(0, n_states, 700), np.zeros(700, dtype=int)
+    expected = brute_force(belief[:, None], zeros, action, truth, 1)
+    assert sorted_information(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
+
+
+def test_finds_the_information_of_a_copied_state():
+    """The action is the state, the belief 1/2 all around: the entropy of a fair coin."""
+    rng = np.random.default_rng(6)
+    belief, truth = rng.uniform(0.49, 0.51, 4000), rng.integers(0, 2, 4000)
+    assert sorted_information(belief, truth, truth, 3) == pytest.approx(np.log(2), abs=0.02)
+
+
+def test_scaled_policies_have_a_spread_of_a_quarter_and_constants_none():
+    share = np.column_stack([np.linspace(0, 0.5, 9), np.full(9, 0.5), np.linspace(0.5, 0, 9)])
+    scaled = scaled_policies(share)
+    assert scaled.std(axis=0) == pytest.approx([0.25, 0, 0.25])
+
+
+def test_calibration_equals_scikit_learn():
+    rng = np.random.default_rng(5)
+    belief = np.round(rng.random(300), 2)
+    truth = (rng.random(300) < belief**2).astype(int)
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(belief, truth).predict(belief)
+    assert calibrated(belief, truth) == pytest.approx(fitted, abs=1e-12)
