@@ -72,11 +72,12 @@ def cmi(data: Arrays, draws: int) -> None:
 
 def estimate(data: Arrays, draws: int) -> None:
     """Ours: the bare nearest-neighbour estimate, k = 3."""
-    from coherence.statistics.knn import as_levels, conditional_information
+    from coherence.statistics.knn import SortedNeighbours, as_levels
 
     levels = as_levels(data["belief"])
     order = np.argsort(levels, kind="stable")
-    conditional_information(levels[order], data["action"][order], data["truth"][order], 3)
+    neighbours = SortedNeighbours(levels[order], data["action"][order])
+    neighbours.information(data["truth"][order], (3,))
 
 
 def covariance(data: Arrays, draws: int) -> None:
