@@ -238,6 +238,9 @@ def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Serie
             continue
         if kind == pa.float64() and pc.any(pc.is_nan(numbers)).as_py():
             break  # somebody's "nan" is no number
+        largest = pc.max(pc.abs(numbers)).as_py() if kind == pa.float64() and label else 0
+        if largest >= 2**53:
+            break  # ids of many digits would run together
         converted: pd.Series[Any] = numbers.to_pandas()
         return converted
     lower = pc.utf8_lower(plain)

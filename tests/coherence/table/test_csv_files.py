@@ -56,6 +56,14 @@ def test_labels_with_leading_zeros_stay_apart(tmp_path):
     assert runs["context"].tolist() == ["01", "1", "007"]
 
 
+def test_ids_of_many_digits_stay_apart(tmp_path):
+    ids = ["123456789012345678901", "123456789012345678902"]
+    runs = read_runs(
+        written(tmp_path, f"p,action,context\n.5,a,{ids[0]}\n.6,b,{ids[1]}\n".encode())
+    )
+    assert runs["context"].tolist() == ids
+
+
 def test_many_columns_and_names_that_are_longer_than_a_usual_block(tmp_path):
     names = ["p", "theta", *(f"x_{at}_{'long' * 20}" for at in range(15_000))]
     rows = [",".join(names), ",".join(["1"] * len(names)), ",".join(["0"] * len(names))]
