@@ -87,7 +87,7 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
 
     if args.scheduler is None:
         with joblib.parallel_config(backend="loky", initializer=leave_interrupts):
-            if args.n_jobs != 1:
+            if args.n_jobs not in (0, 1):  # analyses refuse 0 in words of their own
                 _start_workers(args.n_jobs)
             yield
         return
