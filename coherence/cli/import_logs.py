@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Parser of this command.
     """
-    from coherence.importing.archive import MAX_BYTES
     from coherence.importing.formats import MODULES
+    from coherence.importing.log_format import MAX_BYTES
 
     parser.add_argument(
         "files",

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from coherence.errors import InputError, closest
 from coherence.importing.answer_log import AnswerLog
-from coherence.importing.archive import MAX_BYTES
-from coherence.importing.log_format import LogFormat
+from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import ROW, read_header, read_rows
 from coherence.table.text_files import AS_IT_SAYS, SEPARATORS, TextForm, inner_suffix
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
-from coherence.importing.archive import MAX_BYTES
+from coherence.importing.log_format import MAX_BYTES
 from coherence.table.text_files import AS_IT_SAYS, TextForm, inner_suffix
 
 if TYPE_CHECKING:

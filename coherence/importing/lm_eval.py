@@ -18,8 +18,7 @@ from typing import Any
 
 from coherence.errors import InputError
 from coherence.importing.answer_log import AnswerLog, flatten, read_objects, sample_columns
-from coherence.importing.archive import MAX_BYTES
-from coherence.importing.log_format import LogFormat
+from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import LINES
 from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name
 

@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from coherence.importing.answer_log import AnswerLog
+if TYPE_CHECKING:
+    from coherence.importing.answer_log import AnswerLog
+
+MAX_BYTES = 200_000_000
+"""Bytes that one packed entry or file may unpack to unless the caller says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,6 @@ class LogFormat:
 
     endings: tuple[str, ...]
     recognises: Callable[..., bool]
-    read: Callable[..., AnswerLog]
+    read: "Callable[..., AnswerLog]"
     takes_text: bool = False
-    join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None
+    join: "Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None" = None

@@ -20,8 +20,7 @@ from coherence.importing.answer_log import (
     read_objects,
     sample_columns,
 )
-from coherence.importing.archive import MAX_BYTES
-from coherence.importing.log_format import LogFormat
+from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import LINES
 from coherence.table.text_files import AS_IT_SAYS, TextForm
 

@@ -136,21 +136,29 @@ def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):
     assert row[["p", "action"]].isna().all()
 
 
+RUN = {
+    "created": "2026-01-05T12:00:00+00:00",
+    "task": "t",
+    "model": "m",
+    "dataset": {},
+    "config": {},
+}
+
+
 def texts(tmp_path, *completions):
     samples = [
         {
             "id": number,
             "epoch": 1,
+            "input": "Rain?",
             "target": "Yes",
-            "output": {"choices": [{}], "completion": text},
+            "output": {"choices": [{"message": {"role": "assistant", "content": text}}]},
             "metadata": {"choice": "go"},
         }
         for number, text in enumerate(completions)
     ]
     path = tmp_path / "log.json"
-    path.write_text(
-        json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples})
-    )
+    path.write_text(json.dumps({"status": "success", "eval": RUN, "samples": samples}))
     return str(path)
 
 
@@ -210,14 +218,15 @@ def test_most_actions_unread_is_exit_1_with_examples(tmp_path, capsys):
     assert main([*options, "--actions", "stay,go", "--force"]) == 0
 
 
-def test_a_run_that_failed_wholly_is_exit_1_and_shows_its_error(tmp_path, capsys):
-    log = tmp_path / "log.json"
-    failed = {"target": "Yes", "output": {"choices": []}, "error": {"message": "401: wrong key"}}
+def test_a_run_that_failed_wholly_is_exit_2_and_shows_its_error(tmp_path, capsys):
+    log, out = tmp_path / "log.json", tmp_path / "runs.csv"
+    error = {"message": "401: wrong key", "traceback": "", "traceback_ansi": ""}
+    failed = {"input": "Rain?", "target": "Yes", "output": {"choices": []}, "error": error}
     samples = [{"id": number, "epoch": 1, **failed} for number in range(3)]
-    header = {"status": "error", "eval": {"task": "t", "model": "m"}}
-    log.write_text(json.dumps(header | {"samples": samples}))
-    assert main(["import", str(log), "--out", str(tmp_path / "runs.csv")]) == 1
-    assert "The most frequent error (3): 401: wrong key" in capsys.readouterr().out
+    log.write_text(json.dumps({"status": "error", "eval": RUN, "samples": samples}))
+    assert main(["import", str(log), "--out", str(out)]) == 2
+    assert "(3): 401: wrong key" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_untrusted_text_stays_text(tmp_path, capsys):
@@ -283,11 +292,11 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, capsys):
             [BELIEF, "--out", "x.csv", "--map", "p=output", "--map", "p=target"],
             "--map names column 'p' twice",
         ),
-        ([BELIEF, "--out", "x.csv", "--max-bytes", "100"], "more than 100 are refused"),
+        ([BELIEF, "--out", "x.csv", "--max-bytes", "100"], "raise --max-bytes"),
         ([BELIEF, "--out", "x.csv", "--max-bytes", "0"], "max_bytes must be positive"),
         ([BELIEF, FOLKTEXTS, "--out", "x.csv"], "Import files of different formats one by one"),
         (["missing.eval", "--out", "x.csv"], "missing.eval: no such file"),
-        ([FOLKTEXTS, "--format", "inspect", "--out", "x.csv"], "no complete zip file"),
+        ([FOLKTEXTS, "--format", "inspect", "--out", "x.csv"], "this is no Inspect log"),
         (
             [TEXT, "--format", "table", "--out", "x.csv"],
             "nothing says which field holds the belief",

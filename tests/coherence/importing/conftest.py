@@ -107,8 +107,9 @@ def _sample(number, completion="0.5", **more):
         {
             "id": number,
             "epoch": 1,
+            "input": "Rain?",
             "target": "Yes",
-            "output": {"choices": [{}], "completion": completion},
+            "output": {"choices": [{"message": {"role": "assistant", "content": completion}}]},
             **more,
         }
     )

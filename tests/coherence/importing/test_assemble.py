@@ -29,7 +29,16 @@ def test_logs_of_two_models_are_two_units(tmp_path, imported, packed, sample):
         for task, answer in (("belief", "0.5"), ("action", f"go {model}")):
             entries = {
                 "header.json": json.dumps(
-                    {"status": "success", "eval": {"task": task, "model": model}}
+                    {
+                        "status": "success",
+                        "eval": {
+                            "created": "2026-01-05T12:00:00+00:00",
+                            "task": task,
+                            "model": model,
+                            "dataset": {},
+                            "config": {},
+                        },
+                    }
                 ),
                 "samples/1.json": sample(1, answer),
             }

@@ -18,7 +18,14 @@ YES = next(GOLDEN.glob("samples_rain_yes_*.jsonl"))
 FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
 
 
-HEADER = json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}})
+RUN = {
+    "created": "2026-01-05T12:00:00+00:00",
+    "task": "t",
+    "model": "m",
+    "dataset": {},
+    "config": {},
+}
+HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 NESTED = st.recursive(
@@ -43,12 +50,12 @@ def somewhere(value, draw, replacement):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.eval", "no zip at all", "no complete zip file"),
-        ("a.json", "{", "is not JSON"),
-        ("a.json", "[1]", "it is a JSON list"),
-        ("a.json", '{"results": 1}', "no eval.task. Its fields are 'results'"),
+        ("a.eval", "no zip at all", "no Inspect log.*zip"),
+        ("a.json", "{", "no Inspect log"),
+        ("a.json", "[1]", "no Inspect log"),
+        ("a.json", '{"results": 1}', "no Inspect log.*--format"),
         ("a.json", HEADER, "the log has no samples"),
-        ("a.json", "[" * 100_000, "nested too deeply|not JSON"),
+        ("a.json", "[" * 100_000, "no Inspect log"),
         ("a.jsonl", '{"p": 0.5}\n{"p": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"p": 0.5}\n[1]\n', "line 2 is a JSON list"),
         (

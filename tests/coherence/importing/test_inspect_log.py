@@ -1,11 +1,13 @@
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from coherence import validate_runs
-from coherence.errors import InputError
+from coherence.errors import InputError, MissingExtraError
+from coherence.importing.formats import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -13,7 +15,15 @@ ACTION = GOLDEN / "inspect_action.eval"
 LETTERS = GOLDEN / "inspect_letters.json"
 
 
-HEADER = json.dumps({"status": "success", "eval": {"task": "t", "model": "m"}})
+RUN = {
+    "created": "2026-01-05T12:00:00+00:00",
+    "task": "t",
+    "model": "m",
+    "dataset": {},
+    "config": {},
+}
+ERROR = {"message": "", "traceback": "", "traceback_ansi": ""}
+HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_belief, plain_action):
@@ -66,15 +76,20 @@ def test_inspect_letters_stand_for_the_choices(imported):
 
 def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported, packed, sample):
     start = json.dumps(
-        {"eval": {"task": "t", "model": "m", "dataset": {"samples": 3}, "config": {"epochs": 1}}}
+        {
+            "version": 2,
+            "eval": RUN | {"dataset": {"samples": 3}, "config": {"epochs": 1}},
+            "plan": {"steps": [], "config": {}},
+        }
     )
     failed = json.dumps(
         {
             "id": 2,
             "epoch": 1,
+            "input": "Rain?",
             "target": "No",
             "output": {"choices": [], "completion": ""},
-            "error": {"message": "no network"},
+            "error": ERROR | {"message": "no network"},
         }
     )
     log = packed(
@@ -84,27 +99,39 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path, imported
     study_log = imported(log)
     assert study_log.runs["status"].tolist() == ["ok", "unparsed"]
     assert study_log.notes == [
-        "cut.eval: the run did not finish (status unknown)",
+        "cut.eval: the run did not finish (status started)",
         "cut.eval: 2 of 3 samples are in the log",
         "cut.eval: samples that ended in an error: 1; an answer that is missing counts as "
         "unparsed. The most frequent error (1): no network",
     ]
 
 
-def test_an_attached_answer_is_looked_up(tmp_path, imported, packed, sample):
-    attached = sample(1, completion="attachment://abc", attachments={"abc": "0.25"})
-    parts = json.dumps(
+def test_attached_answers_are_looked_up_and_reasoning_is_left_out(
+    tmp_path, imported, packed, sample
+):
+    key = "0" * 32
+    attached = sample(1, completion="attachment://" + key, attachments={key: "0.25"})
+    parts = [
+        {"type": "reasoning", "reasoning": "0.9?"},
+        {"type": "text", "text": "No: 0.5"},
+        {"type": "text", "text": "Yes: 0.5"},
+    ]
+    in_parts = json.dumps(
         {
             "id": 2,
+            "epoch": 1,
+            "input": "Rain?",
             "target": "No",
-            "output": {"choices": [{"message": {"content": [{"type": "text", "text": "0.5"}]}}]},
+            "output": {"choices": [{"message": {"role": "assistant", "content": parts}}]},
         }
     )
     log = packed(
         tmp_path / "a.eval",
-        {"header.json": HEADER, "samples/1.json": attached, "samples/2.json": parts},
+        {"header.json": HEADER, "samples/1.json": attached, "samples/2.json": in_parts},
     )
-    assert imported(log).runs["p"].tolist() == [0.25, 0.5]
+    runs = imported(log).runs
+    assert runs["p"].tolist()[0] == 0.25
+    assert runs["raw_belief"].tolist()[1] == "No: 0.5\nYes: 0.5"
 
 
 def multiple_choice(packed, path, *answers):
@@ -114,11 +141,16 @@ def multiple_choice(packed, path, *answers):
             {
                 "id": number,
                 "epoch": 1,
+                "input": "What now?",
                 "target": "A",
                 "choices": ["wait", "treat"],
                 "output": {
-                    "choices": [{"stop_reason": reason}],
-                    "completion": completion,
+                    "choices": [
+                        {
+                            "message": {"role": "assistant", "content": completion},
+                            "stop_reason": reason,
+                        }
+                    ],
                 },
                 "scores": {} if scored is None else {"choice": {"value": "C", "answer": scored}},
                 "metadata": {"p": 0.5},
@@ -163,7 +195,7 @@ def test_a_number_in_inspects_form_is_no_repair(tmp_path, imported, packed, samp
 def test_a_run_that_failed_wholly_shows_its_error(tmp_path, imported, packed):
     header = json.loads(HEADER) | {
         "status": "error",
-        "error": {"message": "AuthenticationError('401: wrong key')", "traceback": "long"},
+        "error": ERROR | {"message": "AuthenticationError('401: wrong key')"},
     }
     log = packed(tmp_path / "failed.eval", {"header.json": json.dumps(header)})
     with pytest.raises(InputError, match=r"no samples. The run failed: AuthenticationError\('401"):
@@ -174,18 +206,30 @@ def test_a_run_that_failed_wholly_shows_its_error(tmp_path, imported, packed):
         imported(whole)
 
 
-def test_failed_samples_show_the_most_frequent_error(tmp_path, imported, packed):
+def test_a_run_without_one_answer_is_refused_with_its_most_frequent_error(
+    tmp_path, imported, packed
+):
     samples = {
         f"samples/{number}.json": json.dumps(
             {
                 "id": number,
                 "epoch": 1,
+                "input": "Rain?",
                 "target": "No",
                 "output": {"choices": [], "completion": ""},
-                "error": {"message": message},
+                "error": ERROR | {"message": message},
             }
         )
         for number, message in enumerate(["no network", "rate limit\ntraceback", "rate limit\nx"])
     }
-    notes = imported(packed(tmp_path / "f.eval", {"header.json": HEADER, **samples})).notes
-    assert notes[-1].endswith("The most frequent error (2): rate limit")
+    log = packed(tmp_path / "f.eval", {"header.json": HEADER, **samples})
+    for options in ({}, {"belief": ["t"]}, {"action": ["t"]}):
+        with pytest.raises(InputError, match=r"f\.eval: the run failed.*\(2\): rate limit\."):
+            imported(BELIEF, log, **options)
+
+
+def test_inspect_is_loaded_by_its_own_logs_alone_and_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    assert read_logs([next(GOLDEN.glob("samples_rain_text_*.jsonl"))])[0] == "lm-eval"
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[servers\]"):
+        read_logs([BELIEF])
