@@ -13,7 +13,7 @@ import numpy as np
 from bayesnets.codes import Floats
 from bayesnets.network import Network
 from bayesnets.node import Node
-from coherence.errors import InputError, MissingExtraError, listing
+from coherence.errors import InputError, listing
 
 
 @runtime_checkable
@@ -49,11 +49,6 @@ def to_pgmpy(network: Network) -> Any:
     pgmpy.models.DiscreteBayesianNetwork
         With a table for every node.
 
-    Raises
-    ------
-    MissingExtraError
-        pgmpy is not installed; the extra ``pgmpy`` brings it.
-
     Examples
     --------
     >>> from bayesnets import load_network
@@ -63,11 +58,8 @@ def to_pgmpy(network: Network) -> Any:
     with warnings.catch_warnings():
         # pgmpy's import warns of its own later changes, which are no business of the caller.
         warnings.simplefilter("ignore", FutureWarning)
-        try:
-            from pgmpy.factors.discrete import TabularCPD
-            from pgmpy.models import DiscreteBayesianNetwork
-        except ImportError:
-            raise MissingExtraError("pgmpy", "a network as a model of pgmpy") from None
+        from pgmpy.factors.discrete import TabularCPD
+        from pgmpy.models import DiscreteBayesianNetwork
 
         model = DiscreteBayesianNetwork()
         model.add_nodes_from(network.names)

@@ -1,7 +1,7 @@
 """Two public data sets as tasks whose truth is a share of records.
 
-Both come with other packages, statsmodels and scikit-learn, which the extra ``datasets`` installs
-and which are imported when a data set is loaded. Measurements are cut into few classes at the
+Both come with other packages, statsmodels and scikit-learn, which are imported when a data set is
+loaded. Measurements are cut into few classes at the
 points written below, so that a stratum of several covariates still holds enough records.
 """
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnets.phrase_files import load_phrases
 from bayesnets.records.task import RecordTask
-from coherence.errors import InputError, MissingExtraError, suggestion
+from coherence.errors import InputError, suggestion
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,6 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     ------
     InputError
         Unknown name (the message proposes the closest), or a number outside its range.
-    MissingExtraError
-        ``randhie`` is part of statsmodels, ``breast_cancer`` of scikit-learn; the extra
-        ``datasets`` installs both.
 
     Examples
     --------
@@ -100,10 +97,8 @@ def _randhie() -> pd.DataFrame:
     The limitation is a yes or a no, except in 1,052 of 20,190 rows where a fraction stands for it;
     these are left out.
     """
-    try:
-        from statsmodels.datasets import randhie
-    except ImportError:
-        raise MissingExtraError("datasets", "the data set randhie") from None
+    from statsmodels.datasets import randhie
+
     table = randhie.load_pandas().data
     table = table[table["physlm"].isin([0, 1])]
     # Logarithms of (percent + 1) and of dollars. Without a deductible the percents are 0, 25, 50
@@ -143,10 +138,8 @@ _MEDIANS = {
 
 def _breast_cancer() -> pd.DataFrame:
     """Return samples of breast masses, each measurement split at its median."""
-    try:
-        from sklearn.datasets import load_breast_cancer
-    except ImportError:
-        raise MissingExtraError("datasets", "the data set breast_cancer") from None
+    from sklearn.datasets import load_breast_cancer
+
     table = load_breast_cancer(as_frame=True).frame
     columns = {
         name: pd.cut(table[column], [-1, median, np.inf], labels=["low", "high"])

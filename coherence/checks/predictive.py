@@ -48,13 +48,11 @@ from coherence.statistics.learners import (
     as_features,
     cross_fitted_losses,
     designs,
-    require_scikit_learn,
 )
 from coherence.statistics.published_trees import (
     DEPTH,
     ITERATIONS,
     PublishedTrees,
-    require_catboost,
 )
 from coherence.statistics.resample import (
     Seed,
@@ -125,7 +123,7 @@ def predictive_gain_test(
         Of two states it need not be known.
     learner : str
         "boosted_trees", "random_forest" or "logistic" (multinomial, linear splines of
-        belief, truth by itself and times belief). The last two need the extra ``learners``.
+        belief, truth by itself and times belief).
     n_folds : int
         Folds, dealt by context.
     n_seeds : int or None
@@ -137,7 +135,7 @@ def predictive_gain_test(
     published : bool
         CatBoost at depth 6 and 1000 iterations without stopping, and an interval over resampled
         rows. It overfits small tables: on a true null it loses several percent, and a moderate
-        signal stays hidden. Needs the extra ``published``.
+        signal stays hidden.
     rng : Generator, int or None
         Source of folds, seeds and resamples of the published procedure. Otherwise it is not used:
         the same data give the same result, in any order of the rows and under any context ids.
@@ -156,8 +154,6 @@ def predictive_gain_test(
     InputError
         An array breaks its rule, a numeric feature is infinite, the learner is unknown, or
         `published` is combined with another learner.
-    MissingExtraError
-        ``published=True`` without CatBoost, or another learner without scikit-learn.
 
     Notes
     -----
@@ -294,8 +290,6 @@ def _require_learner(learner: str, published: bool) -> None:
         f"published=True is a setting of {TREES!r}; received learner={learner!r}. "
         "Leave one of them out.",
     )
-    if learner in OF_ROWS:
-        require_scikit_learn()  # now, and not when data have been brought into order
 
 
 def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
@@ -350,8 +344,6 @@ def _over_contexts(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    if facts.published:
-        require_catboost()  # now, and not when other checks have taken their time
     arrays = facts.belief, facts.action, facts.truth
     test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
     test = partial(test, published=facts.published)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.errors import MissingExtraError
 from coherence.inputs import Codes, Floats, require
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import context_folds
@@ -224,15 +223,6 @@ def _encoder(train: LearnerInputs) -> Callable[[LearnerInputs], Floats]:
     return encode
 
 
-def require_scikit_learn() -> None:
-    """Import scikit-learn, or raise `MissingExtraError`, which says how it is installed."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        purpose = "The learner random_forest or logistic of predictive_gain (scikit-learn)"
-        raise MissingExtraError("learners", purpose) from None
-
-
 class RandomForest:
     """scikit-learn random forest; the leaf size is chosen on held-out contexts."""
 
@@ -244,8 +234,7 @@ class RandomForest:
         seed: int,
         weight: Floats | None = None,
     ) -> Predictor:
-        """See `Learner`; needs the extra ``learners``."""
-        require_scikit_learn()
+        """See `Learner`."""
         from sklearn.ensemble import RandomForestClassifier
 
         encode = _encoder(design)
@@ -272,8 +261,7 @@ class Logistic:
         seed: int,
         weight: Floats | None = None,
     ) -> Predictor:
-        """See `Learner`; needs the extra ``learners``."""
-        require_scikit_learn()
+        """See `Learner`."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 

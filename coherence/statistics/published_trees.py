@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.errors import MissingExtraError
 from coherence.inputs import Codes, Floats
 from coherence.statistics.learners import LearnerInputs, Predictor
 
@@ -25,14 +24,9 @@ class PublishedTrees:
         seed: int,
         weight: Floats | None = None,
     ) -> Predictor:
-        """Fit to all rows; see `Learner`.
+        """Fit to all rows; see `Learner`."""
+        import catboost
 
-        Raises
-        ------
-        MissingExtraError
-            The extra ``published``, which brings CatBoost, is not installed.
-        """
-        catboost = require_catboost()
         # One thread: the caller decides what runs in parallel, and equal results must not depend on
         # the machine.
         model = catboost.CatBoostClassifier(
@@ -46,17 +40,6 @@ class PublishedTrees:
         )
         model.fit(_pool(catboost, design, action, weight))
         return lambda seen: np.asarray(model.predict_proba(_pool(catboost, seen)), dtype=np.float64)
-
-
-def require_catboost() -> Any:
-    """Import CatBoost, or raise `MissingExtraError`, which says how it is installed."""
-    try:
-        import catboost
-    except ImportError:
-        purpose = "The published procedure of predictive_gain (CatBoost)"
-        remedy = "Or name the other checks: --checks cmi,... (checks=[...] in Python)."
-        raise MissingExtraError("published", purpose, remedy) from None
-    return catboost
 
 
 def _pool(

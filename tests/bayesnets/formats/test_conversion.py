@@ -1,4 +1,3 @@
-import sys
 import warnings
 
 import numpy as np
@@ -6,7 +5,7 @@ import pytest
 
 from bayesnets import from_pgmpy, load_network, to_pgmpy
 from bayesnets.formats.network_files import read_network, write_network
-from coherence.errors import InputError, MissingExtraError
+from coherence.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +123,3 @@ def test_asia_holds_the_tables_that_pgmpy_ships():
         axes = [0, *(1 + other.parents.index(parent) for parent in node.parents)]
         assert other.states == node.states
         np.testing.assert_allclose(other.table.transpose(axes), node.table, atol=1e-12)
-
-
-def test_the_extra_is_named_where_pgmpy_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pgmpy.models", None)
-    with pytest.raises(MissingExtraError, match=r"pgmpy needs .*belief-coherence\[pgmpy\]"):
-        to_pgmpy(load_network("asia"))

@@ -8,7 +8,7 @@ import pytest
 
 from bayesnets import posterior
 from bayesnets.records.datasets import dataset_names, load_dataset
-from coherence.errors import InputError, MissingExtraError
+from coherence.errors import InputError
 
 
 def evidence_of(table):
@@ -102,11 +102,3 @@ def test_importing_the_package_loads_no_source_of_data():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_what_the_extra_brings_is_named_where_it_is_missing(monkeypatch):
-    for name, source in (("randhie", "statsmodels"), ("breast_cancer", "sklearn")):
-        monkeypatch.setitem(sys.modules, f"{source}.datasets", None)
-        wanted = rf"set {name} needs .*belief-coherence\[datasets\]"
-        with pytest.raises(MissingExtraError, match=wanted):
-            load_dataset(name)

@@ -293,7 +293,6 @@ def test_random_forest_finds_what_no_line_does():
     assert (blind.argmax(axis=1) == action).mean() < 0.8
 
 
-@pytest.mark.parametrize("learner", ["random_forest", "logistic"])
 def test_without_scikit_learn_a_learner_names_its_extra_before_anything_is_computed(
     learner, monkeypatch
 ):

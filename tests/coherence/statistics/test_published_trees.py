@@ -1,13 +1,9 @@
 """Published trees: break if they stop early, or if a missing CatBoost ends in a traceback."""
 
-import sys
-
 import catboost
 import numpy as np
-import pytest
 
-from coherence import analyze, predictive_gain_test, simulate
-from coherence.errors import MissingExtraError
+from coherence import predictive_gain_test, simulate
 
 
 def columns(n_contexts=12, n_reps=1):
@@ -59,14 +55,3 @@ def test_words_and_weights_are_learnt(monkeypatch):
         n_bootstraps=2,
     )
     assert [len(categories) for categories, _ in kinds] == [1] * 4
-
-
-def test_without_catboost_the_published_procedure_names_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "catboost", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[published\]'"):
-        predictive_gain_test(*columns(), published=True)
-    runs = simulate("leaky", n_contexts=12, n_reps=1, rng=1)
-    # Before anything long has run.
-    with pytest.raises(MissingExtraError, match="CatBoost"):
-        analyze(runs, published=True, checks=["predictive_gain"])
-    assert np.isfinite(predictive_gain_test(*columns()).pvalue)
