@@ -356,6 +356,8 @@ def _follows(contexts: Contexts, slopes: Floats, moved: Floats) -> Floats | None
     acted_on = contexts.share @ slopes
     powers = np.stack([belief, belief**2, belief**3], axis=1)
     powers -= powers.mean(axis=0)
+    if not (belief.any() and moved.any()):
+        return None
     curve = np.linalg.lstsq(powers, acted_on - acted_on.mean())[0]
     steepness = np.average(
         curve[0] + 2 * curve[1] * belief + 3 * curve[2] * belief**2, weights=moved**2

@@ -286,7 +286,7 @@ def lasting_rounding(step: float, within: float) -> float:
     """
     if not step:
         return 0.0
-    k = np.arange(1, 200)
+    k = np.arange(1, 2_000)
 
     def lasting(variance: float) -> float:
         terms = np.exp(-4 * np.pi**2 * k**2 * variance / step**2) / k**2

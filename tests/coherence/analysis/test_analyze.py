@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, SchemaError, analyze, simulate
 from coherence.checks import CHECKS, iterated
+from coherence.report.terminal import render_report
 
 LIGHT = [
     "residual_covariance",
@@ -534,7 +535,7 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
 def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     plain = runs[(runs["z_state"].isna()) & (runs["prompt"] == "standard")]
     page = analyze(plain[["context", "p", "p_true"]], rng=1).to_html()
-    assert page.count("<svg") == page.count("<figure") == 2
+    assert page.count("<figure") == 2
     assert "Histogram of the stated belief." in page
     assert "Belief and exact posterior" in page
     assert "with action" not in page
@@ -603,7 +604,7 @@ def test_probabilities_have_their_figures(policies):
     assert "each answer counted with the probability of the action" in page
     assert "95% intervals over contexts" in page
     # Three actions by state, three pairs, beliefs by action, calibration.
-    assert page.count("<svg") == 8
+    assert page.count("<figure") == 8
 
 
 def test_published_procedures_decline_probabilities_with_a_reason(policies):
@@ -629,7 +630,7 @@ def test_the_way_of_answering_is_part_of_the_report(policies):
     told.loc[0, "answer_mass"] = 1.8e-6
     report = analyze(told, checks=["calibration"], rng=1)
     assert "caution: the form of the answers had a median probability of 0.400" in str(report)
-    assert "smallest 1.8e-06" in str(report).replace("\n  ", " ")
+    assert "smallest 1.8e-06" in " ".join(render_report(report.units, full=True).split())
     assert "Caution: the form of the answers" in report.to_html()
     assert '"median": 0.4' in report.to_json()
     plain = analyze(policies.drop(columns=["action_yes", "action_no", "action_defer"]), rng=1)

@@ -8,6 +8,7 @@ import pytest
 
 from coherence import analyze, rational_agent_test, simulate
 from coherence.checks.rational import CHECK, NO_SCATTER
+from coherence.report.terminal import render_report
 
 
 def drawn(seed, *, sd=0.15, n=200, reps=5, signal=0.0):
@@ -107,7 +108,7 @@ def test_a_report_says_that_scatter_suffices():
 
 def test_a_report_says_that_scatter_does_not_explain():
     report = analyze(drawn(9, sd=0.15, signal=0.4), checks=NAMES, rng=1)
-    text = " ".join(str(report).split())
+    text = " ".join(render_report(report.units, full=True).split())
     assert (
         "does not explain it: rational_agent, which allows for scatter of reports, rejects" in text
     )

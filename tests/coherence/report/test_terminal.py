@@ -236,7 +236,7 @@ def test_many_units_are_ranked_and_fit_a_few_screens(unit):
     assert "No test rejects in 6 units" in text
     assert len(render_report(many(unit, 300), width=60).splitlines()) < 400
     both = [*many(unit, 4), *many(unit, 2, "nats")]
-    assert "effects in belief" in render_report(both)
+    assert "effects in belief" in " ".join(render_report(both).split())
 
 
 def test_what_all_units_share_is_said_once_and_a_caution_with_its_unit(unit):

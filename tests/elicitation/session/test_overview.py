@@ -3,7 +3,6 @@
 Breaks if a count is wrong, if looking changes anything, or if torch is loaded for it.
 """
 
-import json
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from elicitation.models.base import Answer
 from elicitation.session.overview import Pacing, preview, summarise_store
 from elicitation.session.plan import Design, plan_own_questions
 from elicitation.session.session import run_plan
-from elicitation.store import AnswerStore, Draw
+from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[3]
 
@@ -84,25 +83,6 @@ def test_models_of_one_name_are_told_apart(tmp_path, plan):
         f"{Mixed.name} (f1)",
         f"{Mixed.name} (other we)",
     }
-
-
-def test_answers_of_an_older_store_are_counted_as_unknown(tmp_path):
-    with AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put(
-            [Draw.of("t", 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)],
-            [Answer("x")],
-            model="m",
-            fingerprint="f",
-        )
-        store._database.execute(
-            "UPDATE answers SET digest = NULL, extra = ?",
-            [json.dumps({"logprob": None, "n_tokens": 3})],
-        )
-        # By this number a store without digests is known from one that has lost them.
-        store._database.execute("PRAGMA user_version = 1")
-    assert summarise_store(tmp_path / "s.sqlite").to_dict("records") == [
-        {"model": "m", "question": "unknown", "status": "unknown", "answers": 1}
-    ]
 
 
 def test_a_preview_counts_what_is_left(tmp_path, plan, table):
