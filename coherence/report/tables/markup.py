@@ -5,10 +5,11 @@ Latin ones a character is written as its number, such as [U+4E2D], and the CSV f
 """
 
 import csv
-import io
-import math
 import re
 import unicodedata
+from collections.abc import Callable
+
+import pandas as pd
 
 from coherence.report.tables.cells import PaperTable
 from coherence.report.wording import clean
@@ -117,27 +118,13 @@ def render_markdown(table: PaperTable) -> str:
     str
         Lines, with a line break at the end.
     """
-    notes = table.notes
-    headings = [
-        ": ".join(filter(None, (escape_markdown(column.group), escape_markdown(column.heading))))
-        for column in table.columns
-    ]
-    lines = [
-        f"**{escape_markdown(table.heading)}**",
-        "",
-        f"| {' | '.join(headings)} |",
-        f"|{'|'.join('---:' if column.number else '---' for column in table.columns)}|",
-    ]
-    for row in table.rows:
-        cells = [
-            escape_markdown(cell.text) + (f"<sup>{notes[cell.note]}</sup>" if cell.note else "")
-            for cell in row
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", escape_markdown(table.caption)]
-    for text, mark in notes.items():
-        lines += ["", f"<sup>{mark}</sup> {escape_markdown(text)}"]
-    return "\n".join(lines) + "\n"
+    shown = _shown(table, escape_markdown, "<sup>{}</sup>")
+    shown.columns = pd.Index([": ".join(filter(None, names)) for names in shown.columns])
+    sides = ["right" if column.number else "left" for column in table.columns]
+    cells = shown.to_markdown(index=False, tablefmt="pipe", colalign=sides, disable_numparse=True)
+    notes = [f"<sup>{mark}</sup> {escape_markdown(text)}" for text, mark in table.notes.items()]
+    heading = f"**{escape_markdown(table.heading)}**"
+    return "\n\n".join([heading, cells, escape_markdown(table.caption), *notes]) + "\n"
 
 
 def render_latex(table: PaperTable) -> str:
@@ -153,55 +140,69 @@ def render_latex(table: PaperTable) -> str:
     str
         From ``\begin{table}`` to ``\end{table}``, with a line break at the end.
     """
-    notes = table.notes
-    body = [r"    \toprule", *_heading(table)]
-    for number, row in enumerate(table.rows):
-        if table.n_last and number == len(table.rows) - table.n_last:
-            body.append(r"    \midrule")
-        cells = [
-            escape_latex(cell.text)
-            + (rf"\textsuperscript{{{notes[cell.note]}}}" if cell.note else "")
-            for cell in row
-        ]
-        # A bracket at the start of a row would be read as an argument of the line break above it.
-        body.append(f"    {{}}{' & '.join(cells)} \\\\")
-    alignment = "".join("r" if column.number else "l" for column in table.columns)
-    lines = [
-        r"% Needs \usepackage{booktabs,graphicx}; \usepackage[T1]{fontenc}, \usepackage{textcomp}.",
-        r"\begin{table}[htbp]",
-        r"  \centering",
-        rf"  \caption{{\textbf{{{escape_latex(table.title)}.}} {escape_latex(table.caption)}}}",
-        rf"  \label{{tab:{table.name}}}",
-        r"  \par\medskip",
-        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"  \begin{{tabular}}{{{alignment}}}",
-        *body,
-        r"    \bottomrule",
-        r"  \end{tabular}}",
+    shown = _shown(table, escape_latex, r"\textsuperscript{{{}}}")
+    groups, headings = zip(*shown.columns, strict=True)
+    headings = (f"{{}}{headings[0]}", *headings[1:])
+    grouped = any(groups)
+    shown.columns = pd.MultiIndex.from_arrays([groups, headings]) if grouped else pd.Index(headings)
+    # A bracket at the start of a row would be read as an argument of what ends the line above it.
+    shown.iloc[:, 0] = "{}" + shown.iloc[:, 0]
+    sides = "".join("r" if column.number else "l" for column in table.columns)
+    tabular = shown.style.hide(axis="index").to_latex(
+        hrules=True, column_format=sides, multicol_align="c"
+    )
+    lines = tabular.rstrip().splitlines()
+    if table.n_last:
+        lines.insert(-2 - table.n_last, r"\midrule")
+    if grouped:
+        lines.insert(3, " ".join(_rules(table)))
+    notes = [
+        rf"\par\smallskip{{\footnotesize\raggedright \textsuperscript{{{mark}}} "
+        rf"{escape_latex(text)}\par}}"
+        for text, mark in table.notes.items()
     ]
-    for text, mark in notes.items():
-        footnote = rf"\textsuperscript{{{mark}}} {escape_latex(text)}"
-        lines.append(rf"  \par\smallskip{{\footnotesize\raggedright {footnote}\par}}")
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
+    return "\n".join(
+        [
+            r"% Needs \usepackage{booktabs,graphicx}; \usepackage[T1]{fontenc}, "
+            r"\usepackage{textcomp}.",
+            r"\begin{table}[htbp]",
+            r"\centering",
+            rf"\caption{{\textbf{{{escape_latex(table.title)}.}} {escape_latex(table.caption)}}}",
+            rf"\label{{tab:{table.name}}}",
+            r"\par\medskip",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            *lines[:-1],
+            f"{lines[-1]}}}",
+            *notes,
+            r"\end{table}",
+            "",
+        ]
+    )
 
 
-def _heading(table: PaperTable) -> list[str]:
-    """Return the lines above the cells: groups with rules under them, headings, a rule."""
-    lines, first = [], 1
-    if any(group for group, _ in table.groups):
-        spans, rules = [], []
-        for group, width in table.groups:
-            spans.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(group)}}}")
-            if group:
-                rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
-            first += width
-        lines += [f"    {' & '.join(spans)} \\\\", f"    {' '.join(rules)}"]
-    headings = " & ".join(escape_latex(column.heading) for column in table.columns)
-    return [*lines, f"    {{}}{headings} \\\\", r"    \midrule"]
+def _shown(table: PaperTable, escape: Callable[[object], str], mark: str) -> pd.DataFrame:
+    """Return the escaped texts of all cells under their groups and headings."""
+    notes = table.notes
+    cells = [
+        [escape(cell.text) + (mark.format(notes[cell.note]) if cell.note else "") for cell in row]
+        for row in table.rows
+    ]
+    names = [(escape(column.group), escape(column.heading)) for column in table.columns]
+    return pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(names), dtype=object)
+
+
+def _rules(table: PaperTable) -> list[str]:
+    """Return the rules under the groups of neighbouring columns."""
+    rules, first = [], 1
+    for group, width in table.groups:
+        if group:
+            rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
+        first += width
+    return rules
 
 
 def render_csv(table: PaperTable) -> str:
-    """Return a table as CSV, unrounded, names and reasons as they came.
+    """Return a table as CSV, unrounded; a text that a spreadsheet would run follows a quote mark.
 
     Parameters
     ----------
@@ -229,15 +230,19 @@ def render_csv(table: PaperTable) -> str:
         names |= dict.fromkeys(
             name for name in own if name == column.key or name.startswith(f"{column.key}.")
         )
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(names)
-    writer.writerows([_exact(record.get(name)) for name in names] for record in records)
-    return stream.getvalue()
+    frame = pd.DataFrame(records, columns=list(names), dtype=object).map(spreadsheet_safe)
+    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 
-def _exact(value: object) -> object:
-    # The csv module writes a float with all its digits.
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(value)
-    return value
+def spreadsheet_safe(value: object) -> object:
+    r"""Return a value for a CSV cell that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> spreadsheet_safe("=1+1"), spreadsheet_safe("a\x1b"), spreadsheet_safe(-0.5)
+    ("'=1+1", 'a', -0.5)
+    """
+    if not isinstance(value, str):
+        return value
+    plain = "".join(mark for mark in value if mark in "\n\t" or unicodedata.category(mark) != "Cc")
+    return f"'{plain}" if plain.startswith(("=", "+", "-", "@")) else plain

@@ -1,6 +1,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -106,11 +107,20 @@ def test_latex_structure(table):
     assert r"\label{tab:table9}" in text
 
 
+def test_columns_of_one_heading_and_a_table_without_groups(table):
+    columns = (Column("a", "[share]", number=False), Column("b", "x"), Column("c", "x"))
+    text = render_latex(replace(table, columns=columns, n_last=0))
+    assert "{}[share] & x & x" in text
+    assert text.count(r"\midrule") == 1
+    assert "cmidrule" not in text
+
+
 def test_csv_is_unrounded_and_says_what_is_missing(table):
     first, second, last = csv.DictReader(io.StringIO(render_csv(table)))
     assert list(first) == ["model", "x.repaired", "x.repaired.low", "x.repaired.why"]
     assert float(first["x.repaired"]) == 0.1 + 0.2
-    assert (first["x.repaired.low"], first["model"]) == ("", NASTY)
+    assert (first["x.repaired.low"], first["model"]) == ("", NASTY.replace("\x1b", ""))
+    assert second["model"] == "'=1+1"  # no formula
     assert (second["x.repaired"], second["x.repaired.why"]) == ("", "50% < all")
     assert last["x.repaired"] == "0.3"
 
