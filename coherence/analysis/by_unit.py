@@ -23,8 +23,7 @@ from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.parallel import run_calls
 from coherence.table.fingerprint import fingerprint
-from coherence.table.regroup import regrouped
-from coherence.table.scan import Key, RunsScan
+from coherence.table.scan import Key, RunsScan, regrouped
 from coherence.table.schema import state_columns
 
 Progress = Callable[[int, int, str], None]
@@ -86,7 +85,8 @@ def analyze_scan(
     with regrouped(scan) as laid_out:
         streams = rng.spawn(len(scan.units))
         jobs = [
-            (laid_out, key, options, stream)
+            # A process gets the parts of its own unit alone.
+            (replace(laid_out, parts={key: laid_out.parts[key]}), key, options, stream)
             for key, stream in zip(scan.units, streams, strict=True)
         ]
         for outcome in run_calls(_analyse, jobs, n_jobs):

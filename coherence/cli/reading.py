@@ -111,7 +111,7 @@ def reading_words(args: argparse.Namespace) -> list[str]:
 def _is_large(args: argparse.Namespace) -> bool:
     """Tell whether a table is to be read by unit: it was said, or it has very many rows."""
     from coherence.errors import InputError
-    from coherence.table.parquet_files import count_rows, is_parquet
+    from coherence.table.scan import count_rows, is_parquet
 
     together = {
         "--twin": args.twin is not None,

@@ -1,20 +1,23 @@
-"""Runs tables larger than memory: which units a parquet table has, and the rows of one of them.
+"""Runs tables larger than memory: Parquet, read one (task, model) at a time by `pyarrow.dataset`.
 
 Parquet files keep rows in groups. One pass over the columns ``task``, ``model`` and ``theta`` says
-which groups hold which unit; the rows of a unit are then read alone, in their order.
+which groups hold which unit; the rows of a unit are then read alone, in their order. Where the rows
+of units are mixed, they are first laid out anew in a temporary folder.
 """
 
-import math
 import os
+import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
@@ -26,40 +29,123 @@ from coherence.table.incoming import (
     with_index_columns,
 )
 from coherence.table.naming import Naming
-from coherence.table.parquet_files import ParquetFile, is_parquet, parquet_files
 from coherence.table.percentages import Tally, judge_percentages
 from coherence.table.printable import numbered
 from coherence.table.reading_notes import with_reading_notes
-from coherence.table.storage import require_there
 from coherence.table.written_numbers import log_notes, tally_percentages
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
+SUFFIXES = (".parquet", ".pq")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
+_DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)  # ArrowInvalid is a ValueError
+MOST_READ = 4
+"""How often each row may be read before it pays to write them all once."""
+_ROWS_HELD = 1_000_000
+_MOST_FILES = 500  # that are open at a time
+_FILE = "__file__"  # the column that says in which of them a row is written
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of rows, some of which belong to a unit.
+    """Groups of rows of one Parquet file, and what its folders say: ``task=asia``."""
 
-    Parameters
-    ----------
-    file : ParquetFile
-        Where it is.
-    group : int
-        Number of the group in the file.
-    n_rows : int
-        Rows in it, of whatever unit.
-    shared : bool
-        Whether it holds rows of other units too.
-    stamp : (int, int)
-        Size and time of the file when it was looked through.
+    fragment: ds.ParquetFileFragment
+    keys: Mapping[str, str | None]
+    stamp: tuple[int, int]  # size and time of the last change, by which a file is known again
+
+    @classmethod
+    def of_file(cls, path: Path, keys: Mapping[str, str | None]) -> "Part":
+        """Open a file; its rows are not read yet."""
+        try:
+            (fragment,) = ds.dataset(path, format="parquet").get_fragments()
+            fragment.ensure_complete_metadata()
+            return cls(fragment, keys, _stamp(path))
+        except _DAMAGED as error:
+            raise InputError(
+                f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
+                "Check that it is complete."
+            ) from error
+
+    def groups(self, ids: Collection[int]) -> "Part":
+        """Return some of its groups of rows, in their order."""
+        return replace(self, fragment=self.fragment.subset(row_group_ids=sorted(ids)))
+
+    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield rows in their order, with all columns or some, those of the folders included."""
+        path = Path(self.fragment.path)
+        with _rows_read(path):
+            changed = _stamp(path) != self.stamp
+        if changed:
+            raise InputError(
+                f"{path}: the file has changed since it was looked through. Begin anew."
+            )
+        with _rows_read(path):
+            there = self.fragment.physical_schema.names
+            read = there if columns is None else [name for name in columns if name in there]
+            for batch in self.fragment.to_batches(columns=read, use_threads=False):
+                # Damaged pages may hold bytes that are no text, which shows where they are used.
+                batch.validate(full=True)
+                for name, text in self.keys.items():
+                    if (columns is None or name in columns) and name not in there:
+                        cell = pa.scalar(text, pa.string())
+                        batch = batch.append_column(name, pa.repeat(cell, len(batch)))
+                yield batch
+
+
+@contextmanager
+def _rows_read(path: Path) -> Iterator[None]:
+    """Name the file where bytes within are damaged, or of a type that cannot be used."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise InputError(
+            f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
+        ) from error
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
+    """List the files of a table, sorted, with what the names of their folders say.
+
+    Folders may be partitions (``task=asia/model=m``); other folders in the table's are left out,
+    and files whose names begin with ``.`` or ``_``.
     """
+    if not path.is_dir():
+        return [(path, {})]
+    files = []
+    for file in sorted(path.rglob("*")):
+        *folders, name = file.relative_to(path).parts
+        partitioned = all("=" in folder for folder in folders)
+        if partitioned and is_parquet(file) and file.is_file() and name[0] not in "._":
+            pairs = [folder.split("=", 1) for folder in folders]
+            keys = {
+                unquote(key): None if text == _NO_VALUE else unquote(text) for key, text in pairs
+            }
+            files.append((file, keys))
+    if not files:
+        raise InputError(
+            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
+        )
+    return files
 
-    file: ParquetFile
-    group: int
-    n_rows: int
-    shared: bool
-    stamp: tuple[int, int]
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its name whether a file is a parquet file."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def count_rows(path: Path) -> int:
+    """Count the rows of a parquet table without reading it; 0 where it cannot be opened."""
+    try:
+        return sum(Part.of_file(file, {}).fragment.count_rows() for file, _ in parquet_files(path))
+    except InputError:
+        return 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,23 +159,26 @@ class RunsScan:
     reading : Reading
         How its columns are to be understood.
     parts : mapping
-        (task, model) -> the groups that hold its rows, in their order; sorted by task and model.
+        (task, model) -> the groups of rows that hold it, in their order; sorted by task and model.
     labels : DataFrame
         ``task`` and ``theta``: every state that a task has.
     names : tuple of str
         Columns that some file has, as it calls them.
     n_rows : int
         Rows of all units.
+    n_rows_read : int
+        Rows that reading every unit once reads; above `n_rows` where units share groups.
     notes : tuple of str
         What was assumed when the table was looked through; every unit has them.
     """
 
     path: Path
     reading: Reading
-    parts: Mapping[Key, tuple[Part, ...]]
+    parts: Mapping[Key, tuple[Part, ...]] = field(compare=False)
     labels: pd.DataFrame = field(compare=False)
     names: tuple[str, ...]
     n_rows: int
+    n_rows_read: int
     notes: tuple[str, ...] = ()
 
     @property
@@ -109,11 +198,6 @@ class RunsScan:
     def units(self) -> list[Key]:
         """Task and model of each unit, sorted."""
         return list(self.parts)
-
-    @property
-    def n_rows_read(self) -> int:
-        """Rows that reading every unit once reads; above `n_rows` where units share groups."""
-        return sum(part.n_rows for parts in self.parts.values() for part in parts)
 
     def read(self, task: str, model: str) -> pd.DataFrame:
         """Read the rows of one unit.
@@ -140,16 +224,30 @@ class RunsScan:
             raise InputError(
                 f"there is no unit {key!r} in {self.path}. {closest(str(key), self.parts)}"
             )
-        tables = [_rows_of(part, key, self.reading) for part in self.parts[key]]
-        where = ", ".join(f"{what} {name!r}" for what, name in zip(UNIT, key, strict=True) if name)
+        tables = [
+            with_index_columns(rows.to_pandas())
+            for part in self.parts[key]
+            if (rows := self._rows(part, key)) is not None
+        ]
         # What other files have and this unit has not is there and empty, as in the table at once.
         together = pd.concat(tables, ignore_index=True)
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
+        where = ", ".join(f"{what} {name!r}" for what, name in zip(UNIT, key, strict=True) if name)
         # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
         judged = self.reading.percent
         runs = as_runs(together, self.reading, self.path, where=where, judged=judged)
         return with_reading_notes(runs, self.notes)
+
+    def _rows(self, part: Part, key: Key) -> pa.Table | None:
+        """Read the rows of a unit out of a part of a file."""
+        rows = []
+        for batch in part.batches():
+            keys, number = _units(batch, self.reading)
+            if key in keys:
+                of_unit = number == keys.index(key)
+                rows.append(batch if of_unit.all() else batch.filter(pa.array(of_unit)))
+        return pa.Table.from_batches(rows) if rows else None
 
 
 def scan_runs(
@@ -182,8 +280,8 @@ def scan_runs(
     Notes
     -----
     Reading a unit takes the groups of rows that hold it. It is fast where the rows of a unit lie
-    together; a table whose units are mixed is laid out anew first, see
-    `coherence.table.regroup.regrouped`.
+    together; `coherence.analyze` lays a table whose units are mixed out anew first, in a temporary
+    folder (environment variable ``TMPDIR``).
 
     Examples
     --------
@@ -205,41 +303,109 @@ def scan_runs(
             f"{source}. Write the table as parquet first."
         )
     reading = Reading({} if columns is None else columns, percent=percent, ignore=ignore)
-    found: dict[Key, list[Part]] = {}
-    labels, names, n_rows = [], dict[str, None](), 0
-    for file in parquet_files(source):
-        content, stamp = _opened(file.path), file.stamp
-        own = [*content.schema_arrow.names, *file.keys]
-        names |= dict.fromkeys(own)
-        for group in range(content.num_row_groups):
-            n_of_group = content.metadata.row_group(group).num_rows
-            if not n_of_group:
-                continue
+    files = [Part.of_file(*file) for file in parquet_files(source)]
+    groups: dict[Key, dict[int, list[int]]] = {}
+    states, names, n_rows, n_rows_read = [], dict[str, None](), 0, 0
+    for at, file in enumerate(files):
+        names |= dict.fromkeys([*file.fragment.physical_schema.names, *file.keys])
+        for group in file.fragment.split_by_row_group():
+            n_of_group, units = 0, set[Key]()
+            for batch in replace(file, fragment=group).batches(_looked_at(reading)):
+                n_of_group += len(batch)
+                with _rows_read(Path(group.path)):
+                    of_batch, number = _units(batch, reading)
+                    states.append(_states(batch, of_batch, number, reading))
+                units.update(of_batch)
             n_rows += n_of_group
-            combinations = _combinations(content, group, file, reading)
-            labels.append(combinations[["task", "theta"]])
-            units = combinations[[*UNIT]].drop_duplicates().itertuples(index=False, name=None)
-            of_group = list(units)
-            for key in of_group:
-                part = Part(file, group, n_of_group, len(of_group) > 1, stamp)
-                found.setdefault(key, []).append(part)
+            n_rows_read += n_of_group * len(units)
+            for key in units:
+                of_file = groups.setdefault(key, {}).setdefault(at, [])
+                of_file += [info.id for info in group.row_groups]
     if not n_rows:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     scan = RunsScan(
         path=source,
         reading=reading,
-        parts={key: tuple(found[key]) for key in sorted(found)},
-        labels=_labels(labels),
-        names=tuple(name for name in names if not _is_unnamed_index(name)),
+        parts={
+            key: tuple(files[at].groups(ids) for at, ids in groups[key].items())
+            for key in sorted(groups)
+        },
+        labels=_labels(states),
+        names=tuple(name for name in names if not name.startswith("__index_level_")),
         n_rows=n_rows,
+        n_rows_read=n_rows_read,
     )
     if percent:
-        faults, notes = judge_percentages(_tallies(scan), Naming(reading.columns))
+        faults, notes = judge_percentages(_tallies(scan, files), Naming(reading.columns))
         if faults:
             raise InputError.all_at_once(str(source), faults)
         log_notes(notes, str(source))
         scan = replace(scan, notes=tuple(f"{note}." for note in notes))
     return scan
+
+
+def require_there(path: Path) -> None:
+    """Refuse a path where nothing is, and name what lies next to it."""
+    if not path.exists():
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        tables = (*SUFFIXES, ".csv", ".tsv", ".jsonl", ".ndjson", ".gz")
+        names = sorted(entry.name for entry in beside if entry.suffix.lower() in tables)
+        raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
+
+
+def _looked_at(reading: Reading) -> list[str]:
+    inside = [reading.name_in_file(name) for name in (*UNIT, "theta")]
+    return [name for name in dict.fromkeys(inside) if name not in reading.left_out]
+
+
+def _units(batch: pa.RecordBatch, reading: Reading) -> tuple[list[Key], np.ndarray]:
+    """Return the units of some rows, and which of them each row is of.
+
+    Tasks and models are written as the analysis does: as text, empty where there is none.
+    """
+    names, codes = [], []
+    for name in map(reading.name_in_file, UNIT):
+        if name not in batch.schema.names or name in reading.left_out:
+            names.append([""])
+            codes.append(np.zeros(len(batch), dtype=np.int64))
+            continue
+        column = batch.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        encoded = column.dictionary_encode(null_encoding="encode")
+        labels, of_label = np.unique(
+            [_name(value) for value in encoded.dictionary.to_pylist()], return_inverse=True
+        )
+        names.append(labels.tolist())
+        codes.append(of_label[encoded.indices.to_numpy(zero_copy_only=False)])
+    tasks, models = names
+    pair = codes[0] * len(models) + codes[1]
+    seen = np.bincount(pair, minlength=len(tasks) * len(models)) > 0
+    keys = [(tasks[at // len(models)], models[at % len(models)]) for at in np.flatnonzero(seen)]
+    return keys, (np.cumsum(seen) - 1)[pair]
+
+
+def _name(value: Any) -> str:
+    """Write a task or model; a whole number is one also where missing ones made it a float."""
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _states(
+    batch: pa.RecordBatch, keys: list[Key], number: np.ndarray, reading: Reading
+) -> pd.DataFrame:
+    """Return every combination of task and state in some rows, of which `_units` said the units."""
+    original = reading.name_in_file("theta")
+    if original not in batch.schema.names or original in reading.left_out:
+        return pd.DataFrame({"task": [task for task, _ in keys], "theta": None})
+    theta = batch.column(original)
+    if pa.types.is_dictionary(theta.type):
+        theta = theta.dictionary_decode()
+    table = pa.table({"unit": number, "theta": theta})
+    distinct = table.group_by(["unit", "theta"], use_threads=False).aggregate([]).to_pandas()
+    task = [keys[at][0] for at in distinct["unit"]]
+    return pd.DataFrame({"task": task, "theta": distinct["theta"]})
 
 
 def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
@@ -252,142 +418,80 @@ def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tasks, ignore_index=True)
 
 
-def _is_unnamed_index(name: str) -> bool:
-    return name.startswith("__index_level_")
-
-
-def _opened(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-        raise InputError(
-            f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
-            "Check that it is complete."
-        ) from error
-
-
-@contextmanager
-def _rows_read(path: Path) -> Iterator[None]:
-    """Name the file where bytes within are damaged, or pandas does not know a type."""
-    try:
-        yield
-    except (OSError, ValueError, TypeError, NotImplementedError) as error:
-        raise InputError(
-            f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
-            "Check that the file is complete."
-        ) from error
-
-
-def unit_names(rows: pd.DataFrame, name: str, reading: Reading) -> "pd.Series[Any]":
-    """Write tasks or models as the analysis does: as text, empty where there is none.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns of a file.
-    name : {"task", "model"}
-        Which.
-    reading : Reading
-        What it is called in the file.
-
-    Returns
-    -------
-    Series
-        A text for each row.
-    """
-    original = reading.name_in_file(name)
-    if original not in rows.columns or original in reading.ignore:
-        return pd.Series("", index=rows.index, dtype=object)
-    return rows[original].astype(object).map(_name).astype(object)
-
-
-def _name(value: Any) -> str:
-    """Write a task or model; a whole number is one also where missing ones made it a float."""
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
-
-
-def _group(content: pq.ParquetFile, group: int, columns: list[str] | None = None) -> pa.Table:
-    """Read a group of rows; damaged pages may hold bytes that are no text, which is found here."""
-    table = content.read_row_group(group, columns=columns)
-    table.validate(full=True)
-    return table
-
-
-def _combinations(
-    content: pq.ParquetFile, group: int, file: ParquetFile, reading: Reading
-) -> pd.DataFrame:
-    """Return every combination of task, model and state in a group, in the order of their rows."""
-    inside = {name: reading.name_in_file(name) for name in (*UNIT, "theta")}
-    wanted = dict.fromkeys(name for name in inside.values() if name not in reading.ignore)
-    there = [name for name in wanted if name in content.schema_arrow.names]
-    if there:
-        with _rows_read(file.path):
-            table = _group(content, group, there).combine_chunks()
-            distinct = table.group_by(there, use_threads=False).aggregate([]).to_pandas()
-    else:
-        distinct = pd.DataFrame(index=[0])
-    distinct = distinct.assign(**dict[str, Any](file.keys))
-    found = pd.DataFrame({name: unit_names(distinct, name, reading) for name in UNIT})
-    theta = None if inside["theta"] in reading.ignore else distinct.get(inside["theta"])
-    return found.assign(theta=theta)
-
-
-def _tallies(scan: RunsScan) -> dict[str, Tally]:
-    """Count the stated numbers of all units, group by group."""
+def _tallies(scan: RunsScan, files: list[Part]) -> dict[str, Tally]:
+    """Count the stated numbers of all units."""
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
     named = map_columns(header, scan.reading.columns)[0].columns
     back = dict(zip(named, header.columns, strict=True))
-    empty = pd.DataFrame(columns=named)
-    tallies = tally_percentages(empty)
-    groups = {(part.file.path, part.group) for parts in scan.parts.values() for part in parts}
-    for path, group in sorted(groups):
-        content = _opened(path)
-        inside = {back[name]: name for name in tallies if back[name] in content.schema_arrow.names}
-        with _rows_read(path):
-            table = _group(content, group, list(inside))
-            rows = table.to_pandas(ignore_metadata=True)
-        for name in inside.values():
-            part = rows.rename(columns=inside)[[name]]
-            tallies[name] += tally_percentages(part)[name]
+    tallies = tally_percentages(pd.DataFrame(columns=named))
+    inside = {back[name]: name for name in tallies}
+    for batch in (batch for file in files for batch in file.batches(list(inside))):
+        rows = batch.to_pandas().rename(columns=inside)
+        for name in rows:
+            tallies[name] += tally_percentages(rows[[name]])[name]
     return tallies
 
 
-def read_group(part: Part) -> pd.DataFrame:
-    """Read a group of rows, of whatever unit.
+@contextmanager
+def regrouped(scan: RunsScan) -> Iterator[RunsScan]:
+    """Give a table in which reading every unit reads each row a few times at most.
 
-    Parameters
-    ----------
-    part : Part
-        Which.
-
-    Returns
-    -------
-    DataFrame
-        Columns as the file calls them, with those that its folders say.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is another one than when it was looked through.
+    It is the same where the rows of units lie together well enough; else one of the same rows in a
+    temporary folder, which is removed afterwards.
     """
-    path = part.file.path
-    with _rows_read(path):
-        changed = part.file.stamp != part.stamp
-    if changed:
-        raise InputError(f"{path}: the file has changed since it was looked through. Begin anew.")
-    content = _opened(path)
-    with _rows_read(path):
-        table = _group(content, part.group).to_pandas()
-    return with_index_columns(table).assign(**dict[str, Any](part.file.keys))
+    if scan.n_rows_read <= MOST_READ * scan.n_rows:
+        yield scan
+        return
+    # A file for a few units each: every row is read MOST_READ times at most.
+    n_files = min(-(-len(scan.units) // MOST_READ), _MOST_FILES)
+    file_of = {key: at * n_files // len(scan.units) for at, key in enumerate(scan.units)}
+    parts: dict[Key, list[Part]] = {key: [] for key in scan.units}
+    by_file: dict[str, list[Part]] = {}
+    for part in (part for parts in scan.parts.values() for part in parts):
+        by_file.setdefault(part.fragment.path, []).append(part)
+    with tempfile.TemporaryDirectory(prefix="coherence-units-") as folder:
+        for number, held in enumerate(by_file.values()):
+            ids = {info.id for part in held for info in part.fragment.row_groups}
+            whole = held[0].groups(ids)
+            written = _write_grouped(whole, Path(folder) / f"{number:05}", scan.reading, file_of)
+            for key, fragments in written.items():
+                parts[key] += fragments
+        yield replace(scan, parts={key: tuple(of_unit) for key, of_unit in parts.items()})
 
 
-def _rows_of(part: Part, key: Key, reading: Reading) -> pd.DataFrame:
-    """Read the rows of a unit from one group."""
-    rows = read_group(part)
-    if part.shared:
-        for name, wanted in zip(UNIT, key, strict=True):
-            rows = rows[unit_names(rows, name, reading) == wanted]
-    return rows
+def _write_grouped(
+    part: Part, folder: Path, reading: Reading, file_of: Mapping[Key, int]
+) -> dict[Key, list[Part]]:
+    """Write the rows of a file into others, each with the rows of a few units."""
+    found: set[Key] = set()
+
+    def numbered_batches() -> Iterator[pa.RecordBatch]:
+        for batch in part.batches():
+            keys, number = _units(batch, reading)
+            found.update(keys)
+            file = np.array([file_of[key] for key in keys], dtype=np.int32)[number]
+            yield batch.append_column(_FILE, pa.array(file))
+
+    schema = part.fragment.physical_schema
+    for name in part.keys:
+        schema = schema if name in schema.names else schema.append(pa.field(name, pa.string()))
+    schema = schema.append(pa.field(_FILE, pa.int32()))
+    n_files = max(file_of.values()) + 1
+    ds.write_dataset(
+        numbered_batches(),
+        folder,
+        format="parquet",
+        schema=schema,
+        partitioning=[_FILE],
+        basename_template="rows-{i}.parquet",
+        use_threads=False,  # rows stay in their order
+        min_rows_per_group=max(_ROWS_HELD // n_files, 1),
+        max_rows_per_group=_ROWS_HELD,
+        max_rows_per_file=0,
+        max_open_files=_MOST_FILES + 1,
+    )
+    written: dict[Key, list[Part]] = {}
+    for key in found:
+        files = sorted((folder / str(file_of[key])).iterdir())
+        written[key] = [Part.of_file(file, {}) for file in files]
+    return written

@@ -14,13 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.errors import CoherenceError, InputError, closest
+from coherence.errors import CoherenceError, InputError
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
 from coherence.table.incoming import AS_IT_IS, Reading, as_runs, with_index_columns
-from coherence.table.parquet_files import parquet_files
 from coherence.table.reading_notes import with_reading_notes
+from coherence.table.scan import parquet_files, require_there
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
     AS_IT_SAYS,
@@ -39,7 +39,6 @@ _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _NOT_HELD = (
     *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
 )
-_SUFFIXES = (".parquet", ".pq", *SEPARATORS, *_JSON_SUFFIXES)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -131,31 +130,9 @@ def _read_file(
 
 def _read_folder(path: Path) -> pd.DataFrame:
     tables = []
-    for file in parquet_files(path):
-        keys: dict[str, Any] = dict(file.keys)
-        tables.append(_read_file(file.path).assign(**keys))
+    for file, keys in parquet_files(path):
+        tables.append(_read_file(file).assign(**dict[str, Any](keys)))
     return pd.concat(tables, ignore_index=True)
-
-
-def require_there(path: Path) -> None:
-    """Refuse a path where nothing is, and name what lies beside it.
-
-    Parameters
-    ----------
-    path : Path
-        A file or folder.
-
-    Raises
-    ------
-    InputError
-        It does not exist.
-    """
-    if not path.exists():
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        hint = closest(
-            path.name, sorted(entry.name for entry in beside if inner_suffix(entry) in _SUFFIXES)
-        )
-        raise InputError(f"{path}: no such file or folder. {hint}")
 
 
 def read_runs(

@@ -1,5 +1,7 @@
 """Tables read by unit. Breaks if a number depends on how the table is read."""
 
+import tempfile
+
 import pandas as pd
 import pytest
 
@@ -21,6 +23,21 @@ def path(request, tmp_path_factory):
     file = tmp_path_factory.mktemp("runs") / "runs.parquet"
     table.to_parquet(file, row_group_size=100)
     return file
+
+
+def test_mixed_rows_are_laid_out_anew_and_nothing_stays_behind(tmp_path, monkeypatch):
+    """Every group of rows holds all units, so that each row would be read eight times."""
+    tables = [simulate("leaky", n_contexts=12, n_reps=2, rng=n).assign(task=n) for n in range(8)]
+    table = pd.concat(tables).sample(frac=1, random_state=3)
+    table.to_parquet(tmp_path / "mixed.parquet", row_group_size=300)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    options = {"checks": ["prompt_consistency", "calibration"], "rng": 1}
+    whole = analyze(read_runs(tmp_path / "mixed.parquet"), **options)
+    by_unit = analyze(scan_runs(tmp_path / "mixed.parquet"), **options)
+    pd.testing.assert_frame_equal(by_unit.results, whole.results)
+    assert not list(scratch.iterdir())
 
 
 @pytest.mark.lengthy
