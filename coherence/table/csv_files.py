@@ -25,6 +25,7 @@ from coherence.table.text_files import AS_IT_SAYS, TextForm, header_and_separato
 logger = logging.getLogger(__name__)
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
 _ROW_WISE = 10_000
+_FIRST = 1_000  # cells that are tried before all of a column
 UNNAMED = "Unnamed: "
 """What a column without a name is called, with its number."""
 
@@ -231,8 +232,10 @@ def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Serie
     zeros = label and pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py()
     if zeros or cells.null_count == len(cells):
         return _as_pandas(cells)
+    first = plain.slice(0, _FIRST)
     for kind in (pa.int64(), pa.float64()):
         try:
+            pc.cast(first, kind)  # a column of texts says so at once
             numbers = pc.cast(plain, kind)
         except pa.ArrowInvalid:
             continue

@@ -116,7 +116,10 @@ def _probability_faults(runs: pd.DataFrame, named: Naming) -> list[str]:
             column = column.map(lambda value: np.inf if _is_huge(value) else value)
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         # True and False would pass as 1 and 0, and are no stated probabilities.
-        boolean = column.map(lambda value: isinstance(value, bool | np.bool_)).to_numpy(dtype=bool)
+        boolean = np.full(len(column), pd.api.types.is_bool_dtype(column))
+        if column.dtype == object:
+            cells = column.map(lambda value: isinstance(value, bool | np.bool_))
+            boolean = cells.to_numpy(dtype=bool)
         text = (np.isnan(numbers) & column.notna().to_numpy()) | boolean
         if text.any():
             faults.append(

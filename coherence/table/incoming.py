@@ -176,7 +176,10 @@ def without_blank_labels(
             pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells)
         ):
             continue
-        blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+        if pd.api.types.is_object_dtype(cells):
+            blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+        else:
+            blank = (cells.str.strip() == "").fillna(False).astype(bool)
         if not blank.any():
             continue
         rest = cells.mask(blank, None)

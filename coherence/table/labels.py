@@ -87,7 +87,10 @@ def form_of(label: Any) -> str:
     >>> form_of(" Yes"), form_of(1), form_of("1.0"), form_of("007")
     ('yes', '1', '1', '007')
     """
-    text = _tidy(_tidy(str(label)).casefold())
+    text = str(label)
+    # Unicode's forms cost ten times as much, and tables hold labels by the hundred thousand.
+    ascii_alone = text.isascii()
+    text = " ".join(text.lower().split()) if ascii_alone else _tidy(_tidy(text).casefold())
     whole = _WHOLE.fullmatch(text)
     return whole[1] if whole else text
 
@@ -109,6 +112,9 @@ def labels_alike(runs: pd.DataFrame) -> list[Alike]:
     for name in LABELS:
         # Numbers of one type are written in one way.
         if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
+            continue
+        different = runs[name].dropna().unique()
+        if len({form_of(label) for label in different}) == len(different):
             continue
         codes, labels = pd.factorize(runs[name].astype(object))
         of_task, tasks = pd.factorize(_tasks(runs, name))
