@@ -52,31 +52,7 @@ def analyze_scan(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> tuple[list[Unit], dict[str, Any]]:
-    """Analyse a table unit by unit, with the numbers that it has in memory.
-
-    Parameters
-    ----------
-    scan : RunsScan
-        From `coherence.scan_runs`.
-    checks : tuple of str
-        Checks that are run.
-    published, strict, positive, reference, n_jobs, progress
-        As in `coherence.analyze`; processes share out units, not checks.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    units : list of Unit
-        Finished, sorted by task and model, without rows and beliefs.
-    data : dict
-        Rows and columns of the table, and a fingerprint of its units.
-
-    Raises
-    ------
-    SchemaError, InputError
-        As in `coherence.analyze`; the message names the unit.
-    """
+    """Analyse a table unit by unit, with the numbers that it has in memory."""
     labels = scan.labels.assign(**dict.fromkeys(state_columns_of(scan), np.nan))
     declared = [declaration(name) for name in checks]
     states = states_of_tasks(labels, positive, declared)
@@ -103,18 +79,7 @@ def analyze_scan(
 
 
 def state_columns_of(scan: RunsScan) -> list[str]:
-    """Return the columns of beliefs in several states that a scanned table has.
-
-    Parameters
-    ----------
-    scan : RunsScan
-        From `coherence.scan_runs`.
-
-    Returns
-    -------
-    list of str
-        Their names.
-    """
+    """Return the columns of beliefs in several states that a scanned table has."""
     return state_columns(pd.DataFrame(columns=list(scan.columns)))
 
 

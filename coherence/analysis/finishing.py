@@ -19,18 +19,7 @@ from coherence.table.misspelt import spelling_notes
 
 
 def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
-    """Add the p-values adjusted over every test of the report.
-
-    Parameters
-    ----------
-    outcomes : list of list of CheckResult
-        Results by unit or by call, in any grouping.
-
-    Returns
-    -------
-    list of list of CheckResult
-        In the same grouping.
-    """
+    """Add the p-values adjusted over every test of the report."""
     pvalues = [
         math.nan if result.pvalue is None else result.pvalue
         for results in outcomes
@@ -55,24 +44,7 @@ def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
 def measured(
     key: Sequence[Any], unit: UnitRows, notes: Sequence[str], *, with_rows: bool = True
 ) -> Unit:
-    """Put down what a unit holds, before anything is said about it.
-
-    Parameters
-    ----------
-    key : (task, model)
-        Names.
-    unit : UnitRows
-        Its rows.
-    notes : sequence of str
-        What was left out or assumed.
-    with_rows : bool
-        Whether to keep rows and beliefs, which figures and pages of answers show.
-
-    Returns
-    -------
-    Unit
-        Without results.
-    """
+    """Put down what a unit holds, before anything is said about it."""
     way = answering(unit.rows)
     alerts = alerts_of(unit.rows, notes)
     kept: dict[str, Any] = {
@@ -102,20 +74,7 @@ def measured(
 
 
 def with_results(unit: Unit, beside: Beside) -> Unit:
-    """Add results, whose p-values are adjusted, and what they say.
-
-    Parameters
-    ----------
-    unit : Unit
-        From `measured`.
-    beside : Beside
-        Results with what twins add.
-
-    Returns
-    -------
-    Unit
-        Finished.
-    """
+    """Add results, whose p-values are adjusted, and what they say."""
     assert unit.answering is not None
     assert unit.scatter is not None
     said = say(beside.results, unit.answering, unit.scatter, unit.movement)

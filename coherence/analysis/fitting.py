@@ -24,37 +24,7 @@ def fit_unit(
     positive: Any = None,
     reference: str | None = None,
 ) -> tuple[RationalAgent, str]:
-    """Fit the rational agent that `coherence.analyze` fits to one (task, model).
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A valid runs table.
-    task, model : str, optional
-        Which of several; may be left out where there is one.
-    positive, reference
-        As for `coherence.analyze`.
-
-    Returns
-    -------
-    agent : RationalAgent
-        Fitted to the rows with a readable belief, an action and a known state.
-    name : str
-        Task and model, for a reader.
-
-    Raises
-    ------
-    InputError
-        No such task or model, several of them and none named, or no agent can be fitted.
-
-    Examples
-    --------
-    >>> from coherence import simulate
-    >>> runs = simulate("noisy", n_contexts=60, n_reps=3, rng=1)
-    >>> agent, name = fit_unit(runs)
-    >>> name
-    'noisy on simulated'
-    """
+    """Fit the rational agent that `coherence.analyze` fits to one (task, model)."""
     table, _ = complete_columns(runs)
     for column, wanted in zip(UNIT, (task, model), strict=True):
         there = sorted(table[column].unique())

@@ -158,26 +158,7 @@ def plan_unit(
     published: bool,
     streams: Mapping[str, np.random.Generator],
 ) -> tuple[list[Job], list[str]]:
-    """Plan every check that was asked for and that the rows allow.
-
-    Parameters
-    ----------
-    unit : UnitRows
-        Rows of one (task, model).
-    names : sequence of str
-        Checks asked for, out of `coherence.checks.CHECKS`.
-    published : bool
-        Whether the papers' own procedures were asked for.
-    streams : mapping
-        Check -> its source of randomness.
-
-    Returns
-    -------
-    jobs : list of Job
-        In the order of their results.
-    notes : list of str
-        What was left out and why, and what was assumed.
-    """
+    """Plan every check that was asked for and that the rows allow."""
     checks = [declaration(name) for name in names]
     if "z_state" in unit.rows and unit.rows["z_state"].notna().all():
         return [], ["every row holds a belief given z, and none one without it: untestable."]

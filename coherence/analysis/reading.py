@@ -93,20 +93,7 @@ def complete_columns(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
-    """Return what must be known before a p-value of one (task, model) is read.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        All of its rows, from `complete_columns`.
-    notes : sequence of str
-        What was assumed of them.
-
-    Returns
-    -------
-    tuple of str
-        Why rows that count as independent may not be.
-    """
+    """Return what must be known before a p-value of one (task, model) is read."""
     if NO_CONTEXT in notes:
         return (NO_CONTEXT,)
     # A column that numbers the rows is easily taken for the one that names the cases.
@@ -127,22 +114,7 @@ def _without_repairs(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 def part_by_unit(
     table: pd.DataFrame, states: Mapping[str, tuple[Sequence[Any], Any]], reference: str | None
 ) -> list[tuple[tuple[Any, ...], UnitRows]]:
-    """Part a table by task and model, each with its states and its reference prompt.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With every column that may be absent.
-    states : mapping
-        Task -> its labels of theta and the one that was named, from `states_of_tasks`.
-    reference : str or None
-        The reference prompt, where one was named.
-
-    Returns
-    -------
-    list of (task and model, UnitRows)
-        Sorted by task and model.
-    """
+    """Part a table by task and model, each with its states and its reference prompt."""
     units = []
     for key, rows in table.groupby(list(UNIT), sort=True):
         labels, named = states[str(key[0])]
@@ -156,27 +128,7 @@ def part_by_unit(
 def validated(
     runs: pd.DataFrame, *, strict: bool = False, merge_labels: bool | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Validate a table and fill what may be absent.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    strict, merge_labels
-        As in `coherence.analyze`.
-
-    Returns
-    -------
-    table : DataFrame
-        With every column that may be absent.
-    assumed : list of str
-        What was assumed.
-
-    Raises
-    ------
-    SchemaError
-        The table breaks the schema.
-    """
+    """Validate a table and fill what may be absent."""
     require_frame(runs)
     read = reading_notes(runs)
     runs, written = _one_writing(runs, merge_labels)
@@ -199,24 +151,7 @@ def read_units(
     reference: str | None = None,
     merge_labels: bool | None = None,
 ) -> tuple[list[tuple[tuple[Any, ...], UnitRows]], list[str]]:
-    """Validate a table and part it by task and model.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    checks : sequence of str
-        Checks that will be run, out of `coherence.checks.CHECKS`.
-    strict, positive, reference, merge_labels
-        As in `analyze`.
-
-    Returns
-    -------
-    units : list of (task and model, UnitRows)
-        Sorted by task and model.
-    assumed : list of str
-        What was assumed of all of them.
-    """
+    """Validate a table and part it by task and model."""
     table, assumed = validated(runs, strict=strict, merge_labels=merge_labels)
     states = states_of_tasks(table, positive, [declaration(name) for name in checks])
     return part_by_unit(table, states, reference), assumed

@@ -22,29 +22,7 @@ def positive_labels(positive: Any) -> list[Any]:
 def states_of_tasks(
     table: pd.DataFrame, positive: Any, checks: Sequence[Check]
 ) -> dict[str, tuple[tuple[Any, ...], Any]]:
-    """Find the labels of theta in each task, and the one that its beliefs are in.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A runs table with the column ``task``.
-    positive : Any
-        A label of theta, or a list with one for each task whose labels do not say it; None for
-        none. With a column p_<state> for each of two states the label is that of a column.
-    checks : sequence of Check
-        Those that were asked for.
-
-    Returns
-    -------
-    dict
-        Task -> its labels of theta, and the one that was named, or None.
-
-    Raises
-    ------
-    InputError
-        With every fault at once: a label that does not occur, two labels for one task, or two
-        states of which nothing says which one `p` is the probability of, and a check must know it.
-    """
+    """Find the labels of theta in each task, and the one that its beliefs are in."""
     columns = state_columns(table)
     wanted = positive_labels(positive)
     if wanted and len(columns) > 2:

@@ -47,25 +47,7 @@ class Answering:
 
 
 def answering(unit: pd.DataFrame) -> Answering:
-    """Read off how the answers of one (task, model) were got.
-
-    Parameters
-    ----------
-    unit : DataFrame
-        Rows of a runs table.
-
-    Returns
-    -------
-    Answering
-        Every row counts, those that could not be read included.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4], "belief_kind": "token", "answer_mass": [0.3, 0.9]})
-    >>> got = answering(rows)
-    >>> dict(got.kinds), got.median_mass, got.smallest_mass
-    ({'token': 2}, 0.6, 0.3)
-    """
+    """Read off how the answers of one (task, model) were got."""
     kinds: dict[str, int] = {}
     if "belief_kind" in unit.columns:
         counts = unit["belief_kind"].dropna().astype(str).value_counts()

@@ -27,29 +27,10 @@ MISSING = "missing"
 def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
     """Tell which rows of one (task, model) asked for an action, answered readably or not.
 
-    Parameters
-    ----------
-    unit : DataFrame
-        Rows of a runs table with the columns ``prompt`` and ``z_state``.
-    reference : str
-        The prompt whose rows carry the actions.
-
-    Returns
-    -------
-    Series of bool
-        On the index of `unit`. A row with a readable status, a belief and no action asked for none,
-        because an unreadable action would have changed its status; a row with a failure counts as
-        asked, because the failure may be that of the action. Without a status column all rows of
-        the reference prompt were asked, or none if no action is there at all.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None], "action": ["yes", None, None]})
-    >>> rows = rows.assign(prompt="standard", z_state=None)
-    >>> asked_for_action(rows, "standard").tolist()
-    [True, True, True]
-    >>> asked_for_action(rows.assign(status=["ok", "ok", "refused"]), "standard").tolist()
-    [True, False, True]
+    A row with a readable status, a belief and no action asked for none, because an unreadable
+    action would have changed its status; a row with a failure counts as asked, because the failure
+    may be that of the action. Without a status column all rows of the reference prompt were asked,
+    or none if no action is there at all.
     """
     eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
     if "action" not in unit.columns and not action_columns(unit):
@@ -70,22 +51,7 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
 
 
 def label_rows(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Say of each row of one (task, model) what it asked and what became of the answer.
-
-    Parameters
-    ----------
-    unit : DataFrame
-        Rows of a runs table with the columns ``prompt`` and ``z_state``.
-    reference : str
-        The prompt whose rows carry the actions.
-
-    Returns
-    -------
-    DataFrame
-        On the index of `unit`: ``question`` (prompt, prompt "with action", or "given z"),
-        ``status``. Without a status column, a row is ok or missing. An action that was not asked
-        for is not missing.
-    """
+    """Say of each row of one (task, model) what it asked and what became of the answer."""
     asked = asked_for_action(unit, reference)
     status = row_statuses(unit, reference)
     question = np.where(
@@ -97,35 +63,13 @@ def label_rows(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Count the rows of one (task, model) by question and status.
-
-    Parameters
-    ----------
-    unit, reference
-        As for `label_rows`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``question`` and ``status``, as from `label_rows`, and ``rows``.
-    """
+    """Count the rows of one (task, model) by question and status."""
     counted = label_rows(unit, reference).value_counts().rename("rows").reset_index()
     return counted.sort_values(["question", "status"], ignore_index=True)
 
 
 def row_statuses(unit: pd.DataFrame, reference: str) -> np.ndarray:
-    """Return the status of every row; "ok" or "missing" in a table without a status column.
-
-    Parameters
-    ----------
-    unit, reference
-        As for `count_statuses`.
-
-    Returns
-    -------
-    ndarray of str, shape (n_rows,)
-        Statuses.
-    """
+    """Return the status of every row; "ok" or "missing" in a table without a status column."""
     if "status" in unit.columns:
         return unit["status"].astype(str).to_numpy()
     asked = asked_for_action(unit, reference)
@@ -133,28 +77,7 @@ def row_statuses(unit: pd.DataFrame, reference: str) -> np.ndarray:
 
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
-    """Lay counts of statuses out as one row per question.
-
-    Parameters
-    ----------
-    statuses : DataFrame
-        From `count_statuses`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``question``, ``asked``, ``ok``, ``repaired``, ``low_mass``, one per failure of
-        `coherence.table.schema.FAILURES`, ``missing``, and ``share_unreadable``, the share of
-        `asked` that has no value.
-
-    Examples
-    --------
-    >>> counts = pd.DataFrame({"status": ["ok", "repaired:percent", "refused"], "rows": [7, 2, 1]})
-    >>> table = audit_table(counts.assign(question="mse"))
-    >>> table[["question", "asked", "ok", "repaired", "refused", "share_unreadable"]]
-      question  asked  ok  repaired  refused  share_unreadable
-    0      mse     10   7         2        1               0.1
-    """
+    """Lay counts of statuses out as one row per question."""
     rows = []
     groups = statuses.groupby("question", sort=False, observed=True) if len(statuses) else ()
     for question, counts in groups:
@@ -187,34 +110,7 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
 
 
 def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Bound mean beliefs and choice rates over what the unreadable answers could have been.
-
-    Parameters
-    ----------
-    unit : DataFrame
-        Rows of a runs table with the columns ``prompt`` and ``z_state``; what is unreadable is
-        null.
-    reference : str
-        The prompt whose rows carry the actions.
-
-    Returns
-    -------
-    DataFrame
-        One row per mean belief (by prompt, and by state where there are several) and per rate of an
-        action: ``quantity``, ``label``, ``asked``, ``unreadable``, ``estimate`` (among the
-        readable; NaN if there are none), ``low``, ``high``. The bounds hold for these answers and
-        say nothing of sampling. An action that no readable answer chose has no row, and rows that
-        asked for no action have no part in rates of actions.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "action": ["yes", None, "no", "yes"]})
-    >>> worst_case_bounds(rows.assign(prompt="standard", z_state=None), "standard").round(3)
-          quantity     label  asked  unreadable  estimate   low  high
-    0  mean belief  standard      4           1     0.400  0.30  0.55
-    1  choice rate        no      4           1     0.333  0.25  0.50
-    2  choice rate       yes      4           1     0.667  0.50  0.75
-    """
+    """Bound mean beliefs and choice rates over what the unreadable answers could have been."""
     plain = unit[unit["z_state"].isna()]
     rows = []
     states = state_columns(unit)

@@ -36,15 +36,7 @@ def unknown_columns(runs: pd.DataFrame) -> list[str]:
 
 
 def one_slip_apart(first: str, second: str) -> bool:
-    """Tell whether one letter too many, too few or wrong, or two swapped ones, tell names apart.
-
-    Examples
-    --------
-    >>> one_slip_apart("acton", "action"), one_slip_apart("thtea", "theta")
-    (True, True)
-    >>> one_slip_apart("section", "action")
-    False
-    """
+    """Tell whether one letter too many, too few or wrong, or two swapped ones, tell names apart."""
     while first and second and first[0] == second[0]:
         first, second = first[1:], second[1:]
     while first and second and first[-1] == second[-1]:
@@ -58,26 +50,7 @@ def _plain(name: str) -> str:
 
 
 def column_meant(name: str, names: Collection[str]) -> str | None:
-    """Return the known column that an unknown name seems to mean.
-
-    Parameters
-    ----------
-    name : str
-        Name of a column that nothing reads.
-    names : collection of str
-        All columns of the table; what is there already is not meant.
-
-    Returns
-    -------
-    str or None
-        A column of the runs table, or a prefix with an ellipsis.
-
-    Examples
-    --------
-    >>> column_meant("Contexts", ["p", "Contexts"]), column_meant("X-age", ["p", "X-age"])
-    ('context', 'x_...')
-    >>> column_meant("confidence", ["confidence"])
-    """
+    """Return the known column that an unknown name seems to mean."""
     plain = _plain(name)
     for known in _READ:
         if known in names:
@@ -93,20 +66,7 @@ def column_meant(name: str, names: Collection[str]) -> str | None:
 
 
 def column_faults(runs: pd.DataFrame, missing: Collection[str] = ()) -> list[str]:
-    """Say which columns are passed over although they seem to be meant as known ones.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table.
-    missing : collection of str
-        Known ones that the user looks for under another name.
-
-    Returns
-    -------
-    list of str
-        A sentence for each, or for all that seem to be meant as one where they are many.
-    """
+    """Say which columns are passed over although they seem to be meant as known ones."""
     names = {*map(str, runs.columns), *missing}
     near: dict[str, list[str]] = {}
     for name in unknown_columns(runs):
@@ -131,28 +91,7 @@ def _passed_over(names: Sequence[str], meant: str) -> list[str]:
 
 
 def nearly_called(wanted: Sequence[str], names: Sequence[str]) -> str:
-    """Name the columns that are called nearly like what is missing, else those that are there.
-
-    Parameters
-    ----------
-    wanted : sequence of str
-        Names that are looked for.
-    names : sequence of str
-        Columns of the table that may be meant.
-
-    Returns
-    -------
-    str
-        Sentences. Only names a slip or a plural away are near: "question" is no "action" for
-        having most of its letters.
-
-    Examples
-    --------
-    >>> nearly_called(["belief"], ["Beliefs", "choice"])
-    "Closest name found: 'Beliefs'."
-    >>> nearly_called(["action"], ["question", "reason"])
-    "Found: 'question', 'reason'."
-    """
+    """Name the columns that are called nearly like what is missing, else those that are there."""
     near = {
         meant: name
         for meant in wanted

@@ -62,30 +62,7 @@ def read_cells(
     max_bytes: int | None = None,
     once: Collection[str] | None = None,
 ) -> Cells:
-    """Read a CSV or TSV file as text.
-
-    Parameters
-    ----------
-    path : Path
-        The file, packed by gzip or not.
-    form : TextForm
-        What the user says about how it is written.
-    max_bytes : int or None
-        Largest size of what a packed file unpacks to; None: any.
-    once : collection of str, optional
-        Columns that may not occur twice; others are numbered. None: all.
-
-    Returns
-    -------
-    Cells
-        Without lines that hold nothing but blanks and separators, which are counted in a note; a
-        last line without its end gets a warning.
-
-    Raises
-    ------
-    InputError
-        It is no text, a row has more or fewer cells than the header, or a column occurs twice.
-    """
+    """Read a CSV or TSV file as text."""
     header = header_and_separator(path, form, max_bytes=max_bytes)
     with open_text(path, form, max_bytes=max_bytes) as lines:
         text = lines.read()
@@ -210,22 +187,7 @@ def _refuse_open_quote(path: Path, text: str, table: pa.Table) -> None:
 
 
 def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Series[Any]":
-    """Convert the cells of a column where all that are filled are numbers, or True and False.
-
-    Parameters
-    ----------
-    cells : ChunkedArray
-        Text.
-    decimal : {".", ","}
-        The decimal mark.
-    label : bool
-        Whether they are names: 01 and 007 stay texts then.
-
-    Returns
-    -------
-    Series
-        Whole numbers, numbers, booleans, or the text.
-    """
+    """Convert the cells of a column where all that are filled are numbers, or True and False."""
     plain = pc.utf8_trim_whitespace(cells)
     if decimal == "," and not pc.any(pc.match_substring(plain, ".")).as_py():
         plain = pc.replace_substring(plain, ",", ".")

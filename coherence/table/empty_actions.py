@@ -17,29 +17,7 @@ from coherence.table.schema import READABLE, has_action
 
 
 def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame:
-    """Give rows with an empty action the status of an answer that could not be read.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table with a column ``status``.
-    told : sequence of bool
-        For each row, whether its source has a status of its own, which then stands.
-
-    Returns
-    -------
-    DataFrame
-        A copy in which rows that asked for an action and hold none are "unparsed", where they were
-        readable; rows as `asked_for_action` finds them without statuses.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"p": [0.2, 0.4], "action": ["yes", None], "status": "ok"})
-    >>> with_empty_actions(rows, [False, False])["status"].tolist()
-    ['ok', 'unparsed']
-    >>> with_empty_actions(rows, [False, True])["status"].tolist()
-    ['ok', 'ok']
-    """
+    """Give rows with an empty action the status of an answer that could not be read."""
     table = runs.reset_index(drop=True)
     if "z_state" not in table.columns:
         table = table.assign(z_state=None)

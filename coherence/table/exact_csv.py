@@ -13,43 +13,14 @@ _EXACT_SINCE = (3, 1)
 
 
 def precision_option(version: str) -> dict[str, str]:
-    """Return the option under which a version of pandas reads numbers exactly.
-
-    Parameters
-    ----------
-    version : str
-        As in ``pandas.__version__``.
-
-    Returns
-    -------
-    dict
-        Keyword arguments of ``pandas.read_csv``.
-
-    Examples
-    --------
-    >>> precision_option("2.2.3"), precision_option("3.1.1")
-    ({'float_precision': 'round_trip'}, {})
-    """
+    """Return the option under which a version of pandas reads numbers exactly."""
     major, minor = version.split(".")[:2]
     exact = (int(major), int(minor)) >= _EXACT_SINCE
     return {} if exact else {"float_precision": "round_trip"}
 
 
 def read_exact_csv(source: Path | IO[str], **options: Any) -> pd.DataFrame:
-    """Read a CSV file with every digit.
-
-    Parameters
-    ----------
-    source : Path or text stream
-        The file.
-    **options
-        Those of ``pandas.read_csv``.
-
-    Returns
-    -------
-    DataFrame
-        As ``pandas.read_csv`` returns it.
-    """
+    """Read a CSV file with every digit."""
     told: dict[str, Any] = {**options, **precision_option(pd.__version__)}
     table: pd.DataFrame = pd.read_csv(source, **told)
     return table

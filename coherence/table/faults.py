@@ -328,27 +328,7 @@ def find_faults(
     named: Naming = AS_IN_RUNS,
     missing: Collection[str] = (),
 ) -> list[str]:
-    """List every fault of a runs table.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table.
-    part : bool
-        Whether it is one of several that will be read together, so that it need not allow a check
-        by itself; labels may then be merged once they are together.
-    labels_apart : bool
-        Whether labels that differ only in how they are written are meant to differ.
-    named : Naming
-        What the user calls the columns.
-    missing : collection of str
-        Columns that were looked for under another name, in vain, and of which nothing more is said.
-
-    Returns
-    -------
-    list of str
-        One sentence per fault, with row numbers counted from 0; empty if the table is valid.
-    """
+    """List every fault of a runs table."""
     doubled = [str(name) for name in runs.columns[runs.columns.duplicated()]]
     if doubled:
         # Every later rule selects columns by name and would see two of them.

@@ -34,25 +34,7 @@ _TOP = f"# written by coherence: check with sha256sum -c {LIST}"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write to, which then takes the place of another in one step.
-
-    Parameters
-    ----------
-    path : Path
-        What is to be replaced, or made.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder, with the same ending.
-
-    Raises
-    ------
-    InputError
-        The path is a folder, or its folder does not exist or cannot be written to.
-    WriteError
-        The disk is full, or failed; what was there before is unchanged.
-    """
+    """Give a file to write to, which then takes the place of another in one step."""
     if path.is_dir():
         raise InputError(f"path must be a file to write; {path} is a folder. Name a file in it.")
     hidden = f".{path.stem[:40]}.{secrets.token_hex(4)}.part{path.suffix}"
@@ -84,30 +66,7 @@ def replace_text(path: Path, text: str) -> None:
 def new_files(
     folder: Path, names: str, inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> Iterator[Path]:
-    """Give a folder to write a set of files into, which then takes the place of the earlier set.
-
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-    names : str
-        Regular expression of all that the command may write there, those in subfolders with a
-        slash; what of an earlier set matches and is not written now is removed.
-    inputs : iterable of path-like
-        Files that this call read, which stay as they are.
-
-    Yields
-    ------
-    Path
-        An empty folder in the same file system.
-
-    Raises
-    ------
-    InputError
-        A folder, or a file that no earlier call wrote, bears the name of a file of the set.
-    WriteError
-        The disk is full, or failed; what was there before is unchanged unless it says otherwise.
-    """
+    """Give a folder to write a set of files into, which then takes the place of the earlier set."""
     with _refusals_said(str(folder)):
         for left in folder.glob(f"{_STAGE}*"):
             if time.time() - left.stat().st_mtime > _DAY:
@@ -183,18 +142,7 @@ def _require_place(folder: Path, name: str) -> None:
 def require_replaceable(
     folder: Path, names: Iterable[str], digests: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Raise `InputError` where files to be written would take the place of others than ours.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of a set; it may not exist.
-    names : iterable of str
-        Files that will be written there.
-    digests : mapping of str to str
-        What they will digest to, where it is known: what is equal already may stand there, whoever
-        wrote it.
-    """
+    """Raise `InputError` where files to be written would take the place of others than ours."""
     names, listed = list(names), _listed(folder)
     if names and os.path.lexists(folder / LIST) and not listed:
         raise InputError(
@@ -217,20 +165,7 @@ def require_replaceable(
 
 
 def earlier_set(folder: Path, names: str) -> list[str]:
-    """Return the files of an earlier set that are there as they were written.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of a set; it may not exist.
-    names : str
-        Regular expression of the names of the set.
-
-    Returns
-    -------
-    list of str
-        Paths inside the folder, sorted.
-    """
+    """Return the files of an earlier set that are there as they were written."""
     return sorted(
         name
         for name, digests in _listed(folder).items()

@@ -6,27 +6,7 @@ import pandas as pd
 
 
 def fingerprint(runs: pd.DataFrame) -> str:
-    """Return a fingerprint of the values of a table.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Rows in their order; the index does not count.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits. Columns may stand in any order; a number that is read as text, or
-        rows in another order, give another fingerprint.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"p": [0.2, 0.4], "action": ["yes", "no"]})
-    >>> fingerprint(table) == fingerprint(table[["action", "p"]].set_index([[5, 6]]))
-    True
-    >>> fingerprint(table) == fingerprint(table.iloc[::-1])
-    False
-    """
+    """Return a fingerprint of the values of a table."""
     digest = hashlib.sha256()
     for name in sorted(runs.columns, key=str):
         digest.update(f"{name}\n{len(runs)}\n".encode("utf-8", "surrogatepass"))

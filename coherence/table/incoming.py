@@ -71,34 +71,7 @@ AS_IT_IS = Reading()
 def as_runs(
     table: pd.DataFrame, reading: Reading, source: Path, *, where: str = "", judged: bool = False
 ) -> pd.DataFrame:
-    """Turn a table as a file has it into a runs table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        What was read.
-    reading : Reading
-        How it is to be understood.
-    source : Path
-        File or folder, for messages.
-    where : str
-        Which part of it, for messages.
-    judged : bool
-        Whether that part is of a table that was found to hold percentages as a whole.
-
-    Returns
-    -------
-    DataFrame
-        Validated.
-
-    Raises
-    ------
-    InputError
-        A mapped or ignored column is missing, or numbers need an option, which is named; the
-        message lists every fault of the table beside that.
-    SchemaError
-        The table breaks the schema; the message lists every fault.
-    """
+    """Turn a table as a file has it into a runs table."""
     kept, faults = _without(table, reading.ignore)
     runs, missing = map_columns(kept, reading.columns)
     faults += [_not_there(name, reading.columns[name], kept) for name in missing]
@@ -129,18 +102,7 @@ def as_runs(
 
 
 def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of what a parquet file keeps as a named index: it may be the model.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As pandas read it.
-
-    Returns
-    -------
-    DataFrame
-        With a plain index.
-    """
+    """Make columns of what a parquet file keeps as a named index: it may be the model."""
     named = [name for name in table.index.names if name is not None]
     new = [name for name in named if name not in table.columns]
     return table.reset_index(level=new) if new else table
@@ -149,23 +111,7 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
 def without_blank_labels(
     runs: pd.DataFrame, *, of_file: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Take labels of blanks alone for empty cells, as spreadsheets show them.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With columns of the runs table, or some of them.
-    of_file : bool
-        Whether what is left is read as numbers where all of it are written as such, as it would be
-        without the blanks; "01" stays a text, and so do all texts of a DataFrame.
-
-    Returns
-    -------
-    runs : DataFrame
-        Without the blanks.
-    notes : list of str
-        A sentence for each column with such cells.
-    """
+    """Take labels of blanks alone for empty cells, as spreadsheets show them."""
     changed, notes = {}, []
     for column in COLUMNS:
         if column.kind != "label" or column.name not in runs.columns:
@@ -202,18 +148,7 @@ def _as_written(labels: pd.Series) -> pd.Series:
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
-    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With columns of the runs table, or some of them.
-
-    Returns
-    -------
-    DataFrame
-        Labels that are all whole numbers are integers, with missing values.
-    """
+    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
     labels = [
         column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
     ]
@@ -233,27 +168,7 @@ def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def map_columns(runs: pd.DataFrame, columns: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Give columns of a file their names in the runs table.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        As the file has it.
-    columns : mapping of str to str
-        Column of the runs table -> column of the file.
-
-    Returns
-    -------
-    runs : DataFrame
-        A column of the file that bears such a name already is called ``unmapped_<name>``.
-    missing : list of str
-        Columns of the runs table for which the file does not have the column that was named.
-
-    Raises
-    ------
-    InputError
-        What is mapped is no column of the runs table, or a column is used twice.
-    """
+    """Give columns of a file their names in the runs table."""
     for name in columns:
         if name not in COLUMN_NAMES:
             raise InputError(

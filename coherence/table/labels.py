@@ -70,23 +70,7 @@ def _tidy(text: str) -> str:
 
 
 def form_of(label: Any) -> str:
-    """Return what labels have in common that differ by blanks, case, Unicode form or type.
-
-    Parameters
-    ----------
-    label : Any
-        A label; numbers count as the text that writes them.
-
-    Returns
-    -------
-    str
-        The common form.
-
-    Examples
-    --------
-    >>> form_of(" Yes"), form_of(1), form_of("1.0"), form_of("007")
-    ('yes', '1', '1', '007')
-    """
+    """Return what labels have in common that differ by blanks, case, Unicode form or type."""
     text = str(label)
     # Unicode's forms cost ten times as much, and tables hold labels by the hundred thousand.
     ascii_alone = text.isascii()
@@ -96,18 +80,7 @@ def form_of(label: Any) -> str:
 
 
 def labels_alike(runs: pd.DataFrame) -> list[Alike]:
-    """Find labels that differ only in how they are written.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table.
-
-    Returns
-    -------
-    list of Alike
-        By column and task; contexts, actions, states and prompts are compared within a task.
-    """
+    """Find labels that differ only in how they are written."""
     found: list[Alike] = []
     for name in LABELS:
         # Numbers of one type are written in one way.
@@ -169,20 +142,7 @@ def label_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
 
 
 def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Write labels that differ only in how they are written as the most frequent of them.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table.
-
-    Returns
-    -------
-    runs : DataFrame
-        A copy where labels had to be merged; other labels stay as they are.
-    notes : list of str
-        What was merged, one sentence for each column.
-    """
+    """Write labels that differ only in how they are written as the most frequent of them."""
     notes: dict[str, list[str]] = {}
     # Tasks first: which labels are compared is known only once their task has one name.
     while alike := labels_alike(runs):

@@ -28,24 +28,7 @@ _ROMAN = re.compile(r"[ivx]+")
 
 
 def spelling_notes(rows: pd.DataFrame) -> list[str]:
-    """Name rare actions and states that are spelt nearly like a common one.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of a runs table, of one task and model.
-
-    Returns
-    -------
-    list of str
-        A caution for each, a few at most.
-
-    Examples
-    --------
-    >>> (note,) = spelling_notes(pd.DataFrame({"action": ["buy"] * 500 + ["biy", "wait"]}))
-    >>> note[:70]
-    "caution: the action 'biy' (1 row) is spelt nearly like 'buy' (500 rows"
-    """
+    """Name rare actions and states that are spelt nearly like a common one."""
     notes = []
     for column, noun in COLUMNS.items():
         if column not in rows.columns:
@@ -88,24 +71,7 @@ def _slips(column: "pd.Series[Any]") -> Iterator[tuple[str, str, int, int]]:
 
 
 def is_slip(text: str, meant: str) -> bool:
-    """Tell whether one letter is wrong, missing, added, or has changed places with the next.
-
-    Parameters
-    ----------
-    text, meant : str
-        Labels. Numbered and lettered ones, such as "dose 10" and "dose 20", "plan A" and "plan B"
-        or "stage II" and "stage III", are no slips, nor is a word beside its denial by an "a".
-
-    Returns
-    -------
-    bool
-        Whether one step leads from the one to the other.
-
-    Examples
-    --------
-    >>> is_slip("biy", "buy"), is_slip("wiat", "wait"), is_slip("dose1", "dose2"), is_slip("a", "b")
-    (True, True, False, False)
-    """
+    """Tell whether one letter is wrong, missing, added, or has changed places with the next."""
     if min(len(text), len(meant)) < FEWEST_LETTERS or max(len(text), len(meant)) > _LONGEST:
         return False
     text, meant = text.casefold(), meant.casefold()

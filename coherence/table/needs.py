@@ -24,25 +24,7 @@ EVIDENCE = (JUDGED_CHOICES, CHOICES, TARGETS, WORDINGS, CONDITIONALS)
 
 
 def missing(runs: pd.DataFrame, there: Collection[str] | None = None) -> frozenset[str]:
-    """Say which needs a table does not meet.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    there : collection of str, optional
-        Columns that count as being there; None takes those with any value.
-
-    Returns
-    -------
-    frozenset of str
-        Words of `EVIDENCE`.
-
-    Examples
-    --------
-    >>> sorted(missing(pd.DataFrame({"p": [0.2, 0.9], "theta": [0, 1]})))
-    ['action', 'second prompt', 'z, z_state and p_z']
-    """
+    """Say which needs a table does not meet."""
     if there is None:
         there = [str(name) for name in runs.columns if runs[name].notna().any()]
     n_states = sum(name in there for name in state_columns(runs))

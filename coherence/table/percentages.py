@@ -87,33 +87,7 @@ class Tally:
 
 
 def check_percentages(columns: Mapping[str, Iterable[float] | Tally], source: str) -> str:
-    """Refuse columns of percentages without a value above 1, and count values below 1 elsewhere.
-
-    Parameters
-    ----------
-    columns : mapping of str to iterable of float or Tally
-        Column -> its numbers without a percent sign, as they were written, or what is known of
-        them, all parts of the table together. Columns of several states (``p_rain``, ``p_dry``)
-        are one distribution and are judged together.
-    source : str
-        Name of the table, for messages.
-
-    Returns
-    -------
-    str
-        A note on values between 0 and 1, which are taken as percentages too; empty where there are
-        none.
-
-    Raises
-    ------
-    InputError
-        No value of a column is above 1, or more than a third lies between 0 and 1.
-
-    Examples
-    --------
-    >>> check_percentages({"p": [70.0, 0.7, 20.0]}, "mine.csv")
-    "1 of 3 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
-    """
+    """Refuse columns of percentages without a value above 1, and count values below 1 elsewhere."""
     tallies = {
         name: numbers if isinstance(numbers, Tally) else Tally.of(numbers)
         for name, numbers in columns.items()
@@ -127,22 +101,7 @@ def check_percentages(columns: Mapping[str, Iterable[float] | Tally], source: st
 def judge_percentages(
     columns: Mapping[str, Tally], named: Naming = AS_IN_RUNS, *, percent: bool = True
 ) -> tuple[list[str], list[str]]:
-    """Find columns that cannot be percentages, and count what is below 1 in the others.
-
-    Parameters
-    ----------
-    columns : mapping of str to Tally
-        As for `check_percentages`.
-    named : Naming
-        What the user calls them.
-    percent : bool
-        Whether they are said to be percentages; signs beside probabilities are a fault anyway.
-
-    Returns
-    -------
-    faults, notes : list of str
-        A sentence for each column, or set of columns of several states.
-    """
+    """Find columns that cannot be percentages, and count what is below 1 in the others."""
     faults, notes = [], []
     for names, tally in together(columns):
         title = named.plain(names[0]) if len(names) == 1 else ", ".join(names)

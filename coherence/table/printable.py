@@ -21,25 +21,7 @@ UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
 def clean(text: object, *, limit: int | None = None) -> str:
-    r"""Return untrusted text on one line, without terminal commands and direction overrides.
-
-    Parameters
-    ----------
-    text : object
-        Anything; ``str`` of it is taken.
-    limit : int, optional
-        Longest result in characters; longer text ends in an ellipsis.
-
-    Returns
-    -------
-    str
-        Printable text.
-
-    Examples
-    --------
-    >>> clean("model\x1b[31m A\nB")
-    'model A B'
-    """
+    r"""Return untrusted text on one line, without terminal commands and direction overrides."""
     plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
     # Line breaks and tabs went above: they part words, and must leave a blank behind.
     plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
@@ -47,23 +29,7 @@ def clean(text: object, *, limit: int | None = None) -> str:
 
 
 def format_numbers(values: Sequence[float]) -> list[str]:
-    """Format numbers that belong together with equal decimals: three digits of the largest.
-
-    Parameters
-    ----------
-    values : sequence of float
-        An estimate and the ends of its interval, say.
-
-    Returns
-    -------
-    list of str
-        One text per value; "undefined" for NaN.
-
-    Examples
-    --------
-    >>> format_numbers([0.0213, -0.00004, 0.05])
-    ['0.0213', '0.0000', '0.0500']
-    """
+    """Format numbers that belong together with equal decimals: three digits of the largest."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
     # "z" takes the sign off a number that rounds to zero: "-0.00" would read as below it.
@@ -71,13 +37,7 @@ def format_numbers(values: Sequence[float]) -> list[str]:
 
 
 def unit_name(task: object, model: object) -> str:
-    """Return "task · model", with whatever of the two is named.
-
-    Examples
-    --------
-    >>> unit_name("asia", "small"), unit_name("", "")
-    ('asia · small', 'all rows')
-    """
+    """Return "task · model", with whatever of the two is named."""
     names = (clean(name, limit=80) for name in (task, model))
     return " · ".join(filter(None, names)) or "all rows"
 
@@ -93,27 +53,7 @@ def repeated(n_reps: int) -> str:
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, which one thing has in the singular.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    noun : str
-        For one of them.
-    plural : str
-        For any other number; empty for the noun with an s.
-
-    Returns
-    -------
-    str
-        For a sentence.
-
-    Examples
-    --------
-    >>> counted(1, "unit"), counted(1200, "unit"), counted(0, "reply", "replies")
-    ('1 unit', '1200 units', '0 replies')
-    """
+    """Return a number with its noun, which one thing has in the singular."""
     return f"{n} {numbered(n, noun, plural)}"
 
 

@@ -16,35 +16,10 @@ REFERENCE = "standard"
 def reference_prompt(
     runs: pd.DataFrame, named: str | None = None, *, where: str = "the table"
 ) -> str:
-    """Find the reference prompt of some rows.
+    """Find the reference prompt of some rows; the user's wish comes first.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        Rows of a runs table; those with a ``z_state`` have no part in it.
-    named : str, optional
-        The user's wish, which comes first.
-    where : str
-        What holds the rows, for the message.
-
-    Returns
-    -------
-    str
-        "standard" where it was asked. Else the prompt with the most actions, for their beliefs are
-        what actions are held against; of several, the one with the most rows; of those the first
-        by name.
-
-    Raises
-    ------
-    InputError
-        `named` is none of the prompts.
-
-    Examples
-    --------
-    >>> reference_prompt(pd.DataFrame({"prompt": ["b", "a", "b"]}))
-    'b'
-    >>> reference_prompt(pd.DataFrame({"prompt": ["b", "a"]}))
-    'a'
+    "standard" where it was asked. Else the prompt with the most actions, for their beliefs are what
+    actions are held against; of several, the one with the most rows; of those the first by name.
     """
     plain = runs[runs["z_state"].isna()] if "z_state" in runs.columns else runs
     if "prompt" in plain.columns:
@@ -72,26 +47,7 @@ def reference_prompt(
 
 
 def under_prompt(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
-    """Return the rows that were asked under a prompt, those given z left out.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Rows of a runs table, with or without the columns ``prompt`` and ``z_state``.
-    prompt : str
-        Its name.
-
-    Returns
-    -------
-    DataFrame
-        Rows in their order.
-
-    Examples
-    --------
-    >>> under_prompt(pd.DataFrame({"prompt": ["mse", None], "p": [0.1, 0.2]}), "standard")["p"]
-    1    0.2
-    Name: p, dtype: float64
-    """
+    """Return the rows that were asked under a prompt, those given z left out."""
     plain = runs[runs["z_state"].isna()] if "z_state" in runs.columns else runs
     if "prompt" not in plain.columns:
         return plain if prompt == REFERENCE else plain.iloc[:0]

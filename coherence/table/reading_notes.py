@@ -8,26 +8,7 @@ _KEY = "notes_of_reading"
 
 
 def with_reading_notes(runs: pd.DataFrame, notes: Sequence[str]) -> pd.DataFrame:
-    """Put notes to a table, behind those that it has.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    notes : sequence of str
-        Sentences.
-
-    Returns
-    -------
-    DataFrame
-        The same table; pandas hands its ``attrs`` on to what is selected from it.
-
-    Examples
-    --------
-    >>> runs = with_reading_notes(pd.DataFrame({"p": [0.7, 0.2]}), ["p was divided by 100."])
-    >>> reading_notes(runs[runs["p"] > 0.5])
-    ['p was divided by 100.']
-    """
+    """Put notes to a table, behind those that it has."""
     if notes:
         runs.attrs[_KEY] = [*reading_notes(runs), *notes]
     return runs

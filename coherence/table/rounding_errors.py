@@ -17,28 +17,7 @@ from coherence.table.schema import (
 
 
 def within_bounds(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Move probabilities a hair outside [0, 1] to its ends.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A validated runs table.
-
-    Returns
-    -------
-    runs : DataFrame
-        With every probability in [0, 1].
-    notes : list of str
-        A sentence for each column that had others.
-
-    Examples
-    --------
-    >>> table, notes = within_bounds(pd.DataFrame({"p": [0.2, 1.0000000002]}))
-    >>> table["p"].tolist()
-    [0.2, 1.0]
-    >>> notes
-    ["1 value of 'p' lies outside [0, 1] by at most 2e-10, a rounding error, and counts as 0 or 1."]
-    """
+    """Move probabilities a hair outside [0, 1] to its ends."""
     moved, notes = {}, []
     known = [name for name in PROBABILITIES if name in runs.columns]
     for name in (*known, *state_columns(runs), *action_columns(runs)):

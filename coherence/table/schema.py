@@ -182,16 +182,6 @@ def policy_rows(runs: pd.DataFrame) -> "pd.Series[bool]":
     Where an action was chosen anywhere in a unit, columns ``action_<label>`` are something else
     there. Beside such units, others hold probabilities where two or more of these columns lie in
     [0, 1] throughout.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Rows of a runs table.
-
-    Returns
-    -------
-    Series of bool
-        On the index of `runs`.
     """
     named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
     chosen = _chosen(runs)

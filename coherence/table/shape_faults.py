@@ -13,20 +13,7 @@ _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 
 
 def shape_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
-    """List what keeps a frame from being a table of plain cells under plain names.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table.
-    named : Naming
-        What the user calls the columns.
-
-    Returns
-    -------
-    list of str
-        One sentence per fault; empty if there is none.
-    """
+    """List what keeps a frame from being a table of plain cells under plain names."""
     if isinstance(runs.columns, pd.MultiIndex):
         return [
             f"columns must have one level of names; these have {runs.columns.nlevels}. "

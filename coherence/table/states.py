@@ -23,13 +23,7 @@ def folded(label: Any) -> str:
 
 
 def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
-    """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none.
-
-    Examples
-    --------
-    >>> known_pair(["NO", "Yes"]), known_pair([1.0]), known_pair(["no", 1])
-    (('no', 'yes'), ('0', '1'), None)
-    """
+    """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none."""
     seen = {folded(label) for label in labels}
     return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
 
@@ -46,32 +40,7 @@ def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:
 
 
 def named_state(labels: Sequence[Any], wanted: Any, *, name: str = "truth") -> Any:
-    """Return the one of `labels` that a user's word means.
-
-    Parameters
-    ----------
-    labels : sequence
-        Different labels of the state.
-    wanted : Any
-        A label as it is written there, or up to case, blanks at its ends and the .0 of numbers.
-    name : str
-        What holds the labels, for the message.
-
-    Returns
-    -------
-    Any
-        An element of `labels`.
-
-    Raises
-    ------
-    InputError
-        None of them is meant, or several are.
-
-    Examples
-    --------
-    >>> named_state(["dry", "rain"], "Rain"), named_state([2.0, 10.0], 10)
-    ('rain', 10.0)
-    """
+    """Return the one of `labels` that a user's word means."""
     alike = meant_by(wanted, labels)
     if len(alike) == 1:
         return alike[0]
@@ -90,33 +59,7 @@ def _plain(label: Any) -> str:
 def zero_or_one(
     labels: Sequence[Any], positive: Any = None, *, name: str = "truth"
 ) -> tuple[int, ...] | None:
-    """Say of each label of the state whether a belief in one state is in it.
-
-    Parameters
-    ----------
-    labels : sequence
-        Different labels of the state.
-    positive : Any
-        The user's word for the state that the belief is in; all others are then not it. None leaves
-        it to `KNOWN_PAIRS`.
-    name : str
-        What holds the labels, for the message.
-
-    Returns
-    -------
-    tuple of int or None
-        1 or 0 for each label; None where nothing says it.
-
-    Raises
-    ------
-    InputError
-        `positive` is none of several labels.
-
-    Examples
-    --------
-    >>> zero_or_one(["Yes", "no"]), zero_or_one(["dry", "rain", "snow"], "rain")
-    ((1, 0), (0, 1, 0))
-    """
+    """Say of each label of the state whether a belief in one state is in it."""
     if positive is not None:
         # A single state that came true need not be the one that the belief is in.
         if len(labels) == 1 and _plain(labels[0]) != _plain(positive):

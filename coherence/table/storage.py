@@ -209,25 +209,7 @@ def read_table(
     sep: str | None = None,
     encoding: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table with the columns of its file.
-
-    Parameters
-    ----------
-    path, sep, encoding
-        As for `read_runs`.
-    reading : Reading
-        How it will be understood: which columns hold text, and the decimal mark.
-
-    Returns
-    -------
-    DataFrame
-        For `coherence.table.incoming.as_runs`.
-
-    Raises
-    ------
-    InputError
-        The path does not exist, cannot be read or is empty.
-    """
+    """Read a table with the columns of its file."""
     source = require_path(path)
     require_there(source)
     form = TextForm(sep, reading.decimal, encoding)

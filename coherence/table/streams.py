@@ -23,54 +23,14 @@ _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 
 
 def kind_of(head: bytes) -> str:
-    """Tell what kind of table bytes are the beginning of.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes, unpacked.
-
-    Returns
-    -------
-    str
-        The ending that a file of this kind has; whatever is neither parquet nor JSON is CSV, whose
-        separator its header tells.
-
-    Examples
-    --------
-    >>> kind_of(b"PAR1..."), kind_of(b' {"p": 0.2}'), kind_of(b"p;action")
-    ('.parquet', '.jsonl', '.csv')
-    """
+    """Tell what kind of table bytes are the beginning of."""
     if head.startswith(_PARQUET):
         return ".parquet"
     return ".jsonl" if head.lstrip(_BEFORE_TEXT)[:1] in (b"{", b"[") else ".csv"
 
 
 def read_stream(stream: IO[bytes], *, source: str = STANDARD_INPUT, **options: Any) -> pd.DataFrame:
-    """Read a runs table to the end of a stream.
-
-    Parameters
-    ----------
-    stream : binary stream
-        Parquet, CSV with any separator that a header tells, or JSON lines; text may be packed by
-        gzip.
-    source : str
-        What errors call it.
-    **options
-        Those of `coherence.read_runs`.
-
-    Returns
-    -------
-    DataFrame
-        As `coherence.read_runs` returns it.
-
-    Raises
-    ------
-    InputError
-        Nothing came, or it cannot be read.
-    SchemaError
-        The table breaks the schema; the message lists every fault.
-    """
+    """Read a runs table to the end of a stream."""
     with tempfile.TemporaryDirectory(prefix="coherence-") as folder:
         came = Path(folder) / "runs"
         with came.open("wb") as file:

@@ -84,23 +84,7 @@ AS_IT_SAYS = TextForm()
 
 
 def inner_suffix(path: Path) -> str:
-    """Return a file's ending in small letters, without the ``.gz`` behind it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        With its dot; empty where there is none.
-
-    Examples
-    --------
-    >>> inner_suffix(Path("runs.CSV.gz")), inner_suffix(Path("runs.jsonl")), inner_suffix(Path("a"))
-    ('.csv', '.jsonl', '')
-    """
+    """Return a file's ending in small letters, without the ``.gz`` behind it."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix == ".gz" else suffix
 
@@ -143,25 +127,7 @@ class _Bounded(io.RawIOBase):
 
 @contextmanager
 def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.BufferedReader]:
-    """Open a file and unpack it, if gzip has packed it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    max_bytes : int or None
-        Largest size of what a packed file unpacks to; None: any.
-
-    Yields
-    ------
-    binary stream
-        The unpacked bytes.
-
-    Raises
-    ------
-    InputError
-        The packed file is damaged or too large.
-    """
+    """Open a file and unpack it, if gzip has packed it."""
     if not is_gzip(path):
         with path.open("rb") as file:
             yield file
@@ -178,18 +144,7 @@ def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.Buffe
 
 
 def refuse_bomb(path: Path) -> None:
-    """Refuse a packed table that unpacks to far more than tables do; others are read whole.
-
-    Parameters
-    ----------
-    path : Path
-        The file, packed by gzip or not.
-
-    Raises
-    ------
-    InputError
-        It unpacks to more than `BOMB_BYTES`, and to more than `BOMB_RATIO` times its size.
-    """
+    """Refuse a packed table that unpacks to far more than tables do; others are read whole."""
     size = path.stat().st_size
     # No format can pack better than this, so that small files need no look.
     if not is_gzip(path) or size * _MOST_RATIO <= BOMB_BYTES:
@@ -207,25 +162,7 @@ def refuse_bomb(path: Path) -> None:
 
 
 def encoding_of(path: Path, form: TextForm = AS_IT_SAYS) -> str:
-    """Return the encoding of a file: the user's word, its byte order mark, else UTF-8.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    form : TextForm
-        What the user says.
-
-    Returns
-    -------
-    str
-        A name that Python knows.
-
-    Raises
-    ------
-    InputError
-        There are zero bytes and no mark: two-byte text that does not say which.
-    """
+    """Return the encoding of a file: the user's word, its byte order mark, else UTF-8."""
     if form.encoding is not None:
         return form.encoding
     with open_bytes(path) as file:
@@ -259,27 +196,7 @@ def not_in_encoding(path: Path, error: UnicodeError, form: TextForm = AS_IT_SAYS
 def open_text(
     path: Path, form: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> Iterator[IO[str]]:
-    """Open a file as text, unpacked and decoded; lines end at a line feed and nowhere else.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    form : TextForm
-        What the user says about it.
-    max_bytes : int or None
-        As in `open_bytes`.
-
-    Yields
-    ------
-    text stream
-        Carriage returns stay in it, as the csv module wants them.
-
-    Raises
-    ------
-    InputError
-        It is no text in its encoding, or a damaged packed file.
-    """
+    """Open a file as text, unpacked and decoded; lines end at a line feed and nowhere else."""
     encoding = encoding_of(path, form)
     try:
         with open_bytes(path, max_bytes=max_bytes) as file:
@@ -310,27 +227,7 @@ class Header(NamedTuple):
 def header_and_separator(
     path: Path, form: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> Header:
-    """Return the cells of a table's first line and what separates them.
-
-    Parameters
-    ----------
-    path : Path
-        A .csv or .tsv file, packed or not.
-    form : TextForm
-        What the user says about it.
-    max_bytes : int or None
-        As in `open_bytes`.
-
-    Returns
-    -------
-    Header
-        Another separator than that of the ending is found where the usual one divides nothing.
-
-    Raises
-    ------
-    InputError
-        It is no text, or the first data line has more cells than the header.
-    """
+    """Return the cells of a table's first line and what separates them."""
     usual = SEPARATORS[inner_suffix(path)]
     candidates = [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]
     headers: list[Header] = []

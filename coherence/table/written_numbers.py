@@ -28,36 +28,7 @@ _STATED = ("p", "p_sd", "p_q05", "p_q95", "p_z")
 def as_probabilities(
     runs: pd.DataFrame, *, percent: bool, decimal: str, source: str
 ) -> pd.DataFrame:
-    """Turn percentages and decimal commas in columns of probabilities into numbers.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A table under the names of the runs table.
-    percent : bool
-        Whether stated probabilities are percentages; a percent sign says it of any probability.
-    decimal : {".", ","}
-        The decimal mark of numbers that are text.
-    source : str
-        Name of the table, for messages.
-
-    Returns
-    -------
-    DataFrame
-        What is no such number stays as it is, for the validator to name.
-
-    Raises
-    ------
-    InputError
-        There are signs or commas of which nothing was said, or no number of a stated column is
-        above 1 though they are said to be percentages.
-
-    Examples
-    --------
-    >>> written = pd.DataFrame({"p": ["70,5 %", "20"]})
-    >>> as_probabilities(written, percent=True, decimal=",", source="mine.csv")["p"].tolist()
-    [0.705, 0.2]
-    """
+    """Turn percentages and decimal commas in columns of probabilities into numbers."""
     read, faults, notes = read_probabilities(runs, percent=percent, decimal=decimal)
     if faults:
         raise InputError.all_at_once(source, faults)
@@ -66,15 +37,7 @@ def as_probabilities(
 
 
 def log_notes(notes: Iterable[str], source: str) -> None:
-    """Log what was assumed of percentages.
-
-    Parameters
-    ----------
-    notes : iterable of str
-        From `read_probabilities`.
-    source : str
-        Name of the table.
-    """
+    """Log what was assumed of percentages."""
     if said := "; ".join(notes):
         logger.warning("%s: %s", source, said)
 
@@ -87,25 +50,7 @@ def read_probabilities(
     judged: bool = False,
     named: Naming = AS_IN_RUNS,
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """Do as `as_probabilities`, and return what is wrong, to be told with all that is.
-
-    Parameters
-    ----------
-    runs, percent, decimal
-        See there.
-    judged : bool
-        Whether this is a part of a table that was found to hold percentages as a whole.
-    named : Naming
-        What the user calls the columns.
-
-    Returns
-    -------
-    runs : DataFrame
-        Numbers that are at fault are read as they most likely are meant, so that nothing else is
-        found wrong with them.
-    faults, notes : list of str
-        A sentence for each column.
-    """
+    """Do as `as_probabilities`, and return what is wrong, to be told with all that is."""
     tallies = {} if judged else tally_percentages(runs)
     faults, notes = judge_percentages(tallies, named, percent=percent)
     groups = together(tallies)
@@ -212,24 +157,7 @@ def _tally(column: "pd.Series[Any]") -> Tally:
 
 
 def tally_percentages(runs: pd.DataFrame) -> dict[str, Tally]:
-    """Count what stated columns hold, as `judge_percentages` takes it.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A table, or a part of one, under the names of the runs table, as it was written; points and
-        commas are both decimal marks here.
-
-    Returns
-    -------
-    dict of str to Tally
-        Column -> its numbers.
-
-    Examples
-    --------
-    >>> tally_percentages(pd.DataFrame({"p": [70, 0.7, 0.2]}))
-    {'p': Tally(n=3, largest=70.0, n_below=2, first_below=0.7, n_signed=0, first_signed='')}
-    """
+    """Count what stated columns hold, as `judge_percentages` takes it."""
     return {name: _tally(runs[name]) for name in _stated_columns(runs)}
 
 
