@@ -43,7 +43,6 @@ from coherence.statistics.permutation import (
     Statistic,
     contexts_of,
     exchange_blocks,
-    permutation_pvalues,
     permutation_test,
     too_few,
 )
@@ -217,20 +216,20 @@ def cmi_test(
         return _published(result, estimate, k, n_bootstraps, generator)
     contexts = contexts_of(data, group)
     line = _on_a_line(given)
-    blocks, pooled = exchange_blocks(
+    cuts, pooled = exchange_blocks(
         contexts.belief if line else given.summary[contexts.order], contexts.group
     )
     similar = "belief" if condition_on is None else "belief and features"
-    if few := too_few(blocks, contexts.state, similar):
+    if few := too_few(cuts[0], contexts.state, similar):
         return replace(result, reason=few)
     n_rows = data.n_rows
     k_test = max(k, min(round(TEST_SHARE * n_rows), n_rows - 1))
     statistic, n_possible = _statistic(data, given, (k, k_test), isotonic)
     position = contexts.position
     permuted = permutation_test(
-        lambda states: statistic(states[:, position]),
+        lambda _: lambda states: statistic(states[:, position]),
         _larger,
-        blocks,
+        cuts,
         contexts.state,
         min(n_permutations, n_possible),
         generator,
@@ -344,19 +343,18 @@ def _statistic(
 
 
 def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-    """Return the larger estimate in standard deviations over the arrangements."""
+    """Return the larger estimate in standard deviations over the arrangements, and either alone."""
     every = np.vstack([observed, drawn])
     spread = every.std(axis=0)
     scale = np.where(spread > 1e-12, spread, np.inf)
     scores = ((every - every.mean(axis=0)) / scale).max(axis=1, keepdims=True)
+    scores = np.hstack([scores, every])
     return scores[0], scores[1:]
 
 
 def _details(value: float, permuted: Permuted, neighbours: tuple[int, int]) -> pd.DataFrame:
     """Tabulate both estimates, their means over permutations, and their p-values alone."""
-    exact = bool(permuted.settings["exact"])
-    means = permuted.drawn.mean(axis=0)
-    pvalues = permutation_pvalues(permuted.observed, permuted.drawn, exact=exact)
+    means, pvalues = permuted.drawn.mean(axis=0), permuted.pvalues[1:]
     k, k_test = neighbours
     records = [
         ("estimate", k, value, pvalues[0]),

@@ -35,11 +35,13 @@ from coherence.statistics.choices import ChoiceData, as_choices, separated
 from coherence.statistics.permutation import (
     Contexts,
     Permuted,
+    Statistic,
     by_context,
     contexts_of,
     exchange_blocks,
-    permutation_pvalues,
     permutation_test,
+    pvalues_of,
+    share_reached,
     too_few,
 )
 from coherence.statistics.resample import Seed, as_generator
@@ -178,8 +180,8 @@ def covariance_of(
     if data.degenerate or separated(data):
         return replace(undefined, reason=data.degenerate or SEPARATED)
     contexts = contexts_of(data, group)
-    blocks, pooled = exchange_blocks(contexts.belief, contexts.group)
-    if few := too_few(blocks, contexts.state):
+    cuts, pooled = exchange_blocks(contexts.belief, contexts.group)
+    if few := too_few(cuts[0], contexts.state):
         return replace(undefined, reason=few)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)
@@ -187,7 +189,7 @@ def covariance_of(
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
     slopes = _slopes(contexts, data)
     pairs = _pairs(data)
-    permuted = _permuted(left, slopes, pairs, blocks, contexts.state, n_draws, rng)
+    permuted = _permuted(left, slopes, pairs, cuts, contexts.state, n_draws, rng)
     headline = _headline(slopes, pairs, contexts)
     details, shown = _details(data, contexts, basis, pairs, permuted, slopes)
     result = replace(
@@ -249,12 +251,57 @@ def _permuted(
     left: Floats,
     slopes: Floats | None,
     pairs: list[tuple[int, int]],
-    blocks: Codes,
+    cuts: list[Codes],
     state: Codes,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Permuted:
-    """Permute states; the first column is the statistic, the others are those of the pairs."""
+    """Permute states; the p-values are those of the test, of each pair alone, and by max-t."""
+
+    def score(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+        size, sizes = np.abs(observed), np.abs(drawn)
+        largest = np.broadcast_to(sizes[:, 1:].max(axis=1, keepdims=True), (len(drawn), len(pairs)))
+        of_test, among = size[:1], sizes[:, :1]
+        if slopes is None:
+            of_test, among = size[1:].max(keepdims=True), largest[:, :1]
+        return np.hstack([of_test, size[1:], size[1:]]), np.hstack([among, sizes[:, 1:], largest])
+
+    def standardised(blocks: Codes) -> tuple[Floats, Floats]:
+        return _standardised(left, slopes, pairs, blocks, state)
+
+    def statistic(blocks: Codes) -> Statistic:
+        return partial(_sums, of_state=standardised(blocks)[0])
+
+    if len(left) <= MANY:
+        return permutation_test(statistic, score, cuts, state, n_draws, rng)
+    limit = standardised(cuts[0])[1]
+    drawn = rng.multivariate_normal(np.zeros(len(limit)), limit, size=n_draws, method="eigh")
+    observed = statistic(cuts[0])(state[None])[0]
+    pvalues = pvalues_of(share_reached(*score(observed, drawn)), n_draws)
+    settings: dict[str, object] = {"n_permutations": n_draws, "exact": False}
+    return Permuted(pvalues, observed, drawn, {**settings, "normal_limit": True})
+
+
+def _sums(states: Codes, of_state: Floats) -> Floats:
+    """Sum what contexts add in the state that each has, for every arrangement."""
+    n_states, _, n_sums = of_state.shape
+    sums = np.zeros((len(states), n_sums))
+    for which in range(1 if n_states == 2 else 0, n_states):
+        sums += np.asarray(states == which, dtype=np.float64) @ of_state[which]
+    return sums
+
+
+def _standardised(
+    left: Floats,
+    slopes: Floats | None,
+    pairs: list[tuple[int, int]],
+    blocks: Codes,
+    state: Codes,
+) -> tuple[Floats, Floats]:
+    """What a context adds to each sum in each state, and the covariance of sums of variance 1.
+
+    The first sum is the statistic, the others are those of the pairs.
+    """
     n_blocks, n_states = int(blocks.max()) + 1, int(state.max()) + 1
     size = np.bincount(blocks, minlength=n_blocks).astype(np.float64)
     # What a block has on average adds the same to every arrangement.
@@ -267,28 +314,8 @@ def _permuted(
             of_state[which, :, 0] += slopes[action, which] * centred[:, action]
     covariance = _covariance(of_state, blocks, state, size)
     error = np.sqrt(np.diag(covariance))
-    of_state /= np.where(error > 1e-12, error, np.inf)
-
-    def statistic(states: Codes) -> Floats:
-        sums = np.zeros((len(states), 1 + len(pairs)))
-        for which in range(1 if n_states == 2 else 0, n_states):
-            sums += np.asarray(states == which, dtype=np.float64) @ of_state[which]
-        return sums
-
-    def score(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-        if slopes is not None:
-            return np.abs(observed[:1]), np.abs(drawn[:, :1])
-        return np.abs(observed[1:]).max(keepdims=True), np.abs(drawn[:, 1:]).max(1, keepdims=True)
-
-    if len(left) <= MANY:
-        return permutation_test(statistic, score, blocks, state, n_draws, rng)
     scale = np.where(error > 1e-12, error, np.inf)
-    limit = covariance / scale / scale[:, None]
-    drawn = rng.multivariate_normal(np.zeros(len(limit)), limit, size=n_draws, method="eigh")
-    observed = statistic(state[None])[0]
-    pvalues = permutation_pvalues(*score(observed, drawn), exact=False)
-    settings: dict[str, object] = {"n_permutations": n_draws, "exact": False}
-    return Permuted(pvalues, observed, drawn, {**settings, "normal_limit": True})
+    return of_state / scale, covariance / scale / scale[:, None]
 
 
 def _covariance(of_state: Floats, blocks: Codes, state: Codes, size: Floats) -> Floats:
@@ -316,9 +343,6 @@ def _details(
     slopes: Floats | None,
 ) -> tuple[pd.DataFrame, Differences]:
     """Tabulate the difference of every action, and the shift of belief where one can be read."""
-    exact = bool(permuted.settings["exact"])
-    sizes, drawn = np.abs(permuted.observed[1:]), np.abs(permuted.drawn[:, 1:])
-    largest = drawn.max(axis=1, keepdims=True)
     records, parts = [], []
     for which in dict.fromkeys(state for _, state in pairs):
         holds = (contexts.state == which).astype(np.float64)
@@ -337,8 +361,7 @@ def _details(
             records.append((name, found.estimate[at], found.standard_error[at], low, high))
     columns = ["component", "estimate", "standard_error", "low", "high"]
     table = pd.DataFrame(records, columns=columns)
-    alone = permutation_pvalues(sizes, drawn, exact=exact)
-    together = permutation_pvalues(sizes, np.broadcast_to(largest, drawn.shape), exact=exact)
+    alone, together = np.split(permuted.pvalues[1:], 2)
     of_test = [permuted.pvalues[0]] * (len(table) - len(pairs))
     table["pvalue_single"] = [*alone, *of_test]
     table["pvalue_adjusted"] = [*together, *of_test]

@@ -23,6 +23,7 @@ from coherence.statistics.choices import ChoiceData
 from coherence.statistics.knn import RESOLUTION, as_levels
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
+CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
 WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
 PORTION = 200_000  # states in a portion of arrangements, which a cache holds
@@ -124,12 +125,14 @@ def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
     return np.argsort(order)[first]
 
 
-def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[Codes, str]:
+def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[Codes], str]:
     """Put contexts of like belief into blocks, within which states are exchangeable.
 
     Equal beliefs (to 1e-9) stay together, and neighbouring ones are joined until a block holds
     four contexts, unless more than a tenth of the range lies between two of them. Of several
-    columns, each context is joined with its nearest neighbours.
+    columns, each context is joined with its nearest neighbours. Where the borders fall is
+    arbitrary: there are up to four ways of cutting, which differ in where the first block ends, so
+    that no single context moves all borders of the result.
 
     Parameters
     ----------
@@ -141,21 +144,25 @@ def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[Codes,
 
     Returns
     -------
-    blocks : ndarray of int, shape (n_contexts,)
-        Block of each context.
+    cuts : list of ndarray of int, each of shape (n_contexts,)
+        Block of each context, for each different way of cutting.
     note : str
         What was pooled; empty where nothing was.
     """
-    if group is None:
-        return _blocks(summary), ""
-    pooled, note = _pooled(summary, group)
-    blocks, n_blocks = np.empty(len(summary), dtype=np.int64), 0
-    for number in np.unique(pooled):
-        rows = np.flatnonzero(pooled == number)
-        inside = _blocks(summary[rows])
-        blocks[rows] = inside + n_blocks
-        n_blocks += int(inside.max()) + 1
-    return blocks, note
+    pooled, note = (np.zeros(len(summary), dtype=np.int64), "")
+    if group is not None:
+        pooled, note = _pooled(summary, group)
+    cuts: list[Codes] = []
+    for cut in range(CUTS):
+        blocks, n_blocks = np.empty(len(summary), dtype=np.int64), 0
+        for number in np.unique(pooled):
+            rows = np.flatnonzero(pooled == number)
+            inside = _blocks(summary[rows], cut)
+            blocks[rows] = inside + n_blocks
+            n_blocks += int(inside.max()) + 1
+        if not any(np.array_equal(blocks, other) for other in cuts):
+            cuts.append(blocks)
+    return cuts, note
 
 
 def _pooled(summary: Floats, group: Codes) -> tuple[Codes, str]:
@@ -182,21 +189,23 @@ def _pooled(summary: Floats, group: Codes) -> tuple[Codes, str]:
     )
 
 
-def _blocks(summary: Floats) -> Codes:
+def _blocks(summary: Floats, cut: int) -> Codes:
     columns = summary.reshape(len(summary), -1)
     points, point_of, counts = np.unique(
         as_levels(columns), axis=0, return_inverse=True, return_counts=True
     )
     join = _along_a_line if columns.shape[1] == 1 else _nearest
-    return np.asarray(join(points, counts)[point_of.ravel()])
+    return np.asarray(join(points, counts, cut)[point_of.ravel()])
 
 
-def _along_a_line(points: Codes, counts: Codes) -> Codes:
+def _along_a_line(points: Codes, counts: Codes, cut: int) -> Codes:
     values, widest = points[:, 0], round(WIDEST * RESOLUTION)
+    full = BLOCK + cut  # what the first block holds
     block_of, sizes = np.zeros(values.size, dtype=np.int64), [0]
     for at, count in enumerate(counts.tolist()):
         apart = at > 0 and values[at] - values[at - 1] > widest
-        if apart or sizes[-1] >= BLOCK:
+        if apart or sizes[-1] >= full:
+            full = BLOCK
             # What is left of a row of neighbours joins the block before it.
             if apart and len(sizes) > 1 and sizes[-1] < BLOCK:
                 _join_last(values, block_of, sizes, at, widest)
@@ -215,15 +224,15 @@ def _join_last(values: Codes, block_of: Codes, sizes: list[int], end: int, wides
         block_of[begin:end] = block_of[begin - 1]
 
 
-def _nearest(points: Codes, counts: Codes) -> Codes:
-    """Join each point, in order, with the nearest ones that have no block yet."""
+def _nearest(points: Codes, counts: Codes, cut: int) -> Codes:
+    """Join each point, in turn, with the nearest ones that have no block yet."""
     n, widest = len(points), WIDEST * RESOLUTION
     tree = cKDTree(points.astype(np.float64))
     distance, near = map(
         np.asarray, tree.query(points, k=list(range(1, min(NEIGHBOURS, n) + 1)), p=np.inf)
     )
     block_of, n_blocks = np.full(n, -1), 0
-    for at in range(n):
+    for at in np.roll(np.arange(n), -(cut * n // CUTS)):
         if block_of[at] >= 0:
             continue
         close = near[at][distance[at] <= widest + 0.5]
@@ -320,21 +329,22 @@ def permuted_states(
         yield arranged
 
 
-def permutation_pvalues(observed: Floats, permuted: Floats, *, exact: bool) -> Floats:
-    """Return (1 + b) / (1 + B) for each column, where b of B values reach the observed one.
-
-    Where all arrangements are listed, the observed one is among them and the p-value is b / B.
-    """
+def share_reached(observed: Floats, permuted: Floats) -> Floats:
+    """Return the share of the permuted values that reach the observed one, for each column."""
     # Equal statistics differ in the last bits when they are summed in another order.
     margin = 1e-9 * np.maximum(1.0, np.abs(observed))
-    reached = (permuted >= observed - margin).sum(axis=0)
-    return np.asarray(reached / len(permuted) if exact else (1 + reached) / (1 + len(permuted)))
+    return np.asarray((permuted >= observed - margin).mean(axis=0))
+
+
+def pvalues_of(share: Floats, n_permutations: int) -> Floats:
+    """Return (1 + b) / (1 + B), where b of B random arrangements reach the observed value."""
+    return (1 + share * n_permutations) / (1 + n_permutations)
 
 
 Statistic = Callable[[Codes], Floats]
 """Arrangements of states, shape (n, n_contexts) -> statistics, shape (n, n_statistics)."""
 Score = Callable[[Floats, Floats], tuple[Floats, Floats]]
-"""Observed and permuted statistics -> what the p-value ranks, large against the null."""
+"""Observed and permuted statistics -> what p-values rank, one or several; large is against null."""
 
 
 @dataclass(frozen=True)
@@ -344,9 +354,11 @@ class Permuted:
     Parameters
     ----------
     pvalues : ndarray, shape (n_scores,)
-        Of each score; the first is that of the test.
-    observed, drawn : ndarray, shape (n_statistics,) and (n_permutations, n_statistics)
-        Statistics of the data and of permutations.
+        Of each score, averaged over the cuts; the first is that of the test.
+    observed : ndarray, shape (n_statistics,)
+        Statistics of the data, with the first cut.
+    drawn : ndarray, shape (n_permutations, n_statistics)
+        Statistics of permutations.
     settings : dict
         How many permutations, whether they are all, and whether the verdict hangs on them.
     """
@@ -358,41 +370,68 @@ class Permuted:
 
 
 def permutation_test(
-    statistic: Statistic,
+    statistic: Callable[[Codes], Statistic],
     score: Score,
-    blocks: Codes,
+    cuts: list[Codes],
     state: Codes,
     n_permutations: int,
     rng: np.random.Generator,
 ) -> Permuted:
-    """Rank scores of the data among those of permuted states.
+    """Rank scores of the data among those of permuted states, in equal parts for every cut.
 
-    All arrangements are listed if there are no more than `n_permutations`. A p-value within two
-    Monte Carlo errors of .05 is drawn ten times as long.
+    Shares of arrangements that reach the data are averaged over cuts. All arrangements of a cut are
+    listed if they are no more than its part of the permutations. A p-value within two Monte Carlo
+    errors of .05 is drawn ten times as long.
+
+    Parameters
+    ----------
+    statistic : callable
+        Blocks of a cut -> the statistic of that cut.
+    score : callable
+        Statistics of the data and of permutations of one cut -> scores.
+    cuts : list of ndarray
+        From `exchange_blocks`.
+    state : ndarray of int, shape (n_contexts,)
+        Realised states.
+    n_permutations : int
+        Of all cuts together.
+    rng : Generator
+        Source of randomness.
     """
-    exact = count_arrangements(blocks, state, n_permutations) <= n_permutations
-    observed = statistic(state[None])[0]
+    part = -(-n_permutations // len(cuts))
+    exact = [count_arrangements(blocks, state, part) <= part for blocks in cuts]
+    of_cut = [statistic(blocks) for blocks in cuts]
+    drawn: list[list[Floats]] = [[] for _ in cuts]
 
-    def drawn_from(n: int) -> Floats:
-        portions = (
-            [all_arrangements(blocks, state)] if exact else permuted_states(blocks, state, n, rng)
-        )
-        return np.concatenate([statistic(states) for states in portions])
+    def pvalues_with(n: int) -> Floats:
+        found = []
+        for at, blocks in enumerate(cuts):
+            portions: Iterator[Codes] | list[Codes] = []
+            if not exact[at]:
+                portions = permuted_states(blocks, state, n, rng)
+            elif not drawn[at]:
+                portions = [all_arrangements(blocks, state)]
+            drawn[at] += [of_cut[at](states) for states in portions]
+            scores = score(of_cut[at](state[None])[0], np.concatenate(drawn[at]))
+            found.append(share_reached(*scores))
+        share, total = np.mean(found, axis=0), sum(len(values) for each in drawn for values in each)
+        # Where all arrangements are listed, the observed one is among them.
+        return share if all(exact) else pvalues_of(share, total)
 
-    drawn = drawn_from(n_permutations)
-    pvalues = permutation_pvalues(*score(observed, drawn), exact=exact)
-    if not exact and _near(pvalues[0], n_permutations):
-        drawn = np.concatenate([drawn, drawn_from((LONGER - 1) * (n_permutations + 1))])
-        pvalues = permutation_pvalues(*score(observed, drawn), exact=False)
+    pvalues = pvalues_with(part)
+    if not all(exact) and _near(pvalues[0], n_permutations):
+        pvalues = pvalues_with((LONGER - 1) * part)
+    together = np.concatenate([values for each in drawn for values in each])
     settings: dict[str, object] = {
-        "n_permutations": len(drawn),
-        "exact": exact,
-        "n_blocks": int(blocks.max()) + 1,
-        "n_exchangeable": int(exchangeable(blocks, state).size),
+        "n_permutations": len(together),
+        "exact": all(exact),
+        "n_blocks": int(cuts[0].max()) + 1,
+        "n_cuts": len(cuts),
+        "n_exchangeable": int(exchangeable(cuts[0], state).size),
     }
-    if not exact and _near(pvalues[0], len(drawn)):
+    if not all(exact) and _near(pvalues[0], len(together)):
         settings["near_level"] = True
-    return Permuted(pvalues, observed, drawn, settings)
+    return Permuted(pvalues, of_cut[0](state[None])[0], together, settings)
 
 
 def _near(pvalue: float, n_permutations: int) -> bool:

@@ -13,28 +13,29 @@ from coherence.statistics.permutation import (
     count_arrangements,
     exchange_blocks,
     exchangeable,
-    permutation_pvalues,
     permutation_test,
     permuted_states,
+    pvalues_of,
+    share_reached,
 )
 
 
 def test_equal_beliefs_stay_together_and_neighbours_fill_blocks_of_four():
     belief = np.array([0.1 + 0.2, 0.3, 0.3, 0.35, 0.4, 0.41, 0.42, 0.43, 0.44])
-    blocks, note = exchange_blocks(belief)
+    (blocks, *_), note = exchange_blocks(belief)
     assert blocks.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]  # the last joins what is before it
     assert note == ""
 
 
 def test_beliefs_far_apart_share_no_block():
-    blocks, _ = exchange_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
+    (blocks, *_), _ = exchange_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
     assert blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
 
 
 def test_several_columns_are_joined_with_their_nearest_neighbours():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
-    blocks, _ = exchange_blocks(points)
+    (blocks, *_), _ = exchange_blocks(points)
     assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
     assert len(set(blocks)) == 3
 
@@ -42,13 +43,21 @@ def test_several_columns_are_joined_with_their_nearest_neighbours():
 def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
     belief = np.array([0.5] * 10 + [0.1] * 3 + [0.9] * 3 + [0.12] * 3 + [0.88] * 3)
     group = np.repeat([0, 1, 2, 3, 4, 5], [5, 5, 3, 3, 3, 3])
-    blocks, note = exchange_blocks(belief, group)
+    (blocks, *_), note = exchange_blocks(belief, group)
     assert len(set(blocks[:5])) == len(set(blocks[5:10])) == 1
     assert blocks[0] != blocks[5]
     assert blocks[10] == blocks[16]  # beliefs .1 and .12 of two groups
     assert blocks[13] == blocks[19]
     assert blocks[10] != blocks[13]
     assert note.startswith("12 contexts of 4 groups")
+
+
+def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
+    cuts, _ = exchange_blocks(np.arange(40) / 100)
+    assert [int((blocks == 0).sum()) for blocks in cuts] == [4, 5, 6, 7]
+    assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
+    cuts, _ = exchange_blocks(np.repeat([0.2, 0.4, 0.6], 8))
+    assert len(cuts) == 1
 
 
 def test_only_contexts_beside_another_state_can_be_exchanged():
@@ -80,17 +89,18 @@ def test_drawn_arrangements_keep_blocks_and_are_uniform():
 
 def test_pvalues_count_ties_and_the_data_themselves():
     permuted = np.array([[1.0], [2.0], [3.0 - 1e-12], [4.0]])
-    assert permutation_pvalues(np.array([3.0]), permuted, exact=False) == pytest.approx(3 / 5)
-    assert permutation_pvalues(np.array([3.0]), permuted, exact=True) == pytest.approx(2 / 4)
+    share = share_reached(np.array([3.0]), permuted)
+    assert share == pytest.approx(2 / 4)
+    assert pvalues_of(share, 4) == pytest.approx(3 / 5)
 
 
 def test_a_small_problem_is_fisher_s_exact_test():
     """One block: 5 of 6 with the state act, 1 of 6 without."""
     state, act = np.repeat([1, 0], 6), np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0])
     tested = permutation_test(
-        lambda states: (states @ act)[:, None].astype(float),
+        lambda _: lambda states: (states @ act)[:, None].astype(float),
         lambda observed, drawn: (observed, drawn),
-        np.zeros(12, dtype=np.int64),
+        [np.zeros(12, dtype=np.int64)],
         state,
         999,
         np.random.default_rng(1),
@@ -110,15 +120,15 @@ def test_a_pvalue_near_the_level_is_drawn_longer():
             return noise.normal(size=(len(states), 1)) if len(states) > 1 else np.array([[edge]])
 
         return permutation_test(
-            statistic,
+            lambda _: statistic,
             lambda observed, drawn: (observed, drawn),
-            np.zeros(40, dtype=np.int64),
+            [np.zeros(40, dtype=np.int64)],
             np.tile([0, 1], 20),
             499,
             np.random.default_rng(1),
         ).settings
 
-    assert tested(0.05)["n_permutations"] > 4_990
+    assert tested(0.05)["n_permutations"] == 4_990
     assert tested(0.3)["n_permutations"] == 499
 
 
