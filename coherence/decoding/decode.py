@@ -1,12 +1,13 @@
 """From the text of an answer to a value and a status: the form, then repairs, and never a guess.
 
 An answer is `ok` only if it has exactly the lines that were asked for, in their order and spelling,
-with plain decimal numbers. An answer that misses the form and still has one meaning only is
-`repaired:<what>` (see `coherence.decoding.repairs`) and keeps its value, wherever in the reply it
-stands. All else has a status and no value: `refused` (one of `REFUSALS` occurs in it, or a server
-withheld it), `truncated` (cut by length, or while thinking, before a complete answer),
-`out_of_range` (a number outside [0, 1]; "70" without a percent sign is one), `sum_not_one`,
-`unparsed`. Numbers are kept as stated and never renormalised. Thinking aloud is not read.
+with plain decimal numbers. Else its statements count (see `coherence.decoding.statements`): lines
+and JSON objects that hold a value and no more. All of them must agree, and the words around them
+are never read. What it took to read them is the status, `repaired:<what>`. All else has a status
+and no value: `refused` (a phrase of refusal occurs, or a server withheld the reply), `truncated`
+(cut by length, or while thinking, before a complete answer), `out_of_range` (a number outside
+[0, 1]; "70" without a percent sign is one), `sum_not_one`, `unparsed`. Numbers are kept as stated
+and never renormalised.
 """
 
 import math
@@ -14,13 +15,20 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Generic, Literal, TypeVar
 
-from coherence.decoding.cues import sounds_like_refusal
-from coherence.decoding.free_text import decision_of, number_of, option_of, probabilities_of
-from coherence.decoding.numerals import UnreadableError
-from coherence.decoding.repairs import read_choice, read_number, read_probabilities
-from coherence.decoding.reply import Reply, take_apart
+from coherence.decoding.reply import Reply, sounds_like_refusal, take_apart
+from coherence.decoding.statements import (
+    ANSWER,
+    Statements,
+    agree,
+    find_statements,
+    parse_probability,
+)
+from coherence.decoding.statements import (
+    Value as Stated,
+)
 from coherence.errors import InputError
 from coherence.table.schema import READABLE, STATUSES
 
@@ -32,6 +40,13 @@ OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
     "sum_not_one",
     "truncated",
 )
+_ENDINGS = ".,;:!"
+_LETTERED = re.compile(
+    r"(?:option )?[\"'(\[]?(?P<option>[^\s\"'()\[\].:,]+)"
+    r"(?:[\"')\].:]{0,2}|(?:[\"')\].:]{1,2}|[\"')\].:]{0,2} ?[-\u2013\u2014]) (?P<word>.*))",
+    re.IGNORECASE,
+)
+_LONGEST_OPTION = 400
 MARKS = "repaired:markup"
 WITHHELD = "content_filter"
 """Finish reason of a reply that a server withheld, whatever is left of it."""
@@ -42,7 +57,7 @@ SUM_TOLERANCE = 0.02
 _ROUNDING = 0.005
 _FLOAT_SLACK = 1e-9  # .50 + .52 misses 1 by .02 and, in binary, by a little more
 # float() would take "nan", "1_0" and digits of other scripts, which no question asks for.
-_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _BLANKS = " \t\r\n"  # str.strip() would also take Unicode blanks, which are a repair
 BELIEF_LABELS = ("No", "Yes")
 DECISION_LABELS = ("Can decide", "Decision")
@@ -109,7 +124,7 @@ def decode_distribution(
         fractions, status = _probabilities(reply, labels)
         # One number of Yes: a belief can be read from it, a distribution cannot.
         if len(fractions) != len(labels):
-            raise UnreadableError
+            raise _UnparsedError
         return _checked(fractions, status)
 
     return _decode(text, finish_reason, read)
@@ -186,15 +201,18 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
     """
 
     def read(reply: Reply) -> Decoded[str]:
-        lines = _visible_lines(reply.text)
-        if len(lines) == 2:
-            able, decision = map(_decode_line, lines, DECISION_LABELS)
-            if able.value is not None and decision.value is not None:
-                return Decoded(
-                    decision.value.lower() if able.value == "Yes" else "defer",
-                    worst([able.status, decision.status]),
-                )
-        return Decoded(*decision_of(reply, DECISION_LABELS))
+        found = find_statements(reply.text, DECISION_LABELS, _option_parser(["Yes", "No"]))
+        able, decision = (_agreed(found, label.casefold()) for label in DECISION_LABELS)
+        final = _agreed(found, ANSWER)
+        if able is None or (able == "Yes" and final not in (None, decision)):
+            raise _UnparsedError
+        if decision is None and (able == "Yes" or reply.cut):
+            raise _UnparsedError
+        lines = [re.sub(r":[ \t]*", ": ", line) for line in _visible_lines(reply.text)]
+        exact = lines == [f"{DECISION_LABELS[0]}: {able}", f"{DECISION_LABELS[1]}: {decision}"]
+        return Decoded(
+            "defer" if able == "No" else str(decision).lower(), OK if exact else _status(found)
+        )
 
     return _decode(text, finish_reason, read)
 
@@ -240,19 +258,25 @@ def decode_choice(
         raise InputError(f"options must be a list of texts; received {options!r}.")
 
     def read(reply: Reply) -> Decoded[str]:
-        # Exactly as offered; all else is a repair with a name, or unread.
         if reply.text.strip(_BLANKS) in options:
             return Decoded(reply.text.strip(_BLANKS), OK)
-        for names in (options, words):
-            try:
-                name, status = read_choice(reply.text, names)
-            except UnreadableError:
-                continue
-            if list(names).count(name) == 1:
-                return Decoded(options[list(names).index(name)], status)
-        return Decoded(*option_of(reply, options, words))
+        parse = _option_parser(options, words)
+        repairs: set[str] = set()
+        # An option may itself have several lines.
+        chosen = parse(reply.text, repairs)
+        if chosen is not None and not reply.cut:
+            return Decoded(chosen, _status(Statements(repairs=repairs)))
+        found = find_statements(reply.text, (), parse, bare_lines=True)
+        stated = _agreed(found, ANSWER)
+        if stated is None:
+            raise _UnparsedError
+        return Decoded(str(stated), _status(found))
 
     return _decode(text, finish_reason, read)
+
+
+class _UnparsedError(Exception):
+    """The reply states no value, or more than one."""
 
 
 def _decode(
@@ -268,7 +292,7 @@ def _decode(
         return Decoded(None, TRUNCATED)
     try:
         decoded = read(reply)
-    except UnreadableError:
+    except _UnparsedError:
         # The whole text, with the line that was cut: a refusal shows in its first words.
         refused = sounds_like_refusal(reply.text if reply.thinking is not None else text)
         return Decoded(None, REFUSED if refused else TRUNCATED if reply.cut else UNPARSED)
@@ -281,35 +305,117 @@ def _probabilities(reply: Reply, labels: Sequence[str]) -> tuple[list[float], st
     stated = _stated(reply.text, labels)
     if stated is not None:
         return stated, OK
-    try:
-        fractions, status = read_probabilities(reply.text, labels)
-        # A cut reply may have had the other number still to come.
-        if reply.cut and len(fractions) < len(labels):
-            raise UnreadableError
-    except UnreadableError:
-        fractions, status = probabilities_of(reply, labels)
-    return [_as_float(number) for number in fractions], status
-
-
-def _as_float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # "1e999" is a number, and out of range like any other large one
-        return math.inf
+    folded = [label.casefold() for label in labels]
+    if len(set(folded)) < len(folded):
+        raise _UnparsedError  # "a" and "A" are told apart by the exact form alone
+    found = find_statements(reply.text, labels, parse_probability)
+    numbers = [_agreed(found, name) for name in folded]
+    if folded == ["no", "yes"]:
+        no, yes, answer = *numbers, _agreed(found, ANSWER)
+        if answer is not None:
+            if _says_no(reply) if yes is None else not agree((yes, answer)):
+                raise _UnparsedError
+            numbers[1] = yes = answer if yes is None else yes
+        if (no is None) != (yes is None):
+            # A cut reply may have had the other number to come, a broken line had another in mind.
+            if reply.cut or found.broken:
+                raise _UnparsedError
+            found.repairs.add("single")
+            single = yes if yes is not None else 1 - no if isinstance(no, Fraction) else None
+            numbers = [single]
+    if any(number is None for number in numbers):
+        raise _UnparsedError
+    if list(found.values)[: len(folded)] != folded and len(numbers) > 1:
+        found.repairs.add("layout")
+    return [_as_float(number) for number in numbers], _status(found)
 
 
 def _number(reply: Reply) -> tuple[float, str]:
+    """Return the one number of a reply that was asked for a number alone."""
     text = reply.text.strip(_BLANKS)
     if _NUMBER.fullmatch(text):
         return float(text), OK
+    found = find_statements(reply.text, BELIEF_LABELS, parse_probability, bare_lines=True)
+    stated = [*found.values.get(ANSWER, []), *found.values.get("yes", [])]
+    no = [1 - value for value in found.values.get("no", []) if isinstance(value, Fraction)]
+    if not stated or not agree([*stated, *no]) or (not no and _says_no(reply)):
+        raise _UnparsedError
+    if "yes" in found.values:
+        found.repairs.add("words")
+    return _as_float(stated[0]), _status(found)
+
+
+def _agreed(found: Statements, name: str) -> Stated | None:
+    """Return what all statements of a name say, or None where there is none."""
+    values = found.values.get(name, [])
+    if not values:
+        return None
+    if not agree(values):
+        raise _UnparsedError
+    return values[0]
+
+
+def _status(found: Statements) -> str:
+    """Return the repair that departs furthest from the form; what is not the form is never ok."""
+    return worst([f"repaired:{name}" for name in found.repairs or {"layout"}])
+
+
+def _option_parser(
+    options: Sequence[str], words: Sequence[str] = ()
+) -> Callable[[str, set[str]], str | None]:
+    """Return a parser of pieces that are nothing but one of the options, or the words of one."""
+    names: dict[str, list[str]] = {}
+    for option, word in zip_longest(options, words):
+        spelled = {" ".join(name.casefold().split()) for name in (option, word) if name}
+        bare = {name.rstrip(_ENDINGS) for name in spelled}
+        for name in spelled | bare | {_unquoted(name).rstrip(_ENDINGS) for name in bare}:
+            names.setdefault(name, []).append(option)
+
+    def parse(text: str, repairs: set[str]) -> str | None:
+        if len(text) > _LONGEST_OPTION and len(text) > 2 * max(map(len, names), default=0):
+            return None
+        piece = " ".join(text.split())
+        # The least repair first: an option may itself end in a mark.
+        for name, repair in (
+            (piece, "spelling"),
+            (piece.rstrip(_ENDINGS), "punctuation"),
+            (_unquoted(piece.rstrip(_ENDINGS)).rstrip(_ENDINGS), "markup"),
+        ):
+            matching = names.get(name.casefold(), [])
+            if len(matching) == 1 and matching[0] is not None:
+                if name != matching[0] or repair != "spelling":
+                    repairs.add(repair)
+                return matching[0]
+        # "(B)", "Option B", "B) treat": a letter, and what it stands for.
+        lettered = _LETTERED.fullmatch(piece)
+        if lettered:
+            matching = names.get(lettered["option"].casefold(), [])
+            said = _unquoted((lettered["word"] or "").rstrip(_ENDINGS)).rstrip(_ENDINGS).casefold()
+            if len(matching) == 1 and (not said or matching[0] in names.get(said, [])):
+                repairs.add("words" if said else "markup")
+                return matching[0]
+        return None
+
+    return parse
+
+
+def _unquoted(piece: str) -> str:
+    start = piece[:1] in tuple("\"'([{")
+    end = piece[-1:] in tuple("\"')]}")
+    return piece[int(start) : len(piece) - int(end)]
+
+
+def _says_no(reply: Reply) -> bool:
+    """Return whether a statement is No: then a number without a label may be that of No."""
+    found = find_statements(reply.text, (), _option_parser(BELIEF_LABELS), bare_lines=True)
+    return "No" in found.values.get(ANSWER, [])
+
+
+def _as_float(number: Stated | None) -> float:
     try:
-        # What a cut reply was about to say may make its first number one of the reasons.
-        if reply.cut:
-            raise UnreadableError
-        fraction, status = read_number(text)
-    except UnreadableError:
-        fraction, status = number_of(reply)
-    return _as_float(fraction), status
+        return float(number) if isinstance(number, Fraction) else math.nan
+    except OverflowError:  # "1e999" is a number, and out of range like any other large one
+        return math.inf
 
 
 def worst(statuses: Sequence[str]) -> str:
@@ -331,21 +437,6 @@ def worst(statuses: Sequence[str]) -> str:
     'refused'
     """
     return max(statuses, key=STATUSES.index)
-
-
-def _decode_line(line: str, label: str) -> Decoded[str]:
-    """Read Yes or No from ``label: Yes``."""
-    answer = _after_label(line, label)
-    # Markup may sit before the label as well; the options of the whole line tell.
-    options = ["Yes", "No"] if answer is not None else [f"{label}: Yes", f"{label}: No"]
-    text = line if answer is None else answer
-    if text in options:
-        return Decoded(text.removeprefix(f"{label}: "), OK)
-    try:
-        option, status = read_choice(text, options)
-    except UnreadableError:
-        return Decoded(None, UNPARSED)
-    return Decoded(option.removeprefix(f"{label}: "), status)
 
 
 def _stated(text: str, labels: Sequence[str]) -> list[float] | None:

@@ -26,6 +26,29 @@ _END = re.compile(
     r"|</s>|<end_of_turn>|<eos>|<eot>|<\uff5cend\u2581of\u2581sentence\uff5c>|\[EOS\]"
 )
 
+REFUSALS = (
+    "i cannot",
+    "i can't",
+    "i can not",
+    "i am unable",
+    "i'm unable",
+    "i am not able",
+    "i'm not able",
+    "i won't",
+    "i will not",
+    "i must decline",
+    "i decline",
+    "as an ai",
+    "not appropriate for me",
+)
+"""Phrases (lower case, straight apostrophes) that make an unparsed reply a refusal."""
+
+
+def sounds_like_refusal(text: str) -> bool:
+    """Return whether a text has one of the phrases of a refusal, with either apostrophe."""
+    plain = text.lower().replace("\u2019", "'")
+    return any(phrase in plain for phrase in REFUSALS)
+
 
 @dataclass(frozen=True)
 class Reply:

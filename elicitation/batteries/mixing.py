@@ -13,9 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.decoding.cues import sounds_like_refusal
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
-from coherence.decoding.reply import take_apart
+from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import LabelModel, Model, ScoringModel
