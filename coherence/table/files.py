@@ -107,9 +107,9 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
     }
     # What was read and nobody listed stays its owner's.
     ours = {name: {new[name]} for name in new if name in listed or name not in was_read}
+    both = {name: listed.get(name, set()) | ours.get(name, set()) for name in listed | ours}
+    _write_list(folder, both)
     try:
-        both = {name: listed.get(name, set()) | ours.get(name, set()) for name in listed | ours}
-        _write_list(folder, both)
         for name in sorted(new, key=lambda name: (name.endswith((".html", ".md")), name)):
             (folder / name).parent.mkdir(exist_ok=True)
             os.replace(stage / name, folder / name)
@@ -123,7 +123,7 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
     except OSError as error:
         raise WriteError(
             f"{folder} has files of two sets: those of the later one cannot all take their places "
-            f"({error.strerror}). Remove what is in the way, and call again."
+            f"({error.strerror or error}). Remove what is in the way, and call again."
         ) from error
 
 

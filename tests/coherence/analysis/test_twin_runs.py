@@ -44,8 +44,7 @@ def test_twins_stand_beside_results_that_are_as_they_were(leaky, report):
     assert (without["n_twins"] == 0).all()
     table = report.results.set_index("check")
     assert (table["n_twins"] == 40).all()
-    # Its effect is the surest difference, of which large sizes alone are extreme.
-    assert table.loc["residual_covariance", "twin_pvalue"] == pytest.approx(1 / 41)
+    assert table.loc["residual_covariance", "twin_pvalue"] < 0.05
     assert table.loc["iterated_expectation", "twin_pvalue"] > 0.05
     assert 0 < table.loc["residual_covariance", "noise_share"] < 0.8
 

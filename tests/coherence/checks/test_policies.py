@@ -124,10 +124,12 @@ def test_doubled_rows_of_a_context_are_one_observation():
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("test", "draws", "n"),
-    [("residual_covariance", 60, 300), ("cmi", 60, 300), ("monotone", 60, 300)],
+    [("residual_covariance", 60, 300), ("monotone", 60, 300)],
 )
 def test_drawn_and_exact_agree_in_expectation(test, draws, n):
     """The estimate from probabilities is the mean of those from draws, within their error.
+
+    Not that of `cmi`: a policy may tell more of the state than an action drawn from it.
 
     Largest drops are a maximum, which noise pushes up: for `monotone` the shares are compared, of
     which they are made.
