@@ -29,7 +29,6 @@ THREADS = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 N_REPS = 5
-N_FOLDS, N_TREES = 5, 50
 WARM_UP = 200  # rows
 SHORT = 1.0  # seconds, below which a call is repeated
 LIMIT = 600  # seconds per line
@@ -127,58 +126,6 @@ def gcm(data: Arrays, draws: int) -> None:
     test("action", "truth", ["belief"])
 
 
-def _merged(data: Arrays, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bins of belief, state and further columns, and weights of actions by fold, rows merged."""
-    from coherence.statistics.cells import cells_of
-    from coherence.statistics.learners import LearnerInputs
-
-    n = data["belief"].size
-    evidence = np.random.default_rng(0).normal(size=(n // N_REPS, n_columns))[data["context"]]
-    truth = data["truth"][:, None].astype(np.float64)
-    design = LearnerInputs(data["belief"][:, None], evidence, np.empty((n, 0), object), truth)
-    cells = cells_of(design)
-    weights = np.zeros((3, N_FOLDS, len(cells.codes)))
-    np.add.at(weights, (data["action"], data["context"] % N_FOLDS, cells.of_row), 1.0)
-    return cells.codes, weights
-
-
-def trees(data: Arrays, columns: int) -> None:
-    """Ours: trees of depth 4 for every fold, with their losses on it."""
-    from coherence.statistics.boosted_trees import FoldTrees
-    from coherence.statistics.oblivious_trees import Columns
-
-    codes, weights = _merged(data, columns)
-    numbers = np.zeros(codes.shape[1], dtype=bool)
-    FoldTrees(Columns(codes[None], numbers), weights).path(4, N_TREES)
-
-
-def catboost(data: Arrays, columns: int) -> None:
-    """CatBoost: the same trees on the same merged rows, a fit for every fold."""
-    from catboost import CatBoostClassifier, Pool
-
-    codes, weights = _merged(data, columns)
-    numbers = codes.astype(np.float32)
-    for fold in range(N_FOLDS):
-        pools = []
-        for kept in (np.arange(N_FOLDS) != fold, np.arange(N_FOLDS) == fold):
-            weight = weights[:, kept].sum(axis=1)
-            action, cell = np.nonzero(weight)
-            pools.append(Pool(numbers[cell], action, weight=weight[action, cell]))
-        CatBoostClassifier(
-            loss_function="MultiClass",
-            depth=4,
-            iterations=N_TREES,
-            learning_rate=0.3,
-            bootstrap_type="No",
-            random_strength=0,
-            leaf_estimation_iterations=1,
-            use_best_model=False,
-            thread_count=1,
-            allow_writing_files=False,
-            verbose=False,
-        ).fit(pools[0], eval_set=pools[1])
-
-
 # (label, function, package it needs, rows, grid of beliefs, draws or columns of evidence)
 Line = tuple[str, Callable[[Arrays, int], None], str, int, float, int]
 GROUPS: dict[str, list[Line]] = {
@@ -218,14 +165,6 @@ GROUPS: dict[str, list[Line]] = {
             ("residual_covariance_test", covariance, "", n, 0.0, 0)
             for n in (1_000, 10_000, 100_000, 1_000_000)
         ],
-    ],
-    "Boosted trees of five folds, 50 of depth 4, belief and state": [
-        *[("ours", trees, "", n, 0.0, 0) for n in (1_000, 10_000, 100_000)],
-        *[("CatBoost", catboost, "catboost", n, 0.0, 0) for n in (1_000, 10_000, 100_000)],
-    ],
-    "Boosted trees of five folds, 50 of depth 4, and ten columns of evidence": [
-        *[("ours", trees, "", n, 0.0, 10) for n in (1_000, 10_000, 100_000)],
-        *[("CatBoost", catboost, "catboost", n, 0.0, 10) for n in (1_000, 10_000, 100_000)],
     ],
     "Monotone choice over all actions": [
         ("monotone_direction_test", direction, "", n, 0.05, 0) for n in (1_000, 100_000)

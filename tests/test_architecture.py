@@ -21,8 +21,19 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, WIDEST = 16, 8, 100
 HOMES = {
     "matplotlib": ("coherence/*plot*", "coherence/*figure*", "bayesnets/pictures/*"),
-    "catboost": ("coherence/statistics/published_trees.py",),
-    "sklearn": ("coherence/statistics/learners.py", "bayesnets/records/datasets.py"),
+    "catboost": ("coherence/statistics/boosted_trees.py",),
+    "sklearn": (
+        "coherence/statistics/learners.py",
+        "coherence/checks/forest_baseline.py",
+        "bayesnets/records/datasets.py",
+    ),
+    "statsmodels": (
+        "coherence/statistics/multiplicity.py",
+        "coherence/statistics/shares.py",
+        "coherence/analysis/power.py",
+        "bayesnets/records/datasets.py",
+    ),
+    "inspect_ai": ("coherence/importing/*",),
     "pgmpy": ("bayesnets/formats/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),

@@ -18,7 +18,6 @@ from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
-from coherence.statistics.regression_trees import held_out_predictions
 from coherence.statistics.resample import jackknife_groups
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
@@ -29,7 +28,7 @@ NULL = "median of |gap| / belief of random forests fitted to the exact posterior
 UNIT = "of belief"
 KEY = ["context", "z", "z_state"]
 MAX_CONTEXTS = 2000  # forests of more take minutes, and a median of as many hardly moves
-PARTS = 3  # of the contexts; trees see all but one
+PARTS = 3  # of the contexts; a forest sees all but one
 GAP_COLUMNS = ["context", "rep", "prompt", "p", "z", "z_state", "p_z"]
 """Columns of a runs table from which gaps are computed."""
 
@@ -76,16 +75,16 @@ def _questions(runs: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, pd.D
     return plain[plain["context"].isin(pieces["context"])], pieces, target
 
 
-def _forest(
-    features: Floats, target: Floats, context: Codes, n_trees: int, rng: np.random.Generator
-) -> Floats:
-    """Predict every row by trees that have seen no row of its context, shape (n,)."""
-    # Two thirds without replacement are as good as a bootstrap sample, which holds as many, and
-    # leave every context out equally often.
-    n_contexts = int(context.max()) + 1
-    parts = [jackknife_groups(n_contexts, PARTS, rng)[context] for _ in range(n_trees)]
-    columns = features.astype(np.float32)
-    predicted: Floats = held_out_predictions(columns, target, np.stack(parts), rng).mean(axis=0)
+def _forest(features: Floats, target: Floats, context: Codes, parts: Codes, n_trees: int) -> Floats:
+    """Predict every row by a forest that has seen no row of its context's part, shape (n,)."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    predicted = np.empty(target.size)
+    for part in range(PARTS):
+        held = parts[context] == part
+        # A fixed seed: what two models are compared with must not differ between them.
+        forest = RandomForestRegressor(n_trees, random_state=0, n_jobs=1)
+        predicted[held] = forest.fit(features[~held], target[~held]).predict(features[held])
     return predicted
 
 
@@ -102,8 +101,8 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
         ``p_true`` is P(theta | x) on ordinary rows and P(theta | x, z = z_state) on rows with a
         ``z_state``; ``p_z_true``, where present, is learned instead of the stated ``p_z``.
     n_trees : int
-        Trees that predict each context; three times as many are grown, each on two thirds of the
-        contexts.
+        Trees of each of the three forests: a context is predicted by the one that was grown on the
+        other two thirds of the contexts.
 
     Returns
     -------
@@ -131,8 +130,7 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
 
     References
     ----------
-    Breiman (2001), Machine Learning 45(1), for the forests; Buhlmann and Yu (2002), Annals of
-    Statistics 30(4), for samples without replacement.
+    Breiman (2001), Machine Learning 45(1), for the forests.
 
     Examples
     --------
@@ -224,9 +222,8 @@ def _predicted(
     indicators = pd.get_dummies(value_of_z).to_numpy(dtype=np.float64)
     evidence = np.column_stack([pieces[names].to_numpy(dtype=np.float64), indicators])
     plain_evidence = plain[names].to_numpy(dtype=np.float64)
-    # A fixed seed: what two models are compared with must not differ between them.
-    rng = np.random.default_rng(0)
-    fit = partial(_forest, n_trees=n_trees, rng=rng)
+    parts = jackknife_groups(len(plain), PARTS, np.random.default_rng(0))
+    fit = partial(_forest, parts=parts, n_trees=n_trees)
     belief = fit(plain_evidence, plain["p_true"].to_numpy(), np.arange(len(plain)))
     pieces = pieces.assign(
         given_z=fit(evidence, pieces["p_true"].to_numpy(), context),

@@ -1,27 +1,33 @@
-"""Boosted trees that predict the action out of fold: the learner of `predictive_gain_test`.
+"""CatBoost's trees that predict the action out of fold: the learner of `predictive_gain_test`.
 
 Depth and iterations with which a fold is predicted are chosen by the losses on the other folds.
+Rows that are equal are learnt once, with the weight of all.
 """
 
 import math
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.cells import bins, cells_of
 from coherence.statistics.choices import ChoiceData
-from coherence.statistics.learners import LearnerInputs, expected_losses, mixed_losses
-from coherence.statistics.level_shares import N_PARTS, level_shares
-from coherence.statistics.oblivious_trees import Columns, ObliviousTrees
+from coherence.statistics.learners import (
+    LearnerInputs,
+    Predictor,
+    expected_losses,
+    mixed_losses,
+)
 from coherence.statistics.resample import context_folds
 
 MAX_ITERATIONS = 1000
 # Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
 POLICY_ITERATIONS = 200
-FIRST_ITERATIONS = 32  # grown at first, and on to this factor while the losses still fall
-LONGER = 1.5
+FIRST_ITERATIONS = 40  # grown at first, and this factor more while the losses still fall
+LONGER = 4
 PATIENCE = 10  # iterations without improvement on other folds that end the search
 # What counts as an improvement: a share of the first loss, and in large tables nats over all rows.
 # Without it trees follow choices that beliefs settle ever more closely, and two models that say the
@@ -29,102 +35,111 @@ PATIENCE = 10  # iterations without improvement on other folds that end the sear
 FALL_SHARE = 1e-4
 FALL_NATS = 0.1
 DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
-SIDE_BY_SIDE = 1 << 21  # weights of fits that are grown together; more gain nothing
+N_BORDERS = 32  # finer than stated beliefs are
+MAX_LEVELS = 255  # of a category that is asked about level by level
+PENALTY = 3.0
+PUBLISHED_DEPTH, PUBLISHED_ITERATIONS = 6, 1000
+# One thread: the caller decides what runs in parallel, and results must not depend on the machine.
+QUIET = {"thread_count": 1, "allow_writing_files": False, "verbose": False}
+# Without these the order of rows moves predictions.
+SETTLED = {"boosting_type": "Plain", "bootstrap_type": "No", "random_strength": 0, "random_seed": 0}
+
+
+def as_table(design: LearnerInputs) -> pd.DataFrame:
+    """Return what trees see: numbers, then categories as text."""
+    words = pd.DataFrame(design.words, dtype=object)
+    return pd.concat([pd.DataFrame(design.numeric), words], axis=1, ignore_index=True)
+
+
+def pool(table: pd.DataFrame, action: Codes | None = None, weight: Floats | None = None) -> Any:
+    """Return rows as CatBoost takes them."""
+    import catboost
+
+    categories = [name for name in table.columns if table[name].dtype == object]
+    if not categories:
+        return catboost.Pool(table.to_numpy(), action, weight=weight)
+    return catboost.Pool(table, action, cat_features=categories, weight=weight)
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Folds whose training rows hold the same actions, and the trees fitted to all but each."""
+class _Fit:
+    """Trees fitted to all folds but one, and what they lose on that one as they grow."""
 
-    folds: Codes
-    actions: Codes
-    columns: Columns
-    train: Floats
-    judged: Floats
-    trees: dict[int, ObliviousTrees] = field(default_factory=dict)
-    paths: dict[int, list[Floats]] = field(default_factory=dict)
-
-    def path(self, depth: int, iterations: int) -> Floats:
-        """Total loss on the folds left out after each iteration, shape (n_folds, iterations)."""
-        if depth not in self.trees:
-            self.trees[depth] = ObliviousTrees(self.columns, self.train, depth)
-        trees, path = self.trees[depth], self.paths.setdefault(depth, [])
-        while len(path) < iterations:
-            trees.grow()
-            path.append(-(self.judged * trees.log_chances).sum(axis=(0, 2)))
-        return np.stack(path[:iterations], axis=1)
-
-    def predicted(self, constants: list[tuple[int, int]]) -> Floats:
-        """Probabilities of the group's actions, shape (n_actions, n_folds, n_cells)."""
-        own = [constants[fold] for fold in self.folds]
-        found = np.empty(self.train.shape)
-        for depth in {depth for depth, _ in own}:
-            chosen = np.array([taken == depth for taken, _ in own])
-            iterations = np.array([n if taken == depth else 0 for taken, n in own])
-            found[:, chosen] = self.trees[depth].predicted(iterations)[:, chosen]
-        return found
+    model: Any
+    path: Floats
 
 
-class FoldTrees:
-    """Trees fitted to all folds but each one, and what they lose on that one as they grow.
+class _Fold:
+    """One fold: what trees learn from the others, and what judges them.
 
     Parameters
     ----------
-    columns : Columns
-        What the trees see of each cell, in each fold.
-    weights : ndarray, shape (n_actions, n_folds, n_cells)
-        Weight of each action in each cell, by the fold that its context is in.
+    table : DataFrame
+        What trees see, every distinct row once.
+    train, judged : ndarray, shape (n_rows, n_actions)
+        Weight of each action in each row, in the other folds and in this one.
     """
 
-    def __init__(self, columns: Columns, weights: Floats) -> None:
-        self.n_actions, self.n_folds, self.n_cells = weights.shape
-        # Summed and not subtracted, so that nothing is left where no other fold has anything.
-        train = np.stack(
-            [np.delete(weights, fold, axis=1).sum(axis=1) for fold in range(self.n_folds)], axis=1
-        )
-        self._shares: Floats = train.sum(axis=2) / train.sum(axis=(0, 2))
-        seen = (self._shares > 0).T
-        learns = [
-            bool(seen[fold].sum() > 1) and _varies(columns, fold, train[:, fold])
-            for fold in range(self.n_folds)
-        ]
-        together = max(1, SIDE_BY_SIDE // (self.n_cells * self.n_actions))
-        self._groups = []
-        for kind in np.unique(seen[learns], axis=0):
-            alike = np.flatnonzero((seen == kind).all(axis=1) & learns)
-            for start in range(0, alike.size, together):
-                folds, actions = alike[start : start + together], np.flatnonzero(kind)
-                own = columns.codes[folds] if columns.codes.shape[0] > 1 else columns.codes
-                # An action that training lacks costs all models the same: it judges none.
-                cut = np.ix_(actions, folds)
-                group = _Group(
-                    folds, actions, Columns(own, columns.spelled), train[cut], weights[cut]
-                )
-                self._groups.append(group)
+    def __init__(self, table: pd.DataFrame, train: Floats, judged: Floats) -> None:
+        self.table, self.n_actions = table, train.shape[1]
+        self.shares = train.sum(axis=0) / train.sum()
+        self.seen = np.flatnonzero(self.shares)
+        self._train, self._judged = train[:, self.seen], judged[:, self.seen]
+        there = table[self._train.any(axis=1)]
+        varies = any(there[name].nunique(dropna=False) > 1 for name in there.columns)
+        self.learns = self.seen.size > 1 and varies
+        self._fits: dict[int, _Fit] = {}
+
+    @cached_property
+    def _pools(self) -> tuple[Any, Any, float]:
+        rows, actions = np.nonzero(self._train)
+        weight = self._train[rows, actions]
+        learnt = pool(self.table.iloc[rows], actions, weight)
+        rows, actions = np.nonzero(self._judged)
+        # Without a judge any loss will do: this fold adds nothing to the choice of others.
+        judges = pool(self.table.iloc[rows], actions, self._judged[rows, actions])
+        return learnt, judges, float(weight.mean())
 
     def path(self, depth: int, iterations: int) -> Floats:
-        """Total loss on each fold left out after each iteration, shape (n_folds, iterations)."""
-        path = np.zeros((self.n_folds, iterations))
-        for group in self._groups:
-            path[group.folds] = group.path(depth, iterations)
-        return path
+        """Total loss on this fold after each iteration, shape (iterations,)."""
+        if not self.learns or not self._judged.any():
+            return np.zeros(iterations)
+        if depth not in self._fits or self._fits[depth].path.size < iterations:
+            self._fits[depth] = self._fitted(depth, iterations)
+        return self._fits[depth].path[:iterations]
 
-    def predicted(self, constants: list[tuple[int, int]]) -> Floats:
-        """Probabilities of actions, shape (n_actions, n_folds, n_cells).
+    def _fitted(self, depth: int, iterations: int) -> _Fit:
+        import catboost
 
-        `constants` holds each fold's depth and iterations, which a path has reached before.
-        """
-        predicted = np.repeat(self._shares[..., None], self.n_cells, axis=2)
-        for group in self._groups:
-            predicted[:, group.folds] = 0.0
-            predicted[np.ix_(group.actions, group.folds)] = group.predicted(constants)
+        learnt, judges, mean_weight = self._pools
+        loss = "MultiClass" if self.seen.size > 2 else "Logloss"
+        model = catboost.CatBoostClassifier(
+            loss_function=loss,
+            depth=depth,
+            iterations=iterations,
+            learning_rate=0.3,
+            leaf_estimation_method="Newton",
+            leaf_estimation_iterations=1,
+            # CatBoost multiplies the penalty by the mean weight.
+            l2_leaf_reg=PENALTY / mean_weight,
+            border_count=N_BORDERS,
+            one_hot_max_size=MAX_LEVELS,
+            use_best_model=False,
+            **SETTLED,
+            **QUIET,
+        )
+        model.fit(learnt, eval_set=judges)
+        path = np.array(model.get_evals_result()["validation"][loss])
+        return _Fit(model, path * float(self._judged.sum()))
+
+    def predicted(self, depth: int, iterations: int) -> Floats:
+        """Probabilities of actions, shape (n_rows, n_actions)."""
+        predicted = np.tile(self.shares, (len(self.table), 1))
+        if depth in self._fits:
+            rows = pool(self.table)
+            model = self._fits[depth].model
+            predicted[:, self.seen] = model.predict_proba(rows, ntree_end=iterations)
         return predicted
-
-
-def _varies(columns: Columns, fold: int, weights: Floats) -> bool:
-    codes = columns.codes[fold if columns.codes.shape[0] > 1 else 0]
-    seen = codes[weights.any(axis=0)]
-    return bool((seen != seen[0]).any())
 
 
 class TreeCrossFit:
@@ -144,9 +159,12 @@ class TreeCrossFit:
     """
 
     def __init__(self, design: LearnerInputs, data: ChoiceData) -> None:
-        self.data, self.cells = data, cells_of(design)
-        n_actions = len(data.actions)
-        self._chosen = np.eye(n_actions)[data.action] if data.policy is None else data.policy
+        table = as_table(design)
+        self.data = data
+        self._item = table.groupby(list(table.columns), dropna=False, sort=False).ngroup()
+        self._table = table[~self._item.duplicated()].reset_index(drop=True)
+        chosen = np.eye(len(data.actions))[data.action] if data.policy is None else data.policy
+        self._chosen: Floats = np.asarray(chosen, dtype=np.float64)
         self._depths: tuple[int, ...] = DEPTHS
         self._grown: dict[int, int] = {}
 
@@ -156,83 +174,57 @@ class TreeCrossFit:
         Folds depend on the order of contexts and on the number of the repetition alone. The first
         call chooses a depth for each fold; later ones keep the depth that most folds had.
         """
-        data, cell = self.data, self.cells.of_row
+        data, item = self.data, self._item.to_numpy()
         rng = np.random.default_rng(repetition)
         folds = context_folds(data.context, data.n_contexts, n_folds, rng)
-        n_folds, n_cells = int(folds.max()) + 1, len(self.cells.codes)
-        place, n_places = folds * n_cells + cell, n_folds * n_cells
-        weights: Floats = np.array(
-            [np.bincount(place, weights=chosen, minlength=n_places) for chosen in self._chosen.T],
-            dtype=np.float64,
-        ).reshape(len(data.actions), n_folds, n_cells)
-        fits = FoldTrees(self._columns(folds, repetition), weights)
+        weights = np.zeros((int(folds.max()) + 1, len(self._table), len(data.actions)))
+        np.add.at(weights, (folds, item), self._chosen)
+        # Summed and not subtracted, so that nothing is left where no other fold has anything.
+        fits = [
+            _Fold(self._table, np.delete(weights, fold, axis=0).sum(axis=0), judged)
+            for fold, judged in enumerate(weights)
+        ]
         limit = MAX_ITERATIONS if data.policy is None else POLICY_ITERATIONS
-        constants = chosen_constants(fits, limit, self._depths, self._grown)
+        constants = _chosen_constants(fits, limit, self._depths, self._grown)
         found = [depth for depth, _ in constants]
         self._depths = (min(found, key=lambda depth: (-found.count(depth), depth)),)
-        predicted = fits.predicted(constants)[:, folds, cell].T
         losses = np.empty(data.n_rows)
-        for fold in range(n_folds):
+        for fold, (fit, chosen) in enumerate(zip(fits, constants, strict=True)):
             test = folds == fold
-            n_train = int((~test).sum())
+            predicted, n_train = fit.predicted(*chosen)[item[test]], int((~test).sum())
             if data.policy is None:
-                losses[test] = mixed_losses(predicted[test], data.action[test], n_train)
+                losses[test] = mixed_losses(predicted, data.action[test], n_train)
             else:
-                losses[test] = expected_losses(predicted[test], data.policy[test], n_train)
+                losses[test] = expected_losses(predicted, data.policy[test], n_train)
         return losses
 
-    def _columns(self, folds: Codes, repetition: int) -> Columns:
-        """What trees see of each cell: of large categories, in each fold what others chose."""
-        cells = self.cells
-        if not cells.large.shape[1]:
-            return Columns(cells.codes[None], cells.spelled)
-        data, of_folds = self.data, []
-        for fold in range(int(folds.max()) + 1):
-            rng = np.random.default_rng([repetition, fold])
-            part = context_folds(data.context, data.n_contexts, N_PARTS, rng)
-            training = folds != fold
-            weights = self._chosen * training[:, None]
-            shares = np.hstack(
-                [level_shares(levels, weights, part, training) for levels in cells.large.T]
-            )
-            of_folds.append(np.column_stack([cells.codes, *(bins(share) for share in shares.T)]))
-        codes = np.stack(of_folds)
-        numbers = np.zeros(codes.shape[-1] - cells.spelled.size, dtype=bool)
-        return Columns(codes, np.append(cells.spelled, numbers))
 
-
-class _Grows(Protocol):
-    n_folds: int
-
-    def path(self, depth: int, iterations: int) -> Floats: ...
-
-
-def chosen_constants(
-    fits: _Grows, limit: int, depths: tuple[int, ...], grown: dict[int, int]
+def _chosen_constants(
+    fits: list[_Fold], limit: int, depths: tuple[int, ...], grown: dict[int, int]
 ) -> list[tuple[int, int]]:
     """One of the depths, and iterations, for each fold: those that lose least on all the others.
 
     `grown` holds the iterations to grow at first for each depth, and is set to what was needed.
     """
-    best = [(math.inf, depths[0], 1)] * fits.n_folds
+    best = [(math.inf, depths[0], 1)] * len(fits)
     for depth in depths:
-        stops = _stops(fits, depth, limit, grown.get(depth, FIRST_ITERATIONS))
-        # Trees do not depend on those that follow, so that this saves time and changes nothing.
-        grown[depth] = max(iterations for _, iterations in stops) + 2 * PATIENCE
+        stops, grown[depth] = _stops(fits, depth, limit, grown.get(depth, FIRST_ITERATIONS))
         for fold, (loss, iterations) in enumerate(stops):
             best[fold] = min(best[fold], (loss, depth, iterations))
     return [(depth, iterations) for _, depth, iterations in best]
 
 
-def _stops(fits: _Grows, depth: int, limit: int, grown: int) -> list[tuple[float, int]]:
+def _stops(
+    fits: list[_Fold], depth: int, limit: int, grown: int
+) -> tuple[list[tuple[float, int]], int]:
     """Loss on all other folds, and the iterations after which it stops falling, for each fold."""
     grown = min(grown, limit)
     while True:
-        paths = fits.path(depth, grown)
-        stops = [stop(np.delete(paths, fold, axis=0).sum(axis=0)) for fold in range(fits.n_folds)]
+        paths = np.stack([fit.path(depth, grown) for fit in fits])
+        stops = [stop(np.delete(paths, fold, axis=0).sum(axis=0)) for fold in range(len(fits))]
         if grown == limit or max(iterations for _, iterations in stops) + PATIENCE <= grown:
-            return stops
-        grown = min(int(LONGER * grown), limit)
+            return stops, grown
+        grown = min(LONGER * grown, limit)
 
 
 def stop(path: Floats) -> tuple[float, int]:
@@ -259,3 +251,28 @@ def stop(path: Floats) -> tuple[float, int]:
         elif position - end >= PATIENCE:
             break
     return smallest, end + 1
+
+
+class PublishedTrees:
+    """CatBoost as published: depth 6 and 1000 iterations, without stopping."""
+
+    def fit(
+        self,
+        design: LearnerInputs,
+        action: Codes,
+        held: NDArray[np.bool_],
+        seed: int,
+        weight: Floats | None = None,
+    ) -> Predictor:
+        """Fit to all rows; see `Learner`."""
+        import catboost
+
+        model = catboost.CatBoostClassifier(
+            loss_function="MultiClass" if action.max() > 1 else "Logloss",
+            depth=PUBLISHED_DEPTH,
+            iterations=PUBLISHED_ITERATIONS,
+            random_seed=seed,
+            **QUIET,
+        )
+        model.fit(pool(as_table(design), action, weight))
+        return lambda seen: np.asarray(model.predict_proba(pool(as_table(seen))), dtype=np.float64)

@@ -1,14 +1,12 @@
 """Learners of the action: what they may see, how they are judged, what they can find."""
 
 import math
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, predictive_gain_test
-from coherence.errors import MissingExtraError
+from coherence import InputError
 from coherence.statistics import learners
 from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import (
@@ -291,16 +289,3 @@ def test_random_forest_finds_what_no_line_does():
     assert (RandomForest().fit(seen, action, held, 4)(seen) != predicted).any()
     blind = RandomForest().fit(design(belief), action, held, 3)(design(belief))
     assert (blind.argmax(axis=1) == action).mean() < 0.8
-
-
-def test_without_scikit_learn_a_learner_names_its_extra_before_anything_is_computed(
-    learner, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setattr("coherence.checks.predictive.in_canonical_order", None)
-    columns = [0.2, 0.8] * 10, ["no", "yes"] * 10, [0, 0, 1, 1] * 5
-    wanted = r"learner .*scikit-learn\) needs .*pip install 'belief-coherence\[learners\]'"
-    with pytest.raises(MissingExtraError, match=wanted):
-        predictive_gain_test(*columns, learner=learner)
-    with pytest.raises(MissingExtraError, match=wanted):
-        {"random_forest": RandomForest, "logistic": Logistic}[learner]().fit(None, None, None, 0)

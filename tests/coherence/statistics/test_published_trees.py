@@ -1,4 +1,4 @@
-"""Published trees: break if they stop early, or if a missing CatBoost ends in a traceback."""
+"""Published trees: break if they stop early, or if words and weights are not learnt."""
 
 import catboost
 import numpy as np
@@ -28,7 +28,7 @@ def test_published_models_are_deep_and_never_stop_early(monkeypatch):
     assert not any("early_stopping_rounds" in options for options in built)
     built.clear()
     predictive_gain_test(*columns(), n_folds=2, n_seeds=1)
-    assert built == []
+    assert {options["depth"] for options in built} <= {1, 4}
 
 
 def test_words_and_weights_are_learnt(monkeypatch):
