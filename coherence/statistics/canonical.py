@@ -71,27 +71,6 @@ def in_canonical_order(
     return ordered, (evidence[0][order], evidence[1][order])
 
 
-def content_ranks(data: ChoiceData) -> Codes:
-    """Rank contexts by what they hold, so that what is dealt by it depends on no order or name.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Validated data.
-
-    Returns
-    -------
-    ndarray, shape (n_contexts,)
-        Position of each context among all, from 0; contexts that hold the same rows are
-        interchangeable.
-    """
-    belief = data.belief.reshape(data.n_rows, -1)
-    by_action = _by_frequency(data.share, belief)
-    by_state = _by_frequency(data.truth[:, None] == np.arange(len(data.states)), belief)
-    rows = _ranks([*belief.T, np.argsort(by_state)[data.truth], *data.share[:, by_action].T])
-    return np.argsort(_context_order(rows, data.context, data.n_contexts))
-
-
 def _reordered(labels: tuple[Any, ...], order: Codes) -> tuple[Any, ...]:
     return tuple(labels[position] for position in order)
 

@@ -1,7 +1,9 @@
 """Reading the answers of a session, each once, by what was asked and how it was to be answered."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from coherence.decoding.decode import (
@@ -18,6 +20,8 @@ from elicitation.reading.exact import ExactReading
 from elicitation.session.formed import read_in_form
 from elicitation.session.questions import Question
 from elicitation.store import StoredAnswer
+
+_STATEMENT = re.compile(r"[^:]+: \S+")  # such as an example in a question has, or an answer
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,42 @@ def decode_answer(
     return _decode_words(question, text, finish_reason)
 
 
+def without_echo(text: str, asked: str) -> str:
+    r"""Take the question's own lines off an answer that repeats them, its example among them.
+
+    Two lines and more that follow each other in the question are an echo where one of them is no
+    statement: an answer may well equal the example.
+
+    Examples
+    --------
+    >>> asked = "How probable?\nFor instance:\nNo: 0.50\nYes: 0.50"
+    >>> without_echo("For instance:\nNo: 0.50\nYes: 0.50\nNo: 0.20\nYes: 0.80", asked)
+    'No: 0.20\nYes: 0.80'
+    >>> without_echo("No: 0.50\nYes: 0.50", asked)
+    'No: 0.50\nYes: 0.50'
+    """
+    known = [line.strip() for line in asked.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines(keepends=True) if line.strip()]
+    kept, at = [], 0
+    while at < len(lines):
+        runs = [
+            sum(1 for _ in takewhile(lambda pair: pair[0].strip() == pair[1], pairs))
+            for start in range(len(known))
+            if known[start] == lines[at].strip()
+            and (pairs := zip(lines[at:], known[start:], strict=False))
+        ]
+        length = max(runs, default=0)
+        run = lines[at : at + max(length, 1)]
+        if length < 2 or all(_STATEMENT.fullmatch(line.strip()) for line in run):
+            kept.append(lines[at])
+            at += 1
+        else:
+            at += length
+    return "".join(kept) if len(kept) < len(lines) else text
+
+
 def _decode_words(question: Question, text: str, finish_reason: str | None) -> Decoded[Any]:
+    text = without_echo(text, question.text)
     if question.way == "sampled":
         return decode_choice(text, BELIEF_LABELS, finish_reason=finish_reason)
     if question.role == "choice":

@@ -76,3 +76,30 @@ def test_whole_replies_are_read_and_how_they_ended_is_told(asia, cases, store):
     }
     n = len(cases) * 4
     assert (tally.total, tally.truncated, tally.thought) == (5 * n, 2 * n, 3 * n)
+
+
+class Echo:
+    """Repeats the question before it answers."""
+
+    name, fingerprint = "echo", "1"
+
+    def __init__(self, said):
+        self.said = said
+
+    def generate(self, requests):
+        return [Answer(f"{request.text}\n{self.said}") for request in requests]
+
+
+@pytest.mark.parametrize(("said", "beliefs"), [("No: 0.20\nYes: 0.80", [0.8]), ("", [])])
+def test_a_repeated_question_is_no_answer(asia, cases, store, said, beliefs):
+    """Breaks if the example of a question that a model repeats is read as its answer."""
+    design = Design(reps=1, iterated=False)
+    runs, _ = elicit(Echo(said), asia, cases, store, design=design, keep_going=True)
+    assert runs["p"].dropna().unique().tolist() == beliefs
+    assert runs["action"].isna().all()
+
+
+def test_an_answer_may_equal_the_example():
+    asked = "How probable?\nFor instance:\nNo: 0.50\nYes: 0.50\n\nYour answer:"
+    assert read_answers.without_echo("No: 0.50\nYes: 0.50", asked) == "No: 0.50\nYes: 0.50"
+    assert read_answers.without_echo(asked, asked) == ""
