@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.choices import ChoiceData
@@ -51,14 +52,14 @@ def as_table(design: LearnerInputs) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(design.numeric), words], axis=1, ignore_index=True)
 
 
-def pool(table: pd.DataFrame, action: Codes | None = None, weight: Floats | None = None) -> Any:
+def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | None) -> Any:
     """Return rows as CatBoost takes them."""
     import catboost
 
     categories = [name for name in table.columns if table[name].dtype == object]
     if not categories:
-        return catboost.Pool(table.to_numpy(), action, weight=weight)
-    return catboost.Pool(table, action, cat_features=categories, weight=weight)
+        return catboost.Pool(table.to_numpy(), action, **weights)
+    return catboost.Pool(table, action, cat_features=categories, **weights)
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,24 @@ class _Fold:
         self._fits: dict[int, _Fit] = {}
 
     @cached_property
+    def _start(self) -> Floats:
+        """Where trees begin, on their scale: at the shares of actions.
+
+        From nothing they would spend dozens of iterations on rare actions, the more the more
+        leaves, and models that say the same would end apart.
+        """
+        start = np.log(self.shares[self.seen])
+        return start[1:] - start[:1] if self.seen.size == 2 else start
+
+    @cached_property
     def _pools(self) -> tuple[Any, Any, float]:
-        rows, actions = np.nonzero(self._train)
-        weight = self._train[rows, actions]
-        learnt = pool(self.table.iloc[rows], actions, weight)
-        rows, actions = np.nonzero(self._judged)
-        # Without a judge any loss will do: this fold adds nothing to the choice of others.
-        judges = pool(self.table.iloc[rows], actions, self._judged[rows, actions])
-        return learnt, judges, float(weight.mean())
+        pools = []
+        for weights in (self._train, self._judged):
+            rows, actions = np.nonzero(weights)
+            start = np.tile(self._start, (rows.size, 1))
+            weight = weights[rows, actions]
+            pools.append(pool(self.table.iloc[rows], actions, weight=weight, baseline=start))
+        return pools[0], pools[1], float(self._train[self._train > 0].mean())
 
     def path(self, depth: int, iterations: int) -> Floats:
         """Total loss on this fold after each iteration, shape (iterations,)."""
@@ -136,9 +147,12 @@ class _Fold:
         """Probabilities of actions, shape (n_rows, n_actions)."""
         predicted = np.tile(self.shares, (len(self.table), 1))
         if depth in self._fits:
-            rows = pool(self.table)
-            model = self._fits[depth].model
-            predicted[:, self.seen] = model.predict_proba(rows, ntree_end=iterations)
+            rows, model = pool(self.table), self._fits[depth].model
+            raw = model.predict(rows, prediction_type="RawFormulaVal", ntree_end=iterations)
+            raw = raw.reshape(len(self.table), -1) + self._start
+            if self.seen.size == 2:
+                raw = np.hstack([np.zeros_like(raw), raw])
+            predicted[:, self.seen] = special.softmax(raw, axis=1)
         return predicted
 
 
@@ -274,5 +288,5 @@ class PublishedTrees:
             random_seed=seed,
             **QUIET,
         )
-        model.fit(pool(as_table(design), action, weight))
+        model.fit(pool(as_table(design), action, weight=weight))
         return lambda seen: np.asarray(model.predict_proba(pool(as_table(seen))), dtype=np.float64)
