@@ -114,7 +114,9 @@ def choose_in_words(
     options_of = dict(zip(draws, options, strict=True))
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        return bool(read_letters(_stated(answer, options_of[draw]), options_of[draw]))
+        listed = options_of[draw]
+        said = stated_choice(answer.text, answer.finish_reason, listed)
+        return bool(read_letters(said, listed))
 
     answers, _ = ask(
         model, draws, store, readable=None if keep_going else readable, progress=progress
@@ -124,20 +126,20 @@ def choose_in_words(
             "question": questions["question"].to_numpy(),
             "model": model.name,
             "answer": [
-                _stated(answer, listed) for answer, listed in zip(answers, options, strict=True)
+                stated_choice(answer.text, answer.finish_reason, listed)
+                for answer, listed in zip(answers, options, strict=True)
             ],
         }
     )
 
 
-def _stated(answer: StoredAnswer, options: list[str]) -> str:
+def stated_choice(text: str, finish_reason: str | None, options: list[str]) -> str:
     """Return an answer as it counts: what was cut or is empty is unread, and not "no option"."""
-    if not answer.text.strip():
+    if not text.strip():
         return "(empty)"
     # What was cut may have been about to say something else: only a complete choice counts.
-    reason = answer.finish_reason
     cut = (
-        reason == "length"
-        and not decode_choice(answer.text, OPTIONS, words=options, finish_reason=reason).readable
+        finish_reason == "length"
+        and not decode_choice(text, OPTIONS, words=options, finish_reason=finish_reason).readable
     )
-    return "(cut)" if cut else answer.text
+    return "(cut)" if cut else text

@@ -1,0 +1,1 @@
+"""Our questions as tasks of Inspect (`tasks`), and its logs as our tables (`logs`)."""
