@@ -1,1 +1,1 @@
-"""Our questions as tasks of Inspect (`tasks`), and its logs as our tables (`logs`)."""
+"""Questions as samples of Inspect (`samples`), and its logs as our tables (`logs`)."""

@@ -153,14 +153,15 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
         raise InputError(f"{source} is a log of the task {log.task!r}, not of {task}; {remedy}")
     samples = []
     # Inspect numbers samples in the order of the plan, and may shuffle them.
-    for record in sorted(log.records, key=lambda it: (it["epoch"], it["id"])):  # type: ignore[arg-type, return-value]
+    records: list[dict[str, Any]] = [dict(record) for record in log.records]
+    for record in sorted(records, key=lambda record: (record["epoch"], record["id"])):
         metadata = {
             name.removeprefix(_PREFIX): value
             for name, value in record.items()
             if name.startswith(_PREFIX)
         }
         metadata |= {name: json.loads(metadata[name]) for name in LISTS if name in metadata}
-        epoch = int(str(record["rep"]))
+        epoch = int(record["rep"])
         stored = StoredAnswer(
             str(record["output"] or ""),
             metadata["seed"] + epoch,
@@ -206,7 +207,7 @@ def _cases(samples: Iterable[_Sample]) -> tuple[pd.DataFrame, dict[int, int]]:
     cases = pd.DataFrame(list(rows.values()))
     # A network's evidence is text and its truth is known; a table has the types of its values.
     if "z" in cases.columns:
-        types = {"context": object, "theta": "int64"}
+        types: dict[str, Any] = {"context": object, "theta": "int64"}
         cases = cases.astype(types | dict.fromkeys(features_of(cases), "string"))
     return cases, {case: position for position, case in enumerate(rows)}
 

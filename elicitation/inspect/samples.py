@@ -15,7 +15,7 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from elicitation.batteries.bets.rows import OPTIONS
-from elicitation.batteries.bets.words import stated_choice, text_with_options
+from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
     MixingQuestion,
     mixing_draw,
@@ -94,19 +94,11 @@ def question_of(metadata: Mapping[str, Any], text: str) -> Question:
 
 def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> "Sequence[Asked]":
     """Return questions on values and bets, as of ``coherence bets questions``."""
-    samples = []
-    for row in _records(questions):
-        text = text_with_options(row["text"], [row[f"option_{letter}"] for letter in OPTIONS])
-        draw = Draw.of(
-            text,
-            0,
-            base_seed=seed,
-            temperature=1.0,
-            max_new_tokens=max_new_tokens,
-            max_lines=None,
-        )
-        samples.append(_asked(draw, {name: _plain(value) for name, value in row.items()}))
-    return samples
+    draws = bet_draws(questions, temperature=0.0, seed=seed, max_new_tokens=max_new_tokens)
+    return [
+        _asked(draw, {name: _plain(value) for name, value in row.items()})
+        for draw, row in zip(draws, _records(questions), strict=True)
+    ]
 
 
 def mixing_samples(*, draws: int, seed: int) -> "Sequence[Asked]":

@@ -99,18 +99,7 @@ def choose_in_words(
         if not least <= value < float("inf"):
             raise InputError(f"{name} must be at least {least} and finite; received {value}.")
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
-    draws = [
-        Draw.of(
-            text_with_options(text, listed),
-            0,
-            base_seed=seed,
-            temperature=temperature,
-            max_new_tokens=max_new_tokens,
-            max_lines=None,
-            about=_ABOUT,
-        )
-        for text, listed in zip(questions["text"], options, strict=True)
-    ]
+    draws = bet_draws(questions, temperature=temperature, seed=seed, max_new_tokens=max_new_tokens)
     options_of = dict(zip(draws, options, strict=True))
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
@@ -131,6 +120,25 @@ def choose_in_words(
             ],
         }
     )
+
+
+def bet_draws(
+    questions: pd.DataFrame, *, temperature: float, seed: int, max_new_tokens: int
+) -> list[Draw]:
+    """Return one answer to be had of each question, whose options stand below it."""
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    return [
+        Draw.of(
+            text_with_options(text, listed),
+            0,
+            base_seed=seed,
+            temperature=temperature,
+            max_new_tokens=max_new_tokens,
+            max_lines=None,
+            about=_ABOUT,
+        )
+        for text, listed in zip(questions["text"], options, strict=True)
+    ]
 
 
 def stated_choice(text: str, finish_reason: str | None, options: list[str]) -> str:

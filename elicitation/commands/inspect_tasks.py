@@ -28,8 +28,6 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 if TYPE_CHECKING:
     from elicitation.inspect.samples import Asked
 
-_ROOM = 64  # tokens of a bet's answer: a letter, and the words of its option
-
 
 @task(name="belief_coherence/beliefs_and_actions")
 def beliefs_and_actions(
@@ -121,11 +119,12 @@ def bets(
     """Questions on values, bets and ladders; parameters as the options of ``coherence bets``."""
     from argparse import Namespace
 
+    from elicitation.batteries.bets.words import ROOM
     from elicitation.commands.bets_questions import scored_questions
     from elicitation.inspect.samples import BETS, bet_samples
 
     terms = Namespace(items=items, chance=chance, stake=stake, payout=payout)
-    samples = bet_samples(scored_questions(terms), seed=seed, max_new_tokens=_ROOM)
+    samples = bet_samples(scored_questions(terms), seed=seed, max_new_tokens=ROOM)
     return _task(BETS, samples, temperature=0.0)
 
 
