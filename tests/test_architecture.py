@@ -33,7 +33,7 @@ HOMES = {
         "coherence/analysis/power.py",
         "bayesnets/records/datasets.py",
     ),
-    "inspect_ai": ("coherence/importing/*",),
+    "inspect_ai": ("coherence/importing/*", "elicitation/commands/inspect_tasks.py"),
     "pgmpy": ("bayesnets/formats/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),

@@ -74,7 +74,7 @@ TRAINING_VARIANCE = 1.5
 # twice as much where models are near each other. Samples in which the trees miss a weak
 # signal have small gains that look precise: what would be seen under a larger gain is less so.
 VARIANCE_OF_GAIN = 2.0
-ROUNDING = 1e-9  # of the losses: models that are the same differ by it
+ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
 

@@ -23,6 +23,7 @@ from coherence.cli.reading import (
     add_form_arguments,
     read_table,
     reading_words,
+    require_one_table,
 )
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
@@ -41,10 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Parser of this command.
     """
     parser.add_argument(
-        "runs",
+        "files",
+        nargs="+",
         metavar="RUNS",
         help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
-        "a folder of .parquet files, or - for standard input, whose content tells its kind",
+        "a folder of .parquet files, or - for standard input, whose content tells its kind; or "
+        "logs of our task in Inspect (.eval), one or several",
     )
     _add_outputs(parser)
     _add_pipelines(parser)
@@ -230,12 +233,12 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
 
 
 def _write(
-    report: "Report", folder: Path | None, json_file: str | None, answers: int, file: str
+    report: "Report", folder: Path | None, json_file: str | None, answers: int, files: list[str]
 ) -> list[str]:
     """Write the files, before anything is printed: `| head` must not cost them; say which."""
     said = []
     if folder is not None:
-        said = [write_report(report, folder, answers=answers, inputs=[file])]
+        said = [write_report(report, folder, answers=answers, inputs=files)]
     if json_file not in (None, STREAM):
         replace_text(Path(str(json_file)), report.to_json())
     return said
@@ -299,6 +302,8 @@ def run(args: argparse.Namespace) -> int:
     if args.answers < 0:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     conditions = [parse_condition(text) for text in args.fail_on]
+    require_one_table(args.files)
+    args.runs = args.files[0]
     runs = read_table(args)
     _require_apart(args)
     folder, figures, tables = _folders(args)
@@ -329,9 +334,9 @@ def run(args: argparse.Namespace) -> int:
         if paper is not None:
             assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
             said.append(_write_paper(report, paper, runs, args, progress))
-    read = {"file": args.runs, "reading": reading_words(args)}
+    read = {"file": ", ".join(args.files), "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
-    said += _write(report, folder, args.json, args.answers, args.runs)
+    said += _write(report, folder, args.json, args.answers, args.files)
     if figures is not None:
         print(write_figures(report, figures), file=sys.stderr)
     if tables is not None:

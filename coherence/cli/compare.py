@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import step_progress
-from coherence.cli.reading import add_column_arguments, add_form_arguments, reading
+from coherence.cli.reading import (
+    add_column_arguments,
+    add_form_arguments,
+    is_log,
+    read_logs,
+    reading,
+)
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RUNS",
         help="runs tables, with ids of the cases in the column 'context'; a file without a column "
-        "'model' is a model of its own, named by the file",
+        "'model' is a model of its own, named by the file; or logs of our task in Inspect (.eval)",
     )
     parser.add_argument(
         "--out",
@@ -125,8 +131,12 @@ def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
 
     said = reading(args)
     written = {name: said.pop(name) for name in ("sep", "encoding")}
-    files = name_files(args.runs)
+    logs = [file for file in args.runs if is_log(file)]
+    others = [file for file in args.runs if not is_log(file)]
+    files = name_files(others) if others else {}
     tables = {name: read_table(file, Reading(**said), **written) for name, file in files.items()}
+    if logs:  # their models have names
+        tables[logs[0]], files[logs[0]] = read_logs(logs), logs[0]
     there = list(dict.fromkeys(column for table in tables.values() for column in table.columns))
     for column in args.ignore:
         require(

@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from coherence.cli.streams import STREAM, standard_input
 from coherence.cli.text_options import add_text_arguments
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.table.scan import RunsScan
+
+LOG = ".eval"
+"""Ending of a log of Inspect."""
+# Named as text, as the commands are: what makes a runs table of answers stands above this package.
+_LOG_READER = "elicitation.inspect.logs"
 
 # A table with more rows is read by unit: in memory it would take more than two gigabytes.
 MOST_ROWS = 5_000_000
@@ -108,6 +115,31 @@ def reading_words(args: argparse.Namespace) -> list[str]:
     return [*words, *(["--percent"] if args.percent else [])]
 
 
+def is_log(file: str) -> bool:
+    """Tell whether a file is a log of Inspect, by its ending."""
+    return file.lower().endswith(LOG)
+
+
+def read_logs(files: Sequence[str]) -> "pd.DataFrame":
+    """Read logs of our task in Inspect as one table, and say what they lack."""
+    table, notes = import_module(_LOG_READER).read_inspect_runs(files)
+    for note in notes:
+        print(note, file=sys.stderr)
+    return cast("pd.DataFrame", table)
+
+
+def require_one_table(files: Sequence[str]) -> None:
+    """Raise `InputError` for several files that are not all logs."""
+    from coherence.errors import InputError
+
+    tables = [file for file in files if not is_log(file)]
+    if tables and len(files) > 1:
+        raise InputError(
+            f"runs must be one table, or one or several logs of Inspect ({LOG}); received "
+            f"{len(files)} files, among them {tables[0]}. coherence compare takes several tables."
+        )
+
+
 def _is_large(args: argparse.Namespace) -> bool:
     """Tell whether a table is to be read by unit: it was said, or it has very many rows."""
     from coherence.errors import InputError
@@ -142,7 +174,7 @@ def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
     Returns
     -------
     DataFrame or RunsScan
-        What ``runs`` names.
+        What ``runs`` names; of logs of Inspect, all of ``files`` together.
 
     Raises
     ------
@@ -151,9 +183,18 @@ def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
     SchemaError
         The table breaks the schema.
     """
+    from coherence.errors import InputError
+    from coherence.table.incoming import Reading, as_runs
     from coherence.table.storage import read_runs
     from coherence.table.streams import read_stream
 
+    # Labels are merged by the analysis, whose report says so.
+    options = {**reading(args), "merge_labels": None if args.merge_labels is None else False}
+    if is_log(args.runs):
+        if args.by_unit:
+            raise InputError(f"--by-unit reads parquet tables; received the log {args.runs}.")
+        del options["sep"], options["encoding"]
+        return as_runs(read_logs(args.files), Reading(**options), Path(args.runs))
     if _is_large(args):
         from coherence.table.scan import scan_runs
 
@@ -168,8 +209,6 @@ def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
         )
         return scan
 
-    # Labels are merged by the analysis, whose report says so.
-    options = {**reading(args), "merge_labels": None if args.merge_labels is None else False}
     if args.runs == STREAM:
         return read_stream(standard_input(), **options)
     return read_runs(args.runs, **options)

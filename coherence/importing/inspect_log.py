@@ -1,8 +1,9 @@
 """Inspect logs: ``.eval``, a zip file with a JSON document per sample, and ``.json``, one for all.
 
-Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``output`` (what the
-model said last), ``finish_reason`` (``length`` where that was cut), ``target``, ``choices``,
-``error``, ``metadata.<name>``, ``scores.<scorer>.value`` and ``.answer``.
+Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``input`` (where it is
+one text), ``output`` (what the model said last), ``finish_reason`` (``length`` where that was
+cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value`` and
+``.answer``.
 """
 
 import re
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 _ATTACHMENT = "attachment://"
 MOST_TIMES = 100
 """How many times the largest size of one entry all together may unpack to."""
-_REASONS = {"max_tokens": "length", "model_length": "length"}
+FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
+"""Inspect's words for why an answer ended that differ from those of OpenAI's API."""
 _CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")
 # The form that Inspect's multiple_choice asks for, and its scorer `answer` looks for.
 _ANSWER_LINE = re.compile(r"\s*ANSWER\s*:\s*(?P<answer>\S(?:.*\S)?)\s*", re.IGNORECASE)
@@ -120,10 +122,7 @@ def _record(sample: "EvalSample") -> dict[str, object]:
     if isinstance(target, list):
         target = target[0] if len(target) == 1 else flatten(target, "target")["target"]
     answered = bool(sample.output.choices)
-    text = sample.output.completion
-    if text.startswith(_ATTACHMENT):
-        # A long text may be stored once and referred to; Inspect resolves messages, not the output.
-        text = sample.attachments.get(text.removeprefix(_ATTACHMENT), text)
+    text = _whole_text(sample.output.completion, sample)
     record: dict[str, object] = {
         "id": sample.id,
         "epoch": sample.epoch,
@@ -133,12 +132,14 @@ def _record(sample: "EvalSample") -> dict[str, object]:
         "output": text if answered else text or None,
         "target": target,
     }
+    if isinstance(sample.input, str):
+        record["input"] = _whole_text(sample.input, sample)
     if sample.choices:
         record["choices"] = tuple(sample.choices)
         record["target"] = _choice_of(target, sample.choices)
     if answered:
         reason = sample.output.choices[0].stop_reason
-        record["finish_reason"] = _REASONS.get(reason, reason)
+        record["finish_reason"] = FINISH_REASONS.get(reason, reason)
     # Explanations and metadata of scores may be long, and no answer is read from them.
     scores = {
         name: {"value": score.value} | ({} if score.answer is None else {"answer": score.answer})
@@ -154,6 +155,13 @@ def _record(sample: "EvalSample") -> dict[str, object]:
     for name, kept in scores.items():
         record |= flatten(kept, f"scores.{name}")
     return record
+
+
+def _whole_text(text: str, sample: "EvalSample") -> str:
+    """Return a text; a long one may be stored once and referred to."""
+    if not text.startswith(_ATTACHMENT):
+        return text
+    return sample.attachments.get(text.removeprefix(_ATTACHMENT), text)
 
 
 def _picked(scores: Mapping[str, Any], record: Mapping[str, object]) -> tuple[str, ...] | None:

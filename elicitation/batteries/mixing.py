@@ -315,7 +315,7 @@ def elicit_mixing(
         return _exact_table(model.name, asked, masses)
     # By draws first: a session cut short has some answers to every condition.
     order = [(number, question) for number in range(draws) for question in asked]
-    planned = [_draw(question, number, seed, max_new_tokens) for number, question in order]
+    planned = [mixing_draw(question, number, seed, max_new_tokens) for number, question in order]
     asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
 
     def readable(draw: Draw, answer: StoredAnswer) -> bool:
@@ -324,12 +324,41 @@ def elicit_mixing(
 
     watch = None if keep_going else readable
     stored, _ = ask(model, planned, store, batch_size=batch_size, readable=watch, progress=progress)
-    rows = []
-    for (number, question), answer in zip(order, stored, strict=True):
-        outcome, status = read_mixing_answer(
-            answer.text, question, finish_reason=answer.finish_reason
+    return tabulate_mixing(
+        model.name,
+        [
+            (question, number, answer.text, answer.finish_reason)
+            for (number, question), answer in zip(order, stored, strict=True)
+        ],
+    )
+
+
+def tabulate_mixing(
+    model: str, answered: Iterable[tuple[MixingQuestion, int, str, str | None]]
+) -> pd.DataFrame:
+    """Read answers and lay them out as a table.
+
+    Parameters
+    ----------
+    model : str
+        Who answered.
+    answered : iterable of tuple
+        Question, number of the draw, answer as it came, and why it ended.
+
+    Returns
+    -------
+    DataFrame
+        As from `elicit_mixing`.
+    """
+    rows = [
+        (
+            *_condition(model, question),
+            number,
+            *read_mixing_answer(text, question, finish_reason=reason),
+            text,
         )
-        rows.append((*_condition(model.name, question), number, outcome, status, answer.text))
+        for question, number, text, reason in answered
+    ]
     return pd.DataFrame(rows, columns=[*_CONDITION, "draw", "answer", "status", "raw"])
 
 
@@ -337,7 +366,10 @@ def _condition(model: str, question: MixingQuestion) -> tuple[Any, ...]:
     return model, question.experiment, question.p, question.item, question.order
 
 
-def _draw(question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None) -> Draw:
+def mixing_draw(
+    question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None = None
+) -> Draw:
+    """Return one answer to be had of a question; its cut is what a readable one needs, or given."""
     # A token holds a byte at least; the spare ones are for signs around the answer.
     longest = (
         max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS

@@ -60,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answers",
         metavar="FILE",
-        help="answers of one or several models instead: .csv or .parquet, see docs/bets.md",
+        help="answers of one or several models instead: .csv or .parquet, see docs/bets.md, or a "
+        "log of our task in Inspect (.eval)",
     )
     parser.add_argument(
         "--questions",

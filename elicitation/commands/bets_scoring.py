@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
+from coherence.cli.reading import is_log
 from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
@@ -49,19 +50,15 @@ def score(args: argparse.Namespace) -> int:
     # Said before anything is asked; the folder is made after, so that a fault leaves none behind.
     folder_of(args.out)
     paper = paper_folder(args)
-    questions = (
-        scored_questions(args) if args.questions is None else read_answer_table(args.questions)
-    )
-    if args.models is None:
-        answers = read_answer_table(args.answers)
-        if args.questions is None:
-            # Answers by name alone would else be scored against other odds or other things.
-            check_known(questions, answers)
-    else:
-        asked = ask_models(args, questions)
-        if asked is None:
-            return 130
-        answers = asked
+    if args.answers is not None and is_log(args.answers) and (terms or args.questions is not None):
+        raise InputError(
+            f"the log {args.answers} holds its questions. Leave out --questions, --items, "
+            "--chance, --stake and --payout."
+        )
+    asked = _questions_and_answers(args)
+    if asked is None:
+        return 130
+    questions, answers = asked
     scores = score_bets(questions, answers, rule=args.rule)
     comparison = compare_models(scores.answers, rule=args.rule)
     out = prepare_folder(args.out)
@@ -76,6 +73,27 @@ def score(args: argparse.Namespace) -> int:
 
         write_paper_tables(paper, "Thinking in bets", bet_tables(scores.accuracy), earlier=EARLIER)
     return 0
+
+
+def _questions_and_answers(
+    args: argparse.Namespace,
+) -> "tuple[pd.DataFrame, pd.DataFrame] | None":
+    """Read answers, or ask for them; None after Ctrl-C."""
+    if args.answers is not None and is_log(args.answers):
+        from elicitation.inspect.logs import read_inspect_bets
+
+        return read_inspect_bets(args.answers)
+    questions = (
+        scored_questions(args) if args.questions is None else read_answer_table(args.questions)
+    )
+    if args.models is not None:
+        asked = ask_models(args, questions)
+        return None if asked is None else (questions, asked)
+    answers = read_answer_table(args.answers)
+    if args.questions is None:
+        # Answers by name alone would else be scored against other odds or other things.
+        check_known(questions, answers)
+    return questions, answers
 
 
 def _check_served(args: argparse.Namespace) -> None:

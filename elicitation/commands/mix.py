@@ -5,11 +5,13 @@ Asks the battery, or scores answers that are there.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, prepare_folder
 from coherence.cli.progress import answer_progress, duration
+from coherence.cli.reading import is_log
 from elicitation.commands.mix_report import WRITTEN, mix_report, write_mix_results
 from elicitation.commands.model_options import (
     add_model_options,
@@ -47,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="answers that are there instead, in one or several files: .csv or .parquet, "
-        "see docs/mixing.md",
+        "see docs/mixing.md, or logs of our task in Inspect (.eval)",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="folder for tables and figures, made if need be"
@@ -95,13 +97,12 @@ def run(args: argparse.Namespace) -> int:
     int
         0, or 130 after Ctrl-C.
     """
-    from coherence.batteries.mixing.files import read_mixing_answers
     from coherence.batteries.mixing.scoring import score_mixing
 
     _check(args)
     out = Path(args.out)
     if args.answers is not None:
-        answers = read_mixing_answers(*args.answers)
+        answers = _read(args.answers)
         # Before the folder is made: a table with faults leaves none behind.
         scores = score_mixing(answers, rng=args.seed)
         prepare_folder(out)
@@ -122,6 +123,23 @@ def run(args: argparse.Namespace) -> int:
         title = "Failure to mix"
         write_paper_tables(paper, title, [mixing_table(scores.experiments)], earlier=EARLIER)
     return 0
+
+
+def _read(files: Sequence[str]) -> "pd.DataFrame":
+    """Read tables of answers, or logs of our task in Inspect."""
+    from coherence.batteries.mixing.files import read_mixing_answers
+    from coherence.errors import InputError
+
+    logs = [file for file in files if is_log(file)]
+    if not logs:
+        return read_mixing_answers(*files)
+    if len(logs) < len(files):
+        raise InputError(
+            f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
+        )
+    from elicitation.inspect.logs import read_inspect_mixing
+
+    return read_inspect_mixing(logs)
 
 
 def _check(args: argparse.Namespace) -> None:

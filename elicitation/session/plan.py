@@ -4,8 +4,8 @@ The task or the table of questions, the design, and the grid that follows from b
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -29,7 +29,7 @@ from elicitation.session.formed import form_of
 from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 from elicitation.session.questions import Question, plan_questions, plan_table
 from elicitation.session.read_answers import ReadAnswer
-from elicitation.session.runs import assemble_runs, assemble_table
+from elicitation.session.runs import Truth, assemble_runs, conditional_truth, features_of
 from elicitation.store import Draw
 
 
@@ -196,17 +196,27 @@ class Plan:
         In a fixed order.
     draws : list of Draw
         One per question.
-    assemble : callable
-        Takes what was read of one answer per question and the model's name, and returns the runs
-        table.
+    task : str
+        Value of the `task` column.
+    cases : DataFrame
+        The contexts, or the table of questions.
+    truth : mapping
+        Of cases that are asked about z: state of z -> ``p_true``, the exact P(theta | x, z), and
+        ``p_z_true``, P(z | x).
     min_mass : float
         See `Design`.
     """
 
     questions: list[Question]
     draws: list[Draw]
-    assemble: Callable[[Sequence[ReadAnswer], str], pd.DataFrame]
+    task: str
+    cases: pd.DataFrame
+    truth: Truth = field(default_factory=dict)
     min_mass: float = 0.0
+
+    def assemble(self, read: Sequence[ReadAnswer], model: str) -> pd.DataFrame:
+        """Return the runs table of what was read of a model's answers, one per question."""
+        return assemble_runs(self.cases, read, self.truth, task=self.task, model=model)
 
 
 def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
@@ -252,20 +262,14 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
         draws=design.draws,
         templates=design.templates or NETWORK_PROMPTS,
     )
-
-    def assemble(read: Sequence[ReadAnswer], model: str) -> pd.DataFrame:
-        return assemble_runs(
-            cases,
-            read,
-            network=task.network,
-            phrases=task.phrases,
-            target=task.target,
-            task=task.name,
-            model=model,
-        )
-
     questions = _in_form(questions, design)
-    return Plan(questions, number_draws(questions, design), assemble, design.min_mass)
+    truth: Truth = {}
+    if any(question.role == "conditional" for question in questions):
+        truth = conditional_truth(cases, task.network, task.phrases, task.target)
+    # A network knows every theta, so that the column is never null, as that of a table may be.
+    types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
+    draws = number_draws(questions, design)
+    return Plan(questions, draws, task.name, cases.astype(types), truth, design.min_mass)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -312,12 +316,8 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
         templates=design.templates or TABLE_PROMPTS,
     )
     questions = _in_form(questions, design)
-    return Plan(
-        questions,
-        number_draws(questions, design),
-        lambda read, model: assemble_table(table, read, task=task, model=model),
-        design.min_mass,
-    )
+    draws = number_draws(questions, design)
+    return Plan(questions, draws, task, table, min_mass=design.min_mass)
 
 
 def _in_form(questions: Sequence[Question], design: Design) -> list[Question]:

@@ -7,7 +7,7 @@ network, exactly, or from the table of questions, as far as it is there.
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -34,6 +34,9 @@ _KINDS = {
 _ENDS = ("content_filter", "length", "stop")
 _Place = tuple[int, int, str, str]
 """Case, repetition, role and key of a question: where its answer goes."""
+Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
+"""Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact
+P(theta | x, z), and ``p_z_true``, P(z | x)."""
 
 
 @dataclass(frozen=True)
@@ -135,34 +138,28 @@ def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
     }
 
 
-def _features(cases: pd.DataFrame) -> list[str]:
+def features_of(cases: pd.DataFrame) -> list[str]:
+    """Return the columns of the evidence."""
     return [str(name) for name in cases.columns if str(name).startswith(FEATURE_PREFIX)]
 
 
 def assemble_runs(
-    cases: pd.DataFrame,
-    read: Sequence[ReadAnswer],
-    *,
-    network: Network,
-    phrases: Phrases,
-    target: str,
-    task: str,
-    model: str,
+    cases: pd.DataFrame, read: Sequence[ReadAnswer], truth: Truth, *, task: str, model: str
 ) -> pd.DataFrame:
     """Lay the answers out as a runs table.
+
+    A row of which an answer has not come is left out: of a session that is none, of the log of a
+    run that was cut off the last ones.
 
     Parameters
     ----------
     cases : DataFrame
-        As from ``bayesnets.sample_cases``.
+        As from ``bayesnets.sample_cases``, or a table of questions. What it lacks of ``theta``,
+        ``p_true`` and ``z`` the runs table lacks too.
     read : sequence of ReadAnswer
-        Of all questions from `plan_questions` on these cases.
-    network : Network
-        Source of the truth on rows that are conditional on z.
-    phrases : Phrases
-        Labels of the states of z.
-    target : str
-        The variable asked about.
+        Of questions about these cases.
+    truth : mapping
+        See `Truth`.
     task, model : str
         Values of these columns.
 
@@ -173,92 +170,52 @@ def assemble_runs(
         assembly is the same to the byte.
     """
     readings, reference = _gathered(read), _reference(read)
-    truth = _conditional_truth(cases, network, phrases, target)
-    exact = [float(value) for value in cases["p_true"]]
-    variables = cases["z"].tolist()
+    acting = next((role for _, _, role, _ in readings if role in ("decision", "choice")), None)
     rows, positions = [], []
     for (position, rep, role, key), belief in readings.items():
         if role not in ("belief", "conditional"):
             continue
-        used = [belief]
-        row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
-        if role == "belief":
-            row |= {"prompt": key, "p_true": exact[position]}
-            if key == reference:
-                # Actions are asked without a framing. On the rows of all framings one action would
-                # count as several.
-                used.append(readings[position, rep, "decision", ""])
-                row |= used[-1].action_cells()
-        else:
-            spread = readings[position, rep, "auxiliary", ""]
-            used.append(spread)
-            z = variables[position]
-            row |= {"prompt": reference, "z": z, "z_state": key, "raw_z": spread.raw}
-            # In the order of the labels that the question listed, which is that of the phrases.
-            shares = cast("tuple[float, ...] | None", spread.value.value)
-            if shares is not None:
-                row["p_z"] = shares[list(phrases.labels(str(z))).index(key)]
-            row |= truth[position, key]
-        rows.append(row | _sum_up(used))
-        positions.append(position)
-    features = _features(cases)
-    runs = typed_runs(rows, cases[["context", "theta", *features]].iloc[positions], features)
-    runs[features] = runs[features].astype("string")
-    # A network knows every theta, so that the column is never null, as that of a table may be.
-    return runs.astype({"theta": "int64"})
-
-
-def assemble_table(
-    table: pd.DataFrame, read: Sequence[ReadAnswer], *, task: str, model: str
-) -> pd.DataFrame:
-    """Lay the answers to a table of questions out as a runs table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As from ``elicitation.session.custom.load_questions``.
-    read : sequence of ReadAnswer
-        Of all questions from `plan_table` on this table.
-    task, model : str
-        Values of these columns.
-
-    Returns
-    -------
-    DataFrame
-        As from `assemble_runs`, without rows for z; ``theta``, ``p_true`` and features as the table
-        has them.
-    """
-    readings, reference = _gathered(read), _reference(read)
-    truth = [name for name in ("theta", "p_true") if name in table.columns]
-    rows, positions = [], []
-    for (position, rep, role, key), belief in readings.items():
-        if role != "belief":
+        # Actions are asked without a framing. On the rows of all framings one action would count
+        # as several.
+        second = "auxiliary" if role == "conditional" else acting if key == reference else None
+        other = readings.get((position, rep, second, "")) if second else None
+        if second and other is None:
             continue
-        used = [belief]
-        row = {"task": task, "model": model, "rep": rep, "prompt": key, **belief.belief_cells()}
-        choice = readings.get((position, rep, "choice", ""))
-        if key == reference and choice is not None:
-            used.append(choice)
-            row |= choice.action_cells()
-        rows.append(row | _sum_up(used))
+        row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
+        if role == "conditional":
+            assert other is not None, "left out above"
+            row |= {"prompt": reference, "z": cases["z"].iloc[position], "z_state": key}
+            row |= {"raw_z": other.raw, **truth[position][key]}
+            # In the order of the labels that the question listed, which is that of the states.
+            shares = cast("tuple[float, ...] | None", other.value.value)
+            if shares is not None:
+                row["p_z"] = shares[list(truth[position]).index(key)]
+        else:
+            row["prompt"] = key
+            if "p_true" in cases.columns:
+                row["p_true"] = cases["p_true"].iloc[position]
+            if other is not None:
+                row |= other.action_cells()
+        rows.append(row | _sum_up([belief] if other is None else [belief, other]))
         positions.append(position)
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
-    absent = [name for name in ("theta", "p_true") if name not in truth]
-    if "action_question" not in table.columns:
+    absent = [name for name in ("theta", "p_true") if name not in cases.columns]
+    if acting is None:
         absent += ["action", "raw_action", "logprob_action"]
-    features = _features(table)
-    runs = typed_runs(rows, table[["context", *truth, *features]].iloc[positions], features)
-    return runs.drop(
-        columns=runs.columns.intersection([*absent, "z", "z_state", "p_z", "p_z_true", "raw_z"])
-    )
+    if "z" not in cases.columns:
+        absent += ["z", "z_state", "p_z", "p_z_true", "raw_z"]
+    features = features_of(cases)
+    kept = [name for name in ("context", "theta", *features) if name in cases.columns]
+    runs = typed_runs(rows, cases[kept].iloc[positions], features)
+    return runs.drop(columns=runs.columns.intersection(absent))
 
 
-def _conditional_truth(
+def conditional_truth(
     cases: pd.DataFrame, network: Network, phrases: Phrases, target: str
-) -> dict[tuple[int, str], dict[str, float]]:
-    """Return, by case and state of z, the exact P(theta | x, z) and P(z | x)."""
-    truth: dict[tuple[int, str], dict[str, float]] = {}
+) -> dict[int, dict[str, dict[str, float]]]:
+    """Return the exact P(theta | x, z) and P(z | x) of cases, see `Truth`."""
+    truth: dict[int, dict[str, dict[str, float]]] = {}
     positive = phrases.positive(target)
     asked = cases["z"].astype("object")
     for z in asked.dropna().unique():
@@ -269,7 +226,7 @@ def _conditional_truth(
             # A state of z that x rules out has no conditional truth: it stays null.
             beliefs = posterior(network, evidence.assign(**{z: state}), target, errors="nan")
             for row, position in enumerate(positions):
-                truth[position, state] = {
+                truth.setdefault(position, {})[state] = {
                     "p_true": float(beliefs.iloc[row][positive]),
                     "p_z_true": float(weights.iloc[row][state]),
                 }

@@ -99,7 +99,35 @@ def choose_in_words(
         if not least <= value < float("inf"):
             raise InputError(f"{name} must be at least {least} and finite; received {value}.")
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
-    draws = [
+    draws = bet_draws(questions, temperature=temperature, seed=seed, max_new_tokens=max_new_tokens)
+    options_of = dict(zip(draws, options, strict=True))
+
+    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+        listed = options_of[draw]
+        said = stated_choice(answer.text, answer.finish_reason, listed)
+        return bool(read_letters(said, listed))
+
+    answers, _ = ask(
+        model, draws, store, readable=None if keep_going else readable, progress=progress
+    )
+    return pd.DataFrame(
+        {
+            "question": questions["question"].to_numpy(),
+            "model": model.name,
+            "answer": [
+                stated_choice(answer.text, answer.finish_reason, listed)
+                for answer, listed in zip(answers, options, strict=True)
+            ],
+        }
+    )
+
+
+def bet_draws(
+    questions: pd.DataFrame, *, temperature: float, seed: int, max_new_tokens: int
+) -> list[Draw]:
+    """Return one answer to be had of each question, whose options stand below it."""
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    return [
         Draw.of(
             text_with_options(text, listed),
             0,
@@ -111,33 +139,15 @@ def choose_in_words(
         )
         for text, listed in zip(questions["text"], options, strict=True)
     ]
-    options_of = dict(zip(draws, options, strict=True))
-
-    def readable(draw: Draw, answer: StoredAnswer) -> bool:
-        return bool(read_letters(_stated(answer, options_of[draw]), options_of[draw]))
-
-    answers, _ = ask(
-        model, draws, store, readable=None if keep_going else readable, progress=progress
-    )
-    return pd.DataFrame(
-        {
-            "question": questions["question"].to_numpy(),
-            "model": model.name,
-            "answer": [
-                _stated(answer, listed) for answer, listed in zip(answers, options, strict=True)
-            ],
-        }
-    )
 
 
-def _stated(answer: StoredAnswer, options: list[str]) -> str:
+def stated_choice(text: str, finish_reason: str | None, options: list[str]) -> str:
     """Return an answer as it counts: what was cut or is empty is unread, and not "no option"."""
-    if not answer.text.strip():
+    if not text.strip():
         return "(empty)"
     # What was cut may have been about to say something else: only a complete choice counts.
-    reason = answer.finish_reason
     cut = (
-        reason == "length"
-        and not decode_choice(answer.text, OPTIONS, words=options, finish_reason=reason).readable
+        finish_reason == "length"
+        and not decode_choice(text, OPTIONS, words=options, finish_reason=finish_reason).readable
     )
-    return "(cut)" if cut else answer.text
+    return "(cut)" if cut else text

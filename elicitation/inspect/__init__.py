@@ -1,0 +1,1 @@
+"""Questions as samples of Inspect (`samples`), and its logs as our tables (`logs`)."""
