@@ -79,7 +79,7 @@ def write(rows: list[dict[str, object]]) -> None:
     new = {(row["kind"], row["check"], row["design"]) for row in rows}
     kept = [row for row in kept if (row["kind"], row["check"], row["design"]) not in new]
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS)
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows([*kept, *rows])
 
