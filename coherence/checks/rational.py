@@ -44,7 +44,6 @@ NULL = (
 NAME = "rational_agent"
 UNIT = "belief"
 COLUMNS = ("quantity", "value", "low", "high")
-UNIDENTIFIED = "choice hardly follows the belief, so that no hidden shift can be read off it"
 NO_SCATTER = "reports of a context do not scatter"
 
 
@@ -143,7 +142,7 @@ def rational_agent_test(
             settings={**result.settings, **shown},
         )
     if not agent.noisy:
-        why = "; ".join([*agent.cautions, *([UNIDENTIFIED] if interval is None else [])])
+        why = "; ".join([*agent.cautions, *([agent.no_shift] if interval is None else [])])
         why = why or NO_SCATTER
         return replace(result, pvalue=None, details=_details(agent), reason=why)
     verdict = agent.test(n_draws=n_draws, rng=rng)

@@ -21,7 +21,7 @@ from coherence.rational.estimate import METHOD, ends, reach, with_errors
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import TAIL, spread_at, tail_share
 from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, threshold_table
-from coherence.rational.sufficiency import FORETOLD, Verdict, beyond_belief
+from coherence.rational.sufficiency import Verdict, beyond_belief
 from coherence.rational.taste import lasting_share
 from coherence.rational.weighting import powers
 from coherence.result import Interval, html_card
@@ -31,6 +31,14 @@ from coherence.table.printable import counted
 
 FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
 FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
+LITTLE_OPEN = (
+    "the beliefs of {n} contexts leave as much open about the state as {left:.1f} contexts of "
+    "belief 1/2, and a test needs {fewest:g}"
+)
+WEAK = (
+    "choice hardly follows the belief (F = {strength:.1f}, below {fewest:g}), so that no hidden "
+    "shift can be estimated"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,6 +319,21 @@ class RationalAgent:
         share = float(self.latent.model.prior(self.latent.parameters) @ (state * (1 - state)))
         return 4 * share * self.data.n_contexts
 
+    @property
+    def little_open(self) -> str:
+        """Why there are too few states left to chance for a test; empty if there are enough."""
+        if self.open_contexts >= FEWEST_OPEN:
+            return ""
+        left = math.floor(10 * self.open_contexts) / 10  # 19.96 must not be shown as 20.0
+        return LITTLE_OPEN.format(n=self.data.n_contexts, left=left, fewest=FEWEST_OPEN)
+
+    @property
+    def no_shift(self) -> str:
+        """Why there is no hidden shift; empty if there is one."""
+        if self.little_open or self.strength >= FEWEST_F:
+            return self.little_open
+        return WEAK.format(strength=self.strength, fewest=FEWEST_F)
+
     @cached_property
     def _of_shifted(self) -> Floats:
         return influences(self.latent, self.shifted)[0]
@@ -321,10 +344,10 @@ class RationalAgent:
 
         At equal belief held, that is with the noise of reports taken off. NaN without an interval
         where choices hardly follow the belief (`strength` below 10), because a shift is then read
-        off slopes that may as well be none, and where beliefs foretell nearly every state
-        (`open_contexts` below 20).
+        off slopes that may as well be none, and where the beliefs of all contexts together leave
+        too little open about the state (`open_contexts` below 20).
         """
-        if not self.strength >= FEWEST_F or self.open_contexts < FEWEST_OPEN:
+        if self.no_shift:
             return math.nan, None
         influence = self.shift_influence
         value = float(self.shifted.parameters[-1])
@@ -356,7 +379,7 @@ class RationalAgent:
         Returns
         -------
         Verdict
-            p-value and components; NaN with a reason where beliefs foretell nearly every state.
+            p-value and components; NaN with a reason where `open_contexts` is below 20.
 
         Raises
         ------
@@ -364,8 +387,8 @@ class RationalAgent:
             `n_draws` below 99.
         """
         n_draws = whole_number(n_draws, "n_draws", 99)
-        if self.noisy and self.open_contexts < FEWEST_OPEN:
-            return Verdict(math.nan, pd.DataFrame(), "", FORETOLD)
+        if self.noisy and self.little_open:
+            return Verdict(math.nan, pd.DataFrame(), "", self.little_open)
         return beyond_belief(
             self.data, self.latent, self.chosen.choices, n_draws, as_generator(rng)
         )

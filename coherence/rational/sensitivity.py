@@ -130,8 +130,7 @@ def noise_sensitivity(
 
     if agent.hidden_shift[1] is None:
         raise InputError(
-            "agent must have a hidden shift for noise to explain; here choices hardly follow the "
-            "belief, or beliefs foretell nearly every state."
+            f"agent must have a hidden shift for noise to explain; here {agent.no_shift}."
         )
     sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
 

@@ -132,7 +132,7 @@ class Verdict:
 
 SIGNS = "signs of contexts"
 NO_NOISE = "reports do not scatter around a belief: residual_covariance_test is the test of them"
-FORETOLD = "beliefs foretell nearly every state: too little about it is left to chance"
+FORETOLD = "beliefs foretell every state without exception: nothing about it is left to chance"
 
 
 def beyond_belief(

@@ -71,5 +71,5 @@ def held_shift(answers: Answers, seed: int) -> Estimate:
     )
     value, interval = agent.hidden_shift
     if interval is None:
-        raise Unfit("choices hardly follow the belief, or beliefs foretell nearly every state")
+        raise Unfit(agent.no_shift)
     return Estimate(value, interval.within(-1.0, 1.0), _around(value, agent.shift_influence))

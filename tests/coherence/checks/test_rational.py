@@ -129,6 +129,15 @@ def test_choices_that_hardly_follow_the_belief_get_a_difference_in_probability()
     assert exact.reason.startswith("choice hardly follows the belief")
 
 
+def test_the_reason_of_few_contexts_says_how_much_they_leave_open():
+    """It said that beliefs foretell nearly every state, whatever they were."""
+    result = checked(drawn(3, n=24, sd=0.1))
+    assert math.isnan(result.pvalue)
+    assert "24 contexts" in result.reason
+    assert "20" in result.reason
+    assert "foretell" not in result.reason
+
+
 @pytest.mark.lengthy
 def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     """It was a KeyError, and before that a rejection in 8 of 9 tables."""
@@ -146,5 +155,5 @@ def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     result = checked(runs)
     assert math.isnan(result.pvalue)
     assert math.isnan(result.statistic)
-    assert result.reason.startswith("beliefs foretell nearly every state")
-    assert "foretell" in str(analyze(runs, checks=["rational_agent"], rng=1))
+    assert "150 contexts" in result.reason
+    assert "belief 1/2" in str(analyze(runs, checks=["rational_agent"], rng=1))
