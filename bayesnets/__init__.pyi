@@ -10,7 +10,6 @@ from .formats.conversion import to_pgmpy as to_pgmpy
 from .formats.network_files import read_network as read_network
 from .formats.network_files import write_network as write_network
 from .inference.posterior import evidence_probability as evidence_probability
-from .inference.posterior import marginals as marginals
 from .inference.posterior import posterior as posterior
 from .inference.posterior import posterior_by_state as posterior_by_state
 from .network import Network as Network

@@ -93,55 +93,6 @@ def posterior(
     return pd.DataFrame(values / total[:, None], index=evidence.index, columns=columns)
 
 
-def marginals(
-    network: Any,
-    evidence: pd.DataFrame,
-    targets: Sequence[str] | None = None,
-    *,
-    errors: Errors = "raise",
-    max_bytes: int = MAX_BYTES,
-) -> pd.DataFrame:
-    """Return P(target | evidence) for every row and each of several targets.
-
-    Parameters
-    ----------
-    network : Network or pgmpy.models.DiscreteBayesianNetwork
-        The model.
-    evidence : DataFrame
-        As in `posterior`.
-    targets : sequence of str or None
-        The variables asked about, one by one; None asks about all.
-    errors : {"raise", "nan"}
-        As in `posterior`.
-    max_bytes : int
-        As in `posterior`.
-
-    Returns
-    -------
-    DataFrame, shape (n_rows, number of states of all targets together)
-        Columns have the levels `variable` and `state`; the states of a variable sum to one.
-
-    Raises
-    ------
-    InputError
-        As in `posterior`.
-
-    Examples
-    --------
-    >>> from bayesnets import load_network
-    >>> evidence = pd.DataFrame({"xray": ["yes"]})
-    >>> marginals(load_network("asia"), evidence, ["tub", "lung"])["lung"].round(3)
-    state    yes     no
-    0      0.489  0.511
-    """
-    model = as_network(network)
-    names = model.names if targets is None else _several(targets, "targets")
-    tables = [
-        posterior(model, evidence, name, errors=errors, max_bytes=max_bytes) for name in names
-    ]
-    return pd.concat(tables, axis=1, keys=names, names=["variable", "state"])
-
-
 def posterior_by_state(
     network: Any,
     evidence: pd.DataFrame,

@@ -98,7 +98,7 @@ class _Fold:
         From nothing they would spend dozens of iterations on rare actions, the more the more
         leaves, and models that say the same would end apart.
         """
-        start = np.log(self.shares[self.seen])
+        start: Floats = np.log(self.shares[self.seen])
         return start[1:] - start[:1] if self.seen.size == 2 else start
 
     @cached_property

@@ -133,6 +133,8 @@ def run(args: argparse.Namespace) -> int:
     if args.questions is not None:
         _write_questions(args, settings)
         return 0
+    # Before the folder and the store are made: a name that is wrong leaves nothing behind.
+    _require_models(args)
     folder, paper = prepare_folder(args.out), paper_folder(args)
     if args.answers is not None:
         battery = _read(args, settings)
@@ -219,6 +221,15 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
             )
         folders[name] = folder
     return folders
+
+
+def _require_models(args: argparse.Namespace) -> None:
+    """Raise for a model of this machine or the hub that is not there."""
+    from elicitation.models.local.sources import locate
+
+    if args.server is None and args.answers is None:
+        for model in _folders(args).values():
+            locate(model, revision=args.revision)
 
 
 def _settings(args: argparse.Namespace) -> "list[Setting]":

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 
 import networkx
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import Network, coverage, load_network, load_phrases, posterior, sample_cases
-from bayesnets.illustrative import (
+from benchmarks.illustrative_networks import (
     DECIMALS,
     OVERLAP,
     document_text,
@@ -24,6 +25,7 @@ from bayesnets.illustrative import (
 )
 from coherence.errors import InputError
 
+ROOT = Path(__file__).parents[2]
 TARGETS = {"heart": "SHD", "diabetes": "Diabetes_binary", "fever": "fever", "crying": "colic"}
 ROUNDING = 0.5 * 10.0**-DECIMALS
 DEMOGRAPHICS = {"Age", "Sex", "Location", "Race"}
@@ -386,7 +388,10 @@ def test_a_condition_holds_no_comma_that_could_end_it(name):
 def test_the_command_writes_the_files_whatever_the_hash_seed(tmp_path, seed):
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     subprocess.run(
-        [sys.executable, "-m", "bayesnets.illustrative", str(tmp_path)], check=True, env=environment
+        [sys.executable, "-m", "benchmarks.illustrative_networks", str(tmp_path)],
+        check=True,
+        cwd=ROOT,
+        env=environment,
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"{name}.json" for name in rule_names()

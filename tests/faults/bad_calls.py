@@ -272,10 +272,6 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         bn.load_dataset: {"name": bn.dataset_names()[0], "min_records": 100},
         bn.load_network: {"name_or_path": "asia"},
         bn.load_phrases: {"name_or_path": "asia", "network": network},
-        bn.marginals: {
-            **{"network": network, "evidence": evidence, "targets": ["lung"], "errors": "raise"},
-            "max_bytes": 1 << 20,
-        },
         bn.plain_phrases: {
             **{"network": network, "target": "lung", "target_state": "yes", "subject": "x"}
         },

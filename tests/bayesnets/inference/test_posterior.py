@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +6,7 @@ from hypothesis import strategies as st
 
 from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
 from bayesnets.inference import joint_probability
-from bayesnets.inference.posterior import marginals, posterior_by_state
+from bayesnets.inference.posterior import posterior_by_state
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -167,30 +165,6 @@ def test_observed_targets_are_settled_in_a_joint_posterior():
         table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15
     )
     assert (table.loc[1] > 0).all()
-
-
-def test_marginals_are_the_posteriors_of_each_target():
-    evidence = pd.DataFrame({"smoke": ["yes", None], "dysp": ["no", "yes"]}, index=["ann", "bo"])
-    table = marginals(ASIA, evidence)
-    assert table.columns.get_level_values("variable").unique().tolist() == list(ASIA.names)
-    for name in ASIA.names:
-        pd.testing.assert_frame_equal(
-            table[name], posterior(ASIA, evidence, name), check_names=False
-        )
-    assert list(marginals(ASIA, evidence, ["lung"]).columns) == [("lung", "yes"), ("lung", "no")]
-    with pytest.raises(
-        InputError,
-        match=re.escape(
-            "targets must be one or more different variables, not ['lung', 'lung']. List each once."
-        ),
-    ):
-        marginals(ASIA, evidence, ["lung", "lung"])
-    for wrong in ([], 7, None, [["lung"]]):
-        with pytest.raises(
-            InputError,
-            match=re.escape(f"target must be one or more different variables, not {wrong!r}"),
-        ):
-            posterior(ASIA, evidence, wrong)
 
 
 def test_posteriors_by_state_hold_the_law_of_iterated_expectation():

@@ -436,7 +436,7 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
             "faces from 2 to 100; received 1 and 101",
         ),
         (
-            ["--model", "x", "--out", "taken/o"],
+            ["--model", ".", "--out", "taken/o"],
             "--out must be a folder that can be made; taken/o cannot",
         ),
         (
@@ -459,6 +459,11 @@ def test_wrong_usage_is_one_line_and_exit_two(options, message, tmp_path, monkey
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_model_that_is_not_there_leaves_nothing_behind(tmp_path):
+    assert main(["reveal", "--model", str(tmp_path / "x"), "--out", str(tmp_path / "o")]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):

@@ -1,6 +1,6 @@
 """Illustrative tables for a known structure, from a few documented numbers per arrow.
 
-A rules file (TOML, under `bayesnets/rules`) gives every node its prevalence and every arrow an
+A rules file (TOML, under `benchmarks/rules`) gives every node its prevalence and every arrow an
 effect, with the reason in a comment beside it. This module turns such a file into the plain JSON
 document of the catalogue:
 
@@ -19,8 +19,8 @@ The intercepts a_k and the leak are not chosen: they are solved so that the node
 whole network is the stated one, with the exact joint distribution of its parents. Nothing is drawn
 at random. Probabilities are rounded to five decimals.
 
-After a change of a rules file, `python -m bayesnets.illustrative bayesnets/networks` writes the
-networks again.
+After a change of a rules file, `python -m benchmarks.illustrative_networks bayesnets/networks`
+writes the networks again.
 """
 
 import json
@@ -28,7 +28,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -46,6 +45,7 @@ from coherence.table.files import replace_text
 
 OVERLAP = 0.1  # r in the docstring of the module: how much one parent's effect is also another's
 DECIMALS = 5
+RULES = Path(__file__).parent / "rules"
 _HEAD = ("name", "title", "description", "source")
 
 
@@ -65,7 +65,7 @@ def rule_names() -> tuple[str, ...]:
     return tuple(
         sorted(
             entry.name.removesuffix(".toml")
-            for entry in (files("bayesnets") / "rules").iterdir()
+            for entry in RULES.iterdir()
             if entry.name.endswith(".toml")
         )
     )
@@ -99,9 +99,7 @@ def load_rules(name: str) -> dict[str, Any]:
             f"rules must be of a network that is made from rules, not {name!r}. "
             f"{suggestion(name, rule_names())}"
         )
-    return tomllib.loads(
-        (files("bayesnets") / "rules" / f"{name}.toml").read_text(encoding="utf-8")
-    )
+    return tomllib.loads((RULES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
