@@ -13,9 +13,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
-
-from bayesnets import Network, coverage, load_network, load_phrases, posterior, sample_cases
-from benchmarks.illustrative_networks import (
+from illustrative_networks import (
     DECIMALS,
     OVERLAP,
     document_text,
@@ -23,6 +21,8 @@ from benchmarks.illustrative_networks import (
     rule_names,
     tabulate,
 )
+
+from bayesnets import Network, coverage, load_network, load_phrases, posterior, sample_cases
 from coherence.errors import InputError
 
 ROOT = Path(__file__).parents[2]

@@ -401,7 +401,7 @@ def test_models_that_differ_by_rounding_do_not_differ():
     losses = np.array([1.0, 2.0, 3.0, 2.0])
     gains = np.array([1e-16, -1e-16, 3e-16, 2e-16])
     assert _over_contexts(gains, losses, of_seeds=np.full(5, 5e-16)) == (None, 1.0)
-    assert _over_contexts(1e8 * gains, losses, of_seeds=np.full(5, 5e-8))[0] is not None
+    assert _over_contexts(1e10 * gains, losses, of_seeds=np.full(5, 5e-6))[0] is not None
 
 
 def test_what_folds_differ_by_is_added_with_its_own_degrees_of_freedom():

@@ -69,6 +69,10 @@ def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(capsys):
     assert "no option --qqqq. 'coherence analyze --help'" in capsys.readouterr().err
     assert entry.main(["analyze", "runs.csv", "more\x1b[31m.csv"]) == 2
     err = capsys.readouterr().err
+    assert "received 2 files" in err
+    assert "\x1b" not in err
+    assert entry.main(["schema", "more\x1b[31m.csv"]) == 2
+    err = capsys.readouterr().err
     assert "is one argument too many" in err
     assert "\x1b" not in err
 
