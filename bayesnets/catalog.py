@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from bayesnets.formats.network_files import SUFFIXES, read_network
+from bayesnets.files import SUFFIXES, read_network
 from bayesnets.network import Network
 from coherence.errors import InputError, suggestion
 

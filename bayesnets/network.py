@@ -1,7 +1,7 @@
 """Discrete Bayesian networks as frozen data.
 
 A network is a list of nodes in topological order, each with a conditional table (Koller and
-Friedman 2009, section 3.2). JSON is its own format; the others are in `bayesnets.formats`.
+Friedman 2009, section 3.2). JSON is its own format; the others are in `bayesnets.files`.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesnets.node import Node, check_node_labels, check_table
+from bayesnets.node import Node, check_node_labels, check_table, rescaled
 from bayesnets.support import Support
 from coherence.errors import InputError, listing, suggestion
 
@@ -142,7 +142,8 @@ class Network:
         The object holds "nodes" and, optionally, "name", "title", "description", "source",
         "illustrative" (by default, whether "tables" says so) and "tables", as in `Network`. A node
         holds "name", "states", "parents" and "table". A table is nested by the states of the
-        parents, in order; the innermost lists are distributions over the node's own states.
+        parents, in order; the innermost lists are distributions over the node's own states, which
+        are divided by their sum, with a warning, where it misses 1 by rounding (at most .01).
 
         Parameters
         ----------
@@ -163,18 +164,26 @@ class Network:
         """
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
+            # Besides faults of JSON: numbers of thousands of digits, brackets thousands deep.
             raise InputError(
                 f"{where} must hold JSON; {error}. Correct the file at that place."
-            ) from error
+            ) from None
         if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
             raise InputError(
                 f"{where} must hold an object with a list 'nodes'. "
                 "Write it with Network.to_json to see the layout."
             )
-        nodes = [
-            _node_from_json(entry, position, where) for position, entry in enumerate(data["nodes"])
-        ]
+        try:
+            nodes = [
+                _node_from_json(entry, position, where)
+                for position, entry in enumerate(data["nodes"])
+            ]
+        except (TypeError, OverflowError, RecursionError) as error:
+            raise InputError(
+                f"{where} must have the layout of Network.to_json; {error}. Compare it with a file "
+                "written by write_network."
+            ) from None
         tables = data.get("tables")
         illustrative = data.get("illustrative", tables == "illustrative")
         if not isinstance(illustrative, bool):
@@ -188,7 +197,7 @@ class Network:
             str(data.get("title", name)),
             str(data.get("source", "")),
             illustrative,
-            tuple(nodes),
+            tuple(rescaled(nodes, where)),
             str(data.get("description", "")),
             tables,
         )

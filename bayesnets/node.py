@@ -1,18 +1,20 @@
 """A variable of a network with its states, its parents and its conditional table.
 
 The table's first axis runs over the node's own states (Koller and Friedman 2009, section 3.2).
-Nothing is repaired: a table that does not sum to one is refused.
+A table that does not sum to one is refused, unless rounding explains it.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bayesnets.codes import Floats
-from coherence.errors import InputError, suggestion
+from coherence.errors import InputError, listing, suggestion
 
 TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
+MOST_ROUNDING = 0.01  # a sum further from one than this was not rounded but mistaken
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +165,33 @@ def check_table(node: Node, parent_states: list[tuple[str, ...]]) -> None:
         f"at {', '.join(pairs) or 'the only column'}. "
         "Correct the entries or divide them by their sum."
     )
+
+
+def rescaled(nodes: list[Node], where: str) -> list[Node]:
+    """Divide columns whose sums miss one by rounding by these, and warn about it.
+
+    Files in the wild hold rounded numbers. What misses one by more than .01 is left for `Network`
+    to refuse.
+    """
+    result, changed, furthest, n_columns = [], [], 0.0, 0
+    for node in nodes:
+        total = node.table.sum(axis=0)
+        gap = np.abs(total - 1)
+        # A tenth of the tolerance: on its edge, the order of the summands would decide. Stated so
+        # that NaN, which compares as false, stays.
+        rounded = (gap > TOLERANCE / 10) & (gap <= MOST_ROUNDING * (1 + 1e-9))
+        if not rounded.any():
+            result.append(node)
+            continue
+        result.append(replace(node, table=np.where(rounded, node.table / total, node.table)))
+        changed.append(node.name)
+        furthest = max(furthest, float(gap[rounded].max()))
+        n_columns += int(rounded.sum())
+    if changed:
+        columns = "1 column was" if n_columns == 1 else f"{n_columns} columns were"
+        warnings.warn(
+            f"{where}: {columns} divided by the sum, which was up to {furthest:.2g} away from 1; "
+            f"tables of {listing(map(repr, changed))}",
+            stacklevel=3,  # the caller of the public function
+        )
+    return result

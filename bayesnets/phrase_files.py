@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
-from bayesnets.formats.conversion import as_network
+from bayesnets.conversion import as_network
 from bayesnets.network import Network, read_text
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
 from coherence.errors import InputError, suggestion

@@ -38,7 +38,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from bayesnets.codes import Floats
-from bayesnets.inference.posterior import evidence_probability
+from bayesnets.posterior import evidence_probability
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, suggestion
 from coherence.table.files import replace_text

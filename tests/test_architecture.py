@@ -34,7 +34,7 @@ HOMES = {
         "bayesnets/records/datasets.py",
     ),
     "inspect_ai": ("coherence/importing/*", "elicitation/commands/inspect_tasks.py"),
-    "pgmpy": ("bayesnets/formats/conversion.py",),
+    "pgmpy": ("bayesnets/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),
     "httpx": ("elicitation/models/servers/*",),

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesnets.cases.sampling import sample_codes
 from bayesnets.codes import Codes, Flags, Floats, distinct_rows
-from bayesnets.inference.joint_probability import joint
+from bayesnets.elimination import joint
 from bayesnets.network import Network
 
 ENUMERABLE = 200_000  # up to so many evidence sets, all are listed

@@ -16,8 +16,8 @@ from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, label_column
-from bayesnets.formats.conversion import as_network
-from bayesnets.inference.joint_probability import joint
+from bayesnets.conversion import as_network
+from bayesnets.elimination import joint
 from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.support import MIN_RECORDS

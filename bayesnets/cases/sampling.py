@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.codes import Codes
-from bayesnets.formats.conversion import as_network
+from bayesnets.conversion import as_network
 from bayesnets.network import Network
 from coherence.errors import InputError
 from coherence.statistics.resample import as_generator

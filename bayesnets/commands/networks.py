@@ -67,11 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     convert.add_argument(
         "--out", required=True, metavar="FILE", help="file to write: .bif, .xml, .xmlbif or .json"
     )
-    convert.add_argument(
-        "--normalize",
-        action="store_true",
-        help="divide columns that miss a sum of 1 by rounding by their sum, and say which",
-    )
     summary = "the beginning of a phrase file: words for every state, to be made better"
     phrases = actions.add_parser(
         "phrases", help=summary, description=f"Write {summary}.", allow_abbrev=False
@@ -99,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         _print_catalogue()
         return 0
-    network, target = _load(args.network, normalize=args.action == "convert" and args.normalize)
+    network, target = _load(args.network)
     if args.action == "convert":
         _convert(network, args.out)
     elif args.action == "phrases":
@@ -113,26 +108,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(name_or_path: str, *, normalize: bool) -> "tuple[Network, str | None]":
+def _load(name_or_path: str) -> "tuple[Network, str | None]":
     """Return the network, and its usual target if it comes from the catalogue."""
     import warnings
 
     from bayesnets.catalog import describe, load_network
-    from bayesnets.formats.network_files import SUFFIXES, read_network
+    from bayesnets.files import SUFFIXES, read_network
     from coherence.report.wording import clean
 
     if not name_or_path.lower().endswith(SUFFIXES):
         return load_network(name_or_path), describe(name_or_path).default_target
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        network = read_network(name_or_path, normalize=normalize)
+        network = read_network(name_or_path)
     for warning in caught:
         print(f"coherence networks: {clean(warning.message)}", file=sys.stderr)
     return network, None
 
 
 def _convert(network: "Network", out: str) -> None:
-    from bayesnets.formats.network_files import write_network
+    from bayesnets.files import write_network
 
     write_network(network, out)
     print(f"wrote {out}: {_size(network)}", file=sys.stderr)
@@ -141,7 +136,7 @@ def _convert(network: "Network", out: str) -> None:
 def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     from pathlib import Path
 
-    from bayesnets.formats.network_files import replace_file
+    from bayesnets.files import replace_file
     from bayesnets.phrase_files import plain_phrases
     from bayesnets.phrase_writer import format_phrases
     from bayesnets.phrases import positive_state
@@ -231,7 +226,7 @@ def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[
     import pandas as pd
     from tqdm import tqdm
 
-    from bayesnets.inference.posterior import posterior
+    from bayesnets.posterior import posterior
     from coherence.errors import InputError
     from coherence.report.wording import clean
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesnets.formats.conversion import as_network
-from bayesnets.formats.network_files import replace_file
+from bayesnets.conversion import as_network
+from bayesnets.files import replace_file
 from bayesnets.network import Network
 from bayesnets.pictures import style
 from bayesnets.pictures.arrows import (

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets.codes import Codes, Floats
-from bayesnets.formats.conversion import as_network
+from bayesnets.conversion import as_network
 from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records

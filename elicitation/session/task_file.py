@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from bayesnets import Network, Phrases, load_phrases, plain_phrases, read_network, with_records
-from bayesnets.formats.network_files import SUFFIXES
+from bayesnets.files import SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing, shown
 from elicitation.session.plan import Task

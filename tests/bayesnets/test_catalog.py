@@ -11,7 +11,7 @@ import pytest
 
 from bayesnets import Network, load_network, load_phrases, network_names, posterior, sample
 from bayesnets.catalog import describe
-from bayesnets.formats.conversion import nodes_from_pgmpy
+from bayesnets.conversion import nodes_from_pgmpy
 from bayesnets.network import TABLE_KINDS
 from coherence.errors import InputError
 

@@ -122,8 +122,7 @@ def attempts(draw: st.DrawFn) -> Attempt:
     # A text of one format may stand under the name of another.
     suffix = draw(st.sampled_from([kind_of(data)] * 8 + list(SUFFIXES)))
     path = Path(f"broken{suffix}")
-    normalize = draw(st.booleans())
-    return Attempt(Reading(data, path, normalize), {path.name})
+    return Attempt(Reading(data, path), {path.name})
 
 
 def kind_of(data: bytes) -> str:
@@ -134,12 +133,12 @@ def kind_of(data: bytes) -> str:
 class Reading:
     """Read a network; one that is read has distributions, and is written and read as it is."""
 
-    def __init__(self, data: bytes, path: Path, normalize: bool) -> None:
-        self.data, self.path, self.normalize = data, path, normalize
+    def __init__(self, data: bytes, path: Path) -> None:
+        self.data, self.path = data, path
 
     def __call__(self) -> None:
         self.path.write_bytes(self.data)
-        network = bn.read_network(self.path, normalize=self.normalize)
+        network = bn.read_network(self.path)
         if not isinstance(network, bn.Network):
             raise WrongAnswerError(f"{type(network).__name__} in place of Network")
         for node in network.nodes:
@@ -156,4 +155,4 @@ class Reading:
             raise WrongAnswerError(f"{path.suffix} holds another network than was written")
 
     def __repr__(self) -> str:
-        return f"read_network({self.path}, normalize={self.normalize}) of {self.data!r}"
+        return f"read_network({self.path}) of {self.data!r}"

@@ -78,7 +78,7 @@ def run(n: int, seed: int, report: Callable[[str], None]) -> Counter[str]:
             data = damage(whole[name], rng)
             file.write_bytes(data)
             try:
-                network = read_network(file, normalize=bool(rng.integers(2)))
+                network = read_network(file)
                 assert isinstance(network, Network)
                 counts["result"] += 1
             except CoherenceError as error:

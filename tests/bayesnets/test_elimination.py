@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, Node, load_network, posterior, to_pgmpy
-from bayesnets.inference import elimination, joint_probability, joint_table
-from bayesnets.inference.evidence import encode
-from bayesnets.inference.posterior import evidence_probability
+from bayesnets import Network, Node, elimination, load_network, posterior, to_pgmpy
+from bayesnets.posterior import encode, evidence_probability
 from coherence.errors import InputError
 
 N_NETWORKS = 500
@@ -31,26 +29,23 @@ def elimination_of_pgmpy():
     return VariableElimination
 
 
-@pytest.fixture(params=["chosen", "elimination", "subcubes", "split"])
+@pytest.fixture(params=["chosen", "elimination", "joint table", "split"])
 def algorithm(request, monkeypatch):
-    """Leave the choice to the estimate, or force one of the algorithms."""
+    """Leave the choice to the estimate, or force one of the routes."""
     force(request.param, monkeypatch)
     return request.param
 
 
 def force(name, monkeypatch):
     if name in ("elimination", "split"):
-        monkeypatch.setattr(joint_probability.joint_table, "joint_states", lambda *_: 2**62)
-    if name == "subcubes":
-        plan = elimination.plan
+        monkeypatch.setattr(elimination, "_ROW", 1e300)
+    if name == "joint table":
+        plan = elimination._plan
         monkeypatch.setattr(
-            joint_probability.elimination,
-            "plan",
-            lambda *arguments: dataclasses.replace(plan(*arguments), cost=np.inf),
+            elimination, "_plan", lambda *of: dataclasses.replace(plan(*of), cost=np.inf)
         )
     if name == "split":
-        monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
-        monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
+        monkeypatch.setattr(elimination, "_SPLIT", 0)
 
 
 def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):
@@ -136,10 +131,10 @@ def test_each_algorithm_agrees_with_enumeration(
     evidence.iloc[0] = None
     expected = enumerated(network, evidence, target)
     codes = encode(network, evidence)
-    values = joint_probability.joint(network, codes, (network.index(target),))
+    values = elimination.joint(network, codes, (network.index(target),))
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=0)
     np.testing.assert_allclose(
-        joint_probability.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
+        elimination.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
     )
     assert ((values == 0) == (expected == 0)).all()
 
@@ -153,10 +148,10 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
     names = [network.names[first], network.names[second]]
     evidence = random_evidence(network, 20, seed).drop(columns=names)
     codes = encode(network, evidence)
-    values = joint_probability.joint(network, codes, (first, second))
+    values = elimination.joint(network, codes, (first, second))
     np.testing.assert_allclose(
         values.transpose(0, 2, 1),
-        joint_probability.joint(network, codes, (second, first)),
+        elimination.joint(network, codes, (second, first)),
         rtol=1e-12,
     )
     for code, state in enumerate(network.states(names[0])):
@@ -164,7 +159,7 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
         fixed[:, first] = code
         np.testing.assert_allclose(
             values[:, code],
-            joint_probability.joint(network, fixed, (second,)),
+            elimination.joint(network, fixed, (second,)),
             rtol=1e-12,
             err_msg=state,
         )
@@ -192,17 +187,12 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
     codes[:, 10] = -1
     codes[1500:2000, :6] = -1
     results = {}
-    for name in ("subcubes", "elimination", "split"):
+    for name in ("joint table", "elimination", "split"):
         with monkeypatch.context() as patch:
             force(name, patch)
-            results[name] = joint_probability.joint(network, codes, (10,))
-    np.testing.assert_allclose(results["elimination"], results["subcubes"], rtol=1e-12)
-    np.testing.assert_allclose(results["split"], results["subcubes"], rtol=1e-12)
-    monkeypatch.setattr(joint_table, "BUFFER", 1000)
-    force("subcubes", monkeypatch)
-    np.testing.assert_allclose(
-        joint_probability.joint(network, codes, (10,)), results["subcubes"], rtol=1e-12
-    )
+            results[name] = elimination.joint(network, codes, (10,))
+    np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
+    np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)
 
 
 def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_network):
@@ -211,25 +201,21 @@ def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_netwo
     codes = encode(network, random_evidence(network, 400, 7))
     target = 0
     codes[:, target] = -1
-    expected = joint_probability.joint(network, codes, (target,))
+    expected = elimination.joint(network, codes, (target,))
     seen = []
-    original = elimination._sum_out
+    original = elimination._aligned
 
-    def watched(*arguments):
-        message = original(*arguments)
-        seen.append(message.values.nbytes)
-        return message
+    def watched(scope, values, target):
+        seen.append(values.nbytes)
+        return original(scope, values, target)
 
-    monkeypatch.setattr(elimination, "_sum_out", watched)
+    monkeypatch.setattr(elimination, "_aligned", watched)
     force("elimination", monkeypatch)
-    joint_probability.joint(network, codes, (target,))
     bound = 4096
-    assert max(seen) > bound
-    seen.clear()
     np.testing.assert_allclose(
-        joint_probability.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
+        elimination.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
     )
-    assert max(seen) <= bound
+    assert max(seen) <= 4 * bound, "a message with the axis that is summed out"
 
 
 def test_a_network_too_large_for_the_memory_allowed_is_an_error():

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.codes import Codes, Floats
-from bayesnets.formats.conversion import as_network
-from bayesnets.inference.evidence import encode
-from bayesnets.inference.joint_probability import MAX_BYTES, joint
+from bayesnets.conversion import as_network
+from bayesnets.elimination import MAX_BYTES, joint
 from bayesnets.network import Network
-from coherence.errors import InputError, listing
+from coherence.errors import InputError, listing, suggestion
 
 Errors = Literal["raise", "nan"]
 
@@ -93,104 +92,6 @@ def posterior(
     return pd.DataFrame(values / total[:, None], index=evidence.index, columns=columns)
 
 
-def posterior_by_state(
-    network: Any,
-    evidence: pd.DataFrame,
-    target: str,
-    auxiliary: str | Sequence[str | None],
-    *,
-    errors: Errors = "raise",
-    max_bytes: int = MAX_BYTES,
-) -> pd.DataFrame:
-    """Return P(z | x) and P(target | x, z) for every row x and state of its auxiliary variable z.
-
-    The law of iterated expectation says that the second, averaged over the first, is P(target | x).
-
-    Parameters
-    ----------
-    network : Network or pgmpy.models.DiscreteBayesianNetwork
-        The model.
-    evidence : DataFrame, shape (n_rows, any number of variables)
-        As in `posterior`.
-    target : str
-        The variable asked about.
-    auxiliary : str or sequence of str
-        The auxiliary variable, one for all rows or one per row, such as the column `z` of
-        `sample_cases`; rows where it is missing are left out.
-    errors : {"raise", "nan"}
-        As in `posterior`; it concerns x alone.
-    max_bytes : int
-        As in `posterior`.
-
-    Returns
-    -------
-    DataFrame, one row per row of `evidence` and state of its auxiliary variable
-        The index repeats that of `evidence`. `z` and `z_state`; `p_z`, the probability of that
-        state given x; then one column per state of the target with P(state | x, z = z_state), NaN
-        where x rules that state of z out.
-
-    Raises
-    ------
-    InputError
-        As in `posterior`; or an auxiliary variable that is the target, or not one per row.
-
-    Examples
-    --------
-    >>> from bayesnets import load_network
-    >>> evidence = pd.DataFrame({"xray": ["yes"]})
-    >>> posterior_by_state(load_network("asia"), evidence, "lung", "smoke").round(3)
-           z z_state    p_z    yes     no
-    0  smoke     yes  0.688  0.646  0.354
-    0  smoke      no  0.312  0.142  0.858
-    """
-    model = as_network(network)
-    _check_errors(errors)
-    codes, position = encode(model, evidence), model.index(target)
-    asked = pd.Series(
-        [auxiliary] * len(evidence) if isinstance(auxiliary, str) else list(auxiliary), dtype=object
-    )
-    if len(asked) != len(evidence):
-        raise InputError(
-            "auxiliary must be one variable, or one per row of evidence; "
-            f"{len(asked)} were given for {len(evidence)} rows. Pass one each."
-        )
-    if (asked == target).any():
-        row = evidence.index[int((asked == target).argmax())]
-        raise InputError(
-            f"auxiliary must not be the target {target!r}, as it is at row {row}. "
-            "Choose another variable."
-        )
-    # Rows with the same auxiliary variable are answered together: one joint posterior holds both.
-    blocks, positions = [], []
-    for name in asked.dropna().unique():
-        members = np.flatnonzero(asked == name)
-        values = _joint_with_stated(model, codes[members], [model.index(name), position], max_bytes)
-        weights = values.sum(axis=2)
-        total = _possible(weights.sum(axis=1), model, evidence.iloc[members], errors)
-        shares = weights / total[:, None]
-        with np.errstate(invalid="ignore"):  # a state of z that x rules out has no posterior
-            beliefs = (values / weights[:, :, None]).reshape(-1, values.shape[2])
-        states = model.states(name)
-        block = pd.DataFrame(
-            {
-                "z": name,
-                "z_state": np.tile(np.array(states, dtype=object), len(members)),
-                "p_z": shares.ravel(),
-            }
-        )
-        blocks.append(
-            pd.concat([block, pd.DataFrame(beliefs, columns=list(model.states(target)))], axis=1)
-        )
-        positions.append(np.repeat(members, len(states)))
-    if not blocks:
-        return pd.DataFrame(
-            columns=["z", "z_state", "p_z", *model.states(target)], index=evidence.index[:0]
-        )
-    order = np.concatenate(positions)
-    table = pd.concat(blocks, ignore_index=True).set_axis(evidence.index[order])
-    return table.iloc[np.argsort(order, kind="stable")]
-
-
 def evidence_probability(
     network: Any, evidence: pd.DataFrame, *, max_bytes: int = MAX_BYTES
 ) -> pd.Series:
@@ -226,6 +127,85 @@ def evidence_probability(
     model = as_network(network)
     values = joint(model, encode(model, evidence), max_bytes=_positive(max_bytes))
     return pd.Series(values, index=evidence.index, name="probability")
+
+
+def encode(network: Network, evidence: pd.DataFrame) -> Codes:
+    """Return the positions of the observed states.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+    evidence : DataFrame
+        As in `posterior`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows, n_nodes)
+        In the order of `network.nodes`; -1 where unobserved.
+
+    Raises
+    ------
+    InputError
+        Unknown variables or states, or repeated columns.
+    """
+    if not isinstance(evidence, pd.DataFrame):
+        raise InputError(
+            "evidence must be a DataFrame with one column per variable, not "
+            f"{type(evidence).__name__}. Try pandas.DataFrame([...])."
+        )
+    if not evidence.columns.is_unique:
+        raise InputError(
+            "columns of evidence must be unique; "
+            f"{listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. "
+            "Drop one of them."
+        )
+    unknown = [column for column in evidence.columns if column not in network.names]
+    if unknown:
+        raise InputError(
+            f"columns of evidence must be variables of network {network.name!r}; "
+            f"{listing(map(repr, unknown))} are not. {suggestion(unknown[0], network.names)}"
+        )
+    codes = np.full((len(evidence), len(network.nodes)), -1, dtype=np.int64)
+    for variable in evidence.columns:
+        codes[:, network.index(variable)] = _state_codes(network, variable, evidence[variable])
+    return codes
+
+
+def _state_codes(network: Network, variable: str, column: pd.Series) -> Codes:
+    states = network.states(variable)
+    # Labels are compared once per distinct value: tables have far more rows than states.
+    try:
+        labels, values = pd.factorize(column)
+    except TypeError as error:
+        raise InputError(
+            f"column {variable!r} of evidence must hold states of network {network.name!r} or "
+            f"missing values; it has lists or the like ({error}). Known: {', '.join(states)}."
+        ) from error
+    spelt = [_spelling(value) for value in values]
+    unknown = [position for position, text in enumerate(spelt) if text not in states]
+    if unknown:
+        wrong = np.isin(labels, unknown)
+        first = values[labels[wrong][0]]
+        first = first.item() if isinstance(first, np.generic) else first
+        raise InputError(
+            f"column {variable!r} of evidence must hold states of network {network.name!r} or "
+            f"missing values; {int(wrong.sum())} of {len(column)} values do not, the first is "
+            f"{first!r} at {column.index[wrong][0]}. {suggestion(first, states)}"
+        )
+    # The last entry is where label -1, a missing value, points.
+    return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
+
+
+def _spelling(value: object) -> str:
+    # A column of whole numbers becomes float as soon as one cell is missing.
+    if (
+        isinstance(value, float | np.floating)
+        and float(value).is_integer()
+        and not isinstance(value, bool)
+    ):
+        return str(int(value))
+    return str(value)
 
 
 def _joint_with_stated(

@@ -1,12 +1,12 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, evidence_probability, load_network, posterior, sample_cases
-from bayesnets.inference import joint_probability
-from bayesnets.inference.posterior import posterior_by_state
+from bayesnets import Network, Node, evidence_probability, load_network, posterior
 from coherence.errors import InputError
 
 ASIA = load_network("asia")
@@ -62,7 +62,6 @@ def test_no_evidence_gives_the_marginal():
 def test_no_rows_give_no_rows():
     assert posterior(ASIA, pd.DataFrame({"smoke": []}), "tub").shape == (0, 2)
     assert posterior(ASIA, pd.DataFrame({"smoke": []}), ["tub", "lung"]).shape == (0, 4)
-    assert posterior_by_state(ASIA, pd.DataFrame({"smoke": []}), "tub", "lung").shape == (0, 5)
     assert evidence_probability(ASIA, pd.DataFrame()).empty
 
 
@@ -88,9 +87,7 @@ def test_impossible_evidence_names_the_rows_or_gives_nan():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_chunks_splits_and_row_order_do_not_matter(
-    seed, monkeypatch, random_evidence, random_network
-):
+def test_chunks_splits_and_row_order_do_not_matter(seed, random_evidence, random_network):
     network = random_network(seed, n_nodes=7)
     evidence = random_evidence(network, 200, seed)
     target = network.names[-1]
@@ -107,9 +104,6 @@ def test_chunks_splits_and_row_order_do_not_matter(
         pd.concat([expected, expected]),
         atol=1e-13,
     )
-    monkeypatch.setattr(joint_probability, "SPLIT_COST", 0)
-    monkeypatch.setattr(joint_probability, "SPLIT_CELLS", 0)
-    np.testing.assert_allclose(posterior(network, evidence, target), expected, atol=1e-13)
 
 
 @settings(max_examples=30, deadline=None)
@@ -167,66 +161,60 @@ def test_observed_targets_are_settled_in_a_joint_posterior():
     assert (table.loc[1] > 0).all()
 
 
-def test_posteriors_by_state_hold_the_law_of_iterated_expectation():
-    cases = sample_cases(ASIA, "lung", 60, rng=4)
-    cases.loc[[0, 7], "z"] = None  # nothing is asked of these
-    evidence = (
-        cases.filter(like="x_")
-        .rename(columns=lambda name: name.removeprefix("x_"))
-        .set_axis(cases["context"])
-    )
-    table = posterior_by_state(ASIA, evidence, "lung", cases["z"])
-    assert cases["z"].nunique() > 3
-    asked = cases["z"].notna().to_numpy()
-    assert list(table.columns) == ["z", "z_state", "p_z", "yes", "no"]
-    assert list(table.index.unique()) == list(cases.loc[asked, "context"])
-    np.testing.assert_allclose(table["p_z"].groupby(level=0, sort=False).sum(), 1, atol=1e-12)
-    mean = (table["p_z"] * table["yes"]).groupby(level=0, sort=False).sum()
-    np.testing.assert_allclose(mean, cases.loc[asked, "p_true"], atol=1e-12)
-    for context, row in table.iloc[::7].iterrows():
-        stated = evidence.loc[[context]]
-        assert row["p_z"] == pytest.approx(
-            posterior(ASIA, stated, row["z"])[row["z_state"]].item(), abs=1e-12
-        )
-        assert row["yes"] == pytest.approx(
-            posterior(ASIA, stated.assign(**{row["z"]: row["z_state"]}), "lung")["yes"].item(),
-            abs=1e-12,
-        )
-
-
-def test_a_state_that_the_evidence_rules_out_has_no_posterior():
-    evidence = pd.DataFrame({"tub": ["yes", None], "smoke": ["no", "no"]})
-    table = posterior_by_state(ASIA, evidence, "lung", ["either", "xray"])
-    assert table["z"].tolist() == ["either", "either", "xray", "xray"]
-    assert table["p_z"].tolist()[:2] == [1, 0]
-    assert table["yes"].isna().tolist() == [False, True, False, False]
-    # Where z is itself observed, the other states are ruled out.
-    assert posterior_by_state(ASIA, evidence.loc[[0]], "lung", "tub")["yes"].isna().tolist() == [
-        False,
+def test_whole_numbers_stand_for_states_of_that_spelling():
+    network = Network(
+        "n",
+        "n",
+        "test",
         True,
-    ]
+        (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))),
+    )
+    evidence = pd.DataFrame({"b": [0, 1, None]})
+    assert evidence["b"].dtype == float
+    assert posterior(network, evidence, "a")["1"].tolist() == [0.0, 1.0, 0.6]
+    with pytest.raises(InputError, match=r"the first is 0\.5 at 1\."):
+        posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
 
 
-def test_auxiliaries_must_fit_the_rows():
-    evidence = pd.DataFrame({"tub": ["yes", "yes"], "either": ["no", "yes"]}, index=["ann", "bo"])
-    with pytest.raises(
-        InputError,
-        match="auxiliary must be one variable, or one per row of evidence; 1 were given for 2 rows",
-    ):
-        posterior_by_state(ASIA, evidence, "lung", ["smoke"])
-    with pytest.raises(
-        InputError, match="auxiliary must not be the target 'lung', as it is at row bo"
-    ):
-        posterior_by_state(ASIA, evidence, "lung", ["smoke", "lung"])
-    with pytest.raises(InputError, match="Did you mean 'smoke'?"):
-        posterior_by_state(ASIA, evidence, "lung", "smok")
-    with pytest.raises(InputError, match=r"1 of 2 rows have probability zero, at ann\."):
-        posterior_by_state(ASIA, evidence, "lung", "smoke")
-    table = posterior_by_state(ASIA, evidence, "lung", "smoke", errors="nan")
-    assert table["p_z"].isna().tolist() == [True, True, False, False]
-    empty = posterior_by_state(ASIA, evidence, "lung", [None, None])
-    assert empty.empty
-    assert list(empty.columns) == list(table.columns)
+@pytest.mark.parametrize("cell", [["yes"], {}, ("yes", []), {"yes"}])
+def test_lists_are_no_states(cell):
+    evidence = pd.DataFrame({"smoke": pd.Series(["yes", cell], dtype=object)})
+    with pytest.raises(InputError, match="'smoke' of evidence must hold states .* lists or the"):
+        posterior(ASIA, evidence, "lung")
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "category"])
+def test_any_column_type_holds_states(dtype):
+    evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})
+    assert posterior(ASIA, evidence, "lung")["yes"].tolist() == pytest.approx([0.1, 0.055, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "target", "message"),
+    [
+        (
+            pd.DataFrame({"smok": ["yes"]}),
+            "lung",
+            "columns of evidence must be variables of network 'asia'; 'smok' are not. "
+            "Did you mean 'smoke'?",
+        ),
+        (
+            pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]),
+            "lung",
+            "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?",
+        ),
+        (pd.DataFrame({"smoke": ["no"]}), "lang", "Did you mean 'lung'?"),
+        (
+            pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]),
+            "lung",
+            "columns of evidence must be unique; smoke are repeated",
+        ),
+        ({"smoke": "no"}, "lung", "must be a DataFrame with one column per variable, not dict"),
+    ],
+)
+def test_wrong_evidence_is_refused(evidence, target, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        posterior(ASIA, evidence, target)
 
 
 def test_wrong_options_are_refused():

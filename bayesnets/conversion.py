@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnets.codes import Floats
 from bayesnets.network import Network
-from bayesnets.node import Node
+from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, listing
 
 
@@ -47,7 +47,7 @@ def to_pgmpy(network: Network) -> Any:
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        With a table for every node.
+        With a table for every node, and the network's name.
 
     Examples
     --------
@@ -62,6 +62,7 @@ def to_pgmpy(network: Network) -> Any:
         from pgmpy.models import DiscreteBayesianNetwork
 
         model = DiscreteBayesianNetwork()
+        model.name = network.name
         model.add_nodes_from(network.names)
         model.add_edges_from(
             (parent, node.name) for node in network.nodes for parent in node.parents
@@ -86,6 +87,8 @@ def from_pgmpy(
     model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model"
 ) -> Network:
     """Convert from pgmpy; states become text, nodes are ordered by name where arrows allow it.
+
+    Columns whose sums miss 1 by rounding, at most .01, are divided by them, with a warning.
 
     Parameters
     ----------
@@ -112,14 +115,12 @@ def from_pgmpy(
     >>> [node.name for node in again.nodes][:3]
     ['asia', 'smoke', 'bronc']
     """
-    return Network(name, title or name, source, False, tuple(nodes_from_pgmpy(model)))
+    nodes = rescaled(nodes_from_pgmpy(model), "model")
+    return Network(name, title or name, source, False, tuple(nodes))
 
 
 def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
-    """Return the nodes of a pgmpy model by name; sums of columns are left to `Network` to check.
-
-    Parameters and errors are those of `from_pgmpy`.
-    """
+    """Return the nodes of a pgmpy model by name; errors are those of `from_pgmpy`."""
     try:
         tables = {cpd.variable: cpd for cpd in model.get_cpds()}
     except (AttributeError, TypeError) as error:
@@ -141,20 +142,16 @@ def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
             f"model must have a table for every node; {listing(without)} have none. "
             "Add them with add_cpds."
         )
-    nodes = []
     # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
-    for variable in sorted(tables, key=str):
-        cpd = tables[variable]
-        states = tuple(str(state) for state in cpd.state_names[variable])
-        nodes.append(
-            Node(
-                str(variable),
-                states,
-                tuple(str(parent) for parent in cpd.variables[1:]),
-                _in_state_order(cpd, tables),
-            )
+    return [
+        Node(
+            str(variable),
+            tuple(str(state) for state in tables[variable].state_names[variable]),
+            tuple(str(parent) for parent in tables[variable].variables[1:]),
+            _in_state_order(tables[variable], tables),
         )
-    return nodes
+        for variable in sorted(tables, key=str)
+    ]
 
 
 def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> Floats:
@@ -175,23 +172,7 @@ def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> 
 
 
 def as_network(network: Any) -> Network:
-    """Return a `Network` for a `Network` or a pgmpy model.
-
-    Parameters
-    ----------
-    network : Network or pgmpy.models.DiscreteBayesianNetwork
-        The model.
-
-    Returns
-    -------
-    Network
-        The same object, or the converted model.
-
-    Raises
-    ------
-    InputError
-        Something else was given.
-    """
+    """Return a `Network` for a `Network` or a pgmpy model, or an `InputError` for anything else."""
     if isinstance(network, Network):
         return network
     if isinstance(network, PgmpyModel):

@@ -1,0 +1,292 @@
+"""P(targets, evidence) for many rows of evidence at once, exactly.
+
+Variables are summed out of the product of the tables one after the other (Koller and Friedman
+2009, section 9.3), the cheapest first (section 9.4.3), with the rows as the last axis of every
+array: what a row observes selects among the states, and what no evidence touches is computed once
+for all rows. Where the joint table is small but its variables hang together closely, it is made
+once instead, and the entries that agree with a row are added up.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import numpy as np
+
+from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.network import Network
+from coherence.errors import InputError
+
+MAX_BYTES = 128 * 2**20  # the largest intermediate array
+_BLOCK = 2**17  # numbers of an array computed at a time: a megabyte stays in the cache
+_SPLIT = 1e8  # products above which rows that observe different variables are answered apart
+_ROW = 1e4  # what it costs to answer a row by itself, in products
+
+
+_Step = tuple[int, tuple[int, ...]]
+"""The variable that is summed out, and what its message depends on."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """Numbers over the states of some variables, with an axis of rows, or of length one, last."""
+
+    scope: tuple[int, ...]  # ascending
+    values: Floats
+
+    @property
+    def shared(self) -> bool:
+        return bool(self.values.shape[-1] == 1)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Variables in the order in which they are summed out, and what that costs."""
+
+    steps: list[_Step]
+    cost: float
+    widest: tuple[int, ...]  # of the costliest step
+    largest: int  # numbers of the largest message, per row
+
+
+def joint(
+    network: Network, codes: Codes, targets: Sequence[int] = (), *, max_bytes: int = MAX_BYTES
+) -> Floats:
+    """Return P(targets, evidence) for every row.
+
+    Parameters
+    ----------
+    network : Network
+        The model.
+    codes : ndarray of int, shape (n_rows, n_nodes)
+        Positions of the observed states, -1 where unobserved; in the order of `network.nodes`.
+    targets : sequence of int
+        Positions of the targets; their own columns of `codes` must be -1. None asks for
+        P(evidence).
+    max_bytes : int
+        The largest intermediate array.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, *states of the targets)
+        Joint probabilities.
+
+    Raises
+    ------
+    InputError
+        A single row needs a table of more than `max_bytes`.
+    """
+    numbers = [len(node.states) for node in network.nodes]
+    rows, position = distinct_rows(codes)
+    result = np.empty((len(rows), *(numbers[target] for target in targets)))
+    waiting = [np.arange(len(rows))] if len(rows) else []
+    while waiting:
+        members = waiting.pop()
+        part = rows[members]
+        seen = np.flatnonzero((part >= 0).any(axis=0)).tolist()
+        tables = list(_tables(network, {*targets, *seen}))
+        factors = _factors(network, tables, part)
+        plan = _plan(factors, targets, numbers, len(part))
+        scope = sorted({member for of, _ in tables for member in of})
+        states = math.prod(numbers[member] for member in scope)
+        if 8 * states <= max_bytes and 3 * states + _ROW * len(part) < plan.cost:
+            free = _entries(part[:, scope], [numbers[member] for member in scope])
+            if 3 * states + _ROW * len(part) + free < plan.cost:
+                result[members] = _added_up(tables, scope, part, targets, numbers)
+                continue
+        if 8 * plan.largest > max_bytes or plan.cost > _SPLIT:
+            # What all rows of a part observe needs no axis.
+            share = {member: float((part[:, member] >= 0).mean()) for member in plan.widest}
+            mixed = [member for member in plan.widest if 0 < share[member] < 1]
+            if mixed:
+                observed = part[:, max(mixed, key=share.__getitem__)] >= 0
+                waiting += [members[observed], members[~observed]]
+                continue
+        if 8 * plan.largest > max_bytes:
+            raise InputError(
+                "max_bytes must hold the largest table that a row of evidence needs in network "
+                f"{network.name!r}; it is {max_bytes}, and a row needs {8 * plan.largest} bytes. "
+                "Observe more variables, ask for fewer targets or raise max_bytes."
+            )
+        n_block = max(1, min(max_bytes // 8, max(_BLOCK, 64 * plan.largest)) // plan.largest)
+        for start in range(0, len(part), n_block):
+            block = slice(start, start + n_block)
+            rows_of = [
+                factor if factor.shared else _Factor(factor.scope, factor.values[..., block])
+                for factor in factors
+            ]
+            result[members[block]] = _eliminated(plan, rows_of, targets, numbers, len(part[block]))
+    return result[position]
+
+
+def _factors(
+    network: Network, tables: Sequence[tuple[tuple[int, ...], Floats]], codes: Codes
+) -> list[_Factor]:
+    """Return factors whose product, summed over all but the targets, is P(targets, evidence)."""
+    observed = codes >= 0
+    everywhere, somewhere = np.all(observed, axis=0), np.any(observed, axis=0)
+    alike = np.all(codes == codes[0], axis=0)
+    factors = [
+        # Where some rows observe a variable and others do not, each row says which states agree.
+        _Factor(
+            (int(member),),
+            (~observed[:, member] | (codes[:, member] == np.arange(number)[:, None])).astype(float),
+        )
+        for member in np.flatnonzero(somewhere & ~everywhere)
+        for number in [len(network.nodes[member].states)]
+    ]
+    for scope, values in tables:
+        fixed = [axis for axis, member in enumerate(scope) if everywhere[member]]
+        constant = all(alike[scope[axis]] for axis in fixed)
+        rows = codes[:1] if constant else codes
+        # The axes that rows observe go to the end, where one index for each row replaces them.
+        moved = np.moveaxis(values, fixed, range(values.ndim - len(fixed), values.ndim))
+        index: tuple[Any, ...] = (..., *(rows[:, scope[axis]] for axis in fixed))
+        picked = moved[index] if fixed else values[..., None]
+        free = tuple(member for member in scope if not everywhere[member])
+        factors.append(_Factor(free, np.ascontiguousarray(picked)))
+    return factors
+
+
+def _tables(network: Network, wanted: Iterable[int]) -> Iterator[tuple[tuple[int, ...], Floats]]:
+    """Yield scope and table of the wanted variables and their ancestors.
+
+    All other tables sum to one: nothing observed depends on them ("barren" nodes, Shachter 1986).
+    """
+    needed = set(wanted)
+    # Children before parents, so that who needs a node is known when its turn comes.
+    for position in reversed(range(len(network.nodes))):
+        if position in needed:
+            node = network.nodes[position]
+            family = [position, *(network.index(parent) for parent in node.parents)]
+            needed.update(family)
+            axes = sorted(range(len(family)), key=family.__getitem__)
+            yield tuple(family[axis] for axis in axes), node.table.transpose(axes)
+
+
+def _plan(
+    factors: Sequence[_Factor], targets: Sequence[int], numbers: Sequence[int], n_rows: int
+) -> _Plan:
+    """Choose the order greedily: always the variable that is summed out with the fewest products.
+
+    Ties go to the first node, so that plans do not depend on the order of a set.
+    """
+    messages = [(frozenset(factor.scope), factor.shared) for factor in factors]
+    waiting = {member for scope, _ in messages for member in scope}.difference(targets)
+    steps, total, costliest = [], 0.0, -1.0
+    widest: tuple[int, ...] = ()
+    largest = 1
+
+    def price(variable: int) -> tuple[float, int]:
+        used = [message for message in messages if variable in message[0]]
+        scope = frozenset().union(*(scope for scope, _ in used))
+        # As a float: more than 1e308 states are as hopeless as infinitely many.
+        cells = math.prod(float(numbers[member]) for member in scope)
+        shared = all(shared for _, shared in used)
+        return cells * len(used) * (1 if shared else n_rows), variable
+
+    prices = {variable: price(variable) for variable in waiting}
+    while prices:
+        cost, variable = min(prices.values())
+        del prices[variable]
+        used = [message for message in messages if variable in message[0]]
+        messages = [message for message in messages if variable not in message[0]]
+        scope = frozenset().union(*(scope for scope, _ in used)) - {variable}
+        messages.append((scope, all(shared for _, shared in used)))
+        steps.append((variable, tuple(sorted(scope))))
+        largest = max(largest, math.prod(numbers[member] for member in scope))
+        total += cost
+        if cost > costliest:
+            costliest, widest = cost, (variable, *sorted(scope))
+        prices.update({other: price(other) for other in scope if other in prices})
+    return _Plan(steps, total, widest, largest)
+
+
+def _eliminated(
+    plan: _Plan,
+    factors: list[_Factor],
+    targets: Sequence[int],
+    numbers: Sequence[int],
+    n_rows: int,
+) -> Floats:
+    for variable, scope in plan.steps:
+        used = [factor for factor in factors if variable in factor.scope]
+        factors = [factor for factor in factors if variable not in factor.scope]
+        used.sort(key=lambda factor: factor.values.size)  # small ones first: small products
+
+        def term(state: int, used: list[_Factor] = used, step: _Step = (variable, scope)) -> Floats:
+            return reduce(mul, (_at(factor, *step, state) for factor in used))
+
+        total = reduce(add, map(term, range(numbers[variable])))
+        shape = (*(numbers[member] for member in scope), total.shape[-1])
+        factors.append(_Factor(scope, np.broadcast_to(total, shape)))
+    scope = tuple(sorted(targets))
+    product = np.ones((*(numbers[target] for target in scope), n_rows))
+    for factor in factors:
+        product *= _aligned(factor.scope, factor.values, scope)
+    return product.transpose(-1, *(scope.index(target) for target in targets))
+
+
+def _at(factor: _Factor, variable: int, scope: tuple[int, ...], state: int) -> Floats:
+    axis = factor.scope.index(variable)
+    rest = (*factor.scope[:axis], *factor.scope[axis + 1 :])
+    return _aligned(rest, factor.values[(slice(None),) * axis + (state,)], scope)
+
+
+def _aligned(scope: tuple[int, ...], values: Floats, target: Sequence[int]) -> Floats:
+    """Give the values an axis of length one per variable of the target scope that they lack."""
+    length = iter(values.shape[:-1])
+    return values.reshape(
+        *(next(length) if member in scope else 1 for member in target), values.shape[-1]
+    )
+
+
+def _entries(codes: Codes, numbers: Sequence[int]) -> float:
+    """How many entries of the joint table agree with the rows, all together."""
+    return float(np.where(codes >= 0, 1.0, np.array(numbers, dtype=float)).prod(axis=1).sum())
+
+
+def _added_up(
+    tables: Sequence[tuple[tuple[int, ...], Floats]],
+    scope: Sequence[int],
+    codes: Codes,
+    targets: Sequence[int],
+    numbers: Sequence[int],
+) -> Floats:
+    """Make the joint table, and add up for every row the entries that agree with it."""
+    whole = np.ones([numbers[member] for member in scope])
+    for of, values in tables:
+        whole *= _aligned(of, values[..., None], scope)[..., 0]
+
+    def growth(member: int) -> float:
+        seen = codes[:, member] >= 0
+        return ((not seen.all()) + numbers[member] * bool(seen.any())) / numbers[member]
+
+    # The axes along which the table shrinks the most come first, the targets last.
+    others = sorted(set(scope).difference(targets), key=growth)
+    whole = whole.transpose([list(scope).index(member) for member in (*others, *targets)])
+    shape = whole.shape[len(others) :]
+    result = np.empty((len(codes), math.prod(shape)))
+    _add_up(whole.reshape(*whole.shape[: len(others)], -1), codes[:, others], result)
+    return result.reshape(-1, *shape)
+
+
+def _add_up(table: Floats, codes: Codes, result: Floats) -> None:
+    """Fill `result` with sums over the axes of a table but its last, for rows of states or -1.
+
+    Rows that agree about the first axis go on together, in the slice of their state or in the sum
+    over the axis, until adding their entries up one by one is cheaper.
+    """
+    if _entries(codes, table.shape[:-1]) * table.shape[-1] <= 2 * table.size:
+        for row, states in enumerate(codes.tolist()):
+            agreeing = table[tuple(slice(None) if state < 0 else state for state in states)]
+            result[row] = agreeing.sum(axis=tuple(range(agreeing.ndim - 1)))
+        return
+    for state in np.unique(codes[:, 0]):
+        members = np.flatnonzero(codes[:, 0] == state)
+        part = np.empty((len(members), table.shape[-1]))
+        _add_up(table.sum(axis=0) if state < 0 else table[state], codes[members, 1:], part)
+        result[members] = part

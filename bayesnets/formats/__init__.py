@@ -1,1 +1,0 @@
-"""Networks in and out of files and of pgmpy."""

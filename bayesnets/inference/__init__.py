@@ -1,1 +1,0 @@
-"""Exact posteriors of many rows at once."""
