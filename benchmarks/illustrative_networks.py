@@ -38,8 +38,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from bayesnets.codes import Floats
-from bayesnets.posterior import evidence_probability
 from bayesnets.network import Network
+from bayesnets.posterior import evidence_probability
 from coherence.errors import InputError, listing, suggestion
 from coherence.table.files import replace_text
 
