@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from bayesnets import posterior
 from coherence.agents import ACTIONS, Agent, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
-from elicitation.session.questions import Question, evidence_of, plan_questions
+from elicitation.session.questions import Question, plan_questions
+from elicitation.session.runs import conditional_truth
 from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:
@@ -293,28 +293,14 @@ class _GivenZ:
 
 def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _GivenZ]:
     """Return, by position of a case with z, the exact P(z | x) and P(theta = 1 | x, z)."""
-    by_position: dict[int, _GivenZ] = {}
-    z_of_case = cases["z"].astype("object")
-    positive = task.phrases.positive(task.target)
-    # One inference for all cases that have the same z.
-    for z in z_of_case.dropna().unique():
-        positions = np.flatnonzero((z_of_case == z).to_numpy()).tolist()
-        evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
-        states = list(task.phrases.labels(z))
-        spread = posterior(task.network, evidence, z)[states].to_numpy()
-        # A state of z that x rules out has no posterior given it.
-        beliefs = {
-            state: posterior(
-                task.network, evidence.assign(**{z: state}), task.target, errors="nan"
-            )[positive].to_numpy()
-            for state in states
-        }
-        for row, position in enumerate(positions):
-            by_position[position] = _GivenZ(
-                tuple(map(float, spread[row])),
-                {state: float(values[row]) for state, values in beliefs.items()},
-            )
-    return by_position
+    truth = conditional_truth(cases, task.network, task.phrases, task.target)
+    return {
+        position: _GivenZ(
+            tuple(of["p_z_true"] for of in states.values()),
+            {state: of["p_true"] for state, of in states.items()},
+        )
+        for position, states in truth.items()
+    }
 
 
 def report_probabilities(agent: Agent, belief: float, prompt: str) -> dict[float, float]:
