@@ -16,50 +16,13 @@ Flags = npt.NDArray[np.bool_]
 
 
 def label_column(states: Sequence[str], codes: Codes) -> pd.Series:
-    """Return labels for the codes of a variable.
-
-    Parameters
-    ----------
-    states : sequence of str
-        The variable's states.
-    codes : ndarray of int, shape (n_rows,)
-        Positions among them, -1 where unobserved.
-
-    Returns
-    -------
-    Series of object
-        None where unobserved.
-
-    Examples
-    --------
-    >>> label_column(("no", "yes"), np.array([1, -1])).tolist()
-    ['yes', None]
-    """
+    """Return labels for the codes of a variable."""
     # The last label is where code -1 points.
     return pd.Series(np.array([*states, None], dtype=object)[codes], dtype=object)
 
 
 def distinct_rows(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct rows in order of appearance, and the position of every row among them.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_rows, n_columns)
-        Each at least -1.
-
-    Returns
-    -------
-    ndarray, shape (n_distinct, n_columns)
-        Each row once.
-    ndarray, shape (n_rows,)
-        `distinct[position]` is `codes`.
-
-    Examples
-    --------
-    >>> distinct, position = distinct_rows(np.array([[1, -1], [0, 0], [1, -1]]))
-    >>> distinct.tolist(), position.tolist()
-    ([[1, -1], [0, 0]], [0, 1, 0])
-    """
+    """Return the distinct rows in order of appearance, and the position of every row among them."""
     key = np.zeros(len(codes), dtype=np.int64)
     size = 1
     for column in codes.T:

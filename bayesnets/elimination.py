@@ -55,30 +55,7 @@ class _Plan:
 def joint(
     network: Network, codes: Codes, targets: Sequence[int] = (), *, max_bytes: int = MAX_BYTES
 ) -> Floats:
-    """Return P(targets, evidence) for every row.
-
-    Parameters
-    ----------
-    network : Network
-        The model.
-    codes : ndarray of int, shape (n_rows, n_nodes)
-        Positions of the observed states, -1 where unobserved; in the order of `network.nodes`.
-    targets : sequence of int
-        Positions of the targets; their own columns of `codes` must be -1. None asks for
-        P(evidence).
-    max_bytes : int
-        The largest intermediate array.
-
-    Returns
-    -------
-    ndarray, shape (n_rows, *states of the targets)
-        Joint probabilities.
-
-    Raises
-    ------
-    InputError
-        A single row needs a table of more than `max_bytes`.
-    """
+    """Return P(targets, evidence) for every row."""
     numbers = [len(node.states) for node in network.nodes]
     rows, position = distinct_rows(codes)
     result = np.empty((len(rows), *(numbers[target] for target in targets)))

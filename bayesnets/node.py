@@ -78,18 +78,7 @@ class Node:
 
 
 def first_no_number(table: object) -> str | bool | None:
-    """Return the first text or truth value of a table; numpy would read "0.01" and true as numbers.
-
-    Parameters
-    ----------
-    table : object
-        Lists in lists, or an array.
-
-    Returns
-    -------
-    str, bool or None
-        None where there is none.
-    """
+    """Return the first text or truth value of a table, which numpy would read as a number."""
     if isinstance(table, np.ndarray) and table.dtype.kind in "fiu":
         return None
     try:

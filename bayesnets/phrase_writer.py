@@ -16,34 +16,7 @@ unobserved = {unobserved}  # the phrase where nothing is known
 
 
 def format_phrases(words: Phrases, *, network: str) -> str:
-    r"""Return words as a phrase file, with remarks on how they are used.
-
-    Parameters
-    ----------
-    words : Phrases
-        Plain ones, say, to be made better by hand.
-    network : str
-        Name of their network.
-
-    Returns
-    -------
-    str
-        TOML that `bayesnets.load_phrases` reads back: a table per variable, with one per state.
-
-    Examples
-    --------
-    >>> from bayesnets import load_network, plain_phrases
-    >>> words = plain_phrases(load_network("asia"), "lung", "yes")
-    >>> print("\n".join(format_phrases(words, network="asia").splitlines()[8:16]))
-    [variables.asia]
-    name = "asia"                    # completes "the categories of their ..."
-    positive = "yes"                 # the state whose probability is asked for
-    [variables.asia.states.yes]
-    label = "yes"                    # begins a line of an answer
-    question = "have asia = yes"
-    phrases = ["has asia = yes"]
-    [variables.asia.states.no]
-    """
+    r"""Return words as a phrase file, with remarks on how they are used."""
     lines = [
         _HEAD.format(
             name=" ".join(network.split()),

@@ -16,40 +16,20 @@ _POSITIVE = ("yes", "true", "present", "positive", "1")
 
 @dataclass(frozen=True)
 class StateWords:
-    """Words for one state.
+    """Words for one state."""
 
-    Parameters
-    ----------
-    label : str
-        Short name, such as "smoker"; in answers, a line begins with it and a colon.
-    question : str
-        Completes "What is the probability that they ...?".
-    phrases : tuple of str
-        Each completes "There is <subject> who ..."; one per wording.
-    """
-
-    label: str
-    question: str
-    phrases: tuple[str, ...]
+    label: str  # short name, such as "smoker"; in answers, a line begins with it and a colon
+    question: str  # completes "What is the probability that they ...?".
+    phrases: tuple[str, ...]  # each completes "There is <subject> who ..."; one per wording.
 
 
 @dataclass(frozen=True)
 class VariableWords:
-    """Words for one variable.
+    """Words for one variable."""
 
-    Parameters
-    ----------
-    name : str
-        Completes "their ...", such as "smoking status".
-    positive : str
-        The state that a question without a state is about.
-    states : Mapping of str to StateWords
-        Every state of the variable.
-    """
-
-    name: str
-    positive: str
-    states: Mapping[str, StateWords]
+    name: str  # completes "their ...", such as "smoking status".
+    positive: str  # the state that a question without a state is about
+    states: Mapping[str, StateWords]  # every state of the variable
 
 
 @dataclass(frozen=True)
@@ -221,22 +201,6 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def positive_state(states: Sequence[str]) -> str | None:
-    """Return the one state whose name says that something is so; None where none or several do.
-
-    Parameters
-    ----------
-    states : sequence of str
-        Of a variable.
-
-    Returns
-    -------
-    str or None
-        A state called yes, true, present, positive or 1.
-
-    Examples
-    --------
-    >>> positive_state(["absent", "Present"]), positive_state(["low", "high"])
-    ('Present', None)
-    """
+    """Return the one state whose name says that something is so; None where none or several do."""
     likely = [state for state in states if state.lower() in _POSITIVE]
     return likely[0] if len(likely) == 1 else None

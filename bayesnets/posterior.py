@@ -130,25 +130,7 @@ def evidence_probability(
 
 
 def encode(network: Network, evidence: pd.DataFrame) -> Codes:
-    """Return the positions of the observed states.
-
-    Parameters
-    ----------
-    network : Network
-        The model.
-    evidence : DataFrame
-        As in `posterior`.
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows, n_nodes)
-        In the order of `network.nodes`; -1 where unobserved.
-
-    Raises
-    ------
-    InputError
-        Unknown variables or states, or repeated columns.
-    """
+    """Return the positions of the observed states."""
     if not isinstance(evidence, pd.DataFrame):
         raise InputError(
             "evidence must be a DataFrame with one column per variable, not "

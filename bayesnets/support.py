@@ -19,14 +19,9 @@ _MOST_BYTES = 64_000_000  # of what is held at a time
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Complete records of all variables of a network.
+    """Complete records of all variables of a network."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_records, n_nodes)
-        Positions among the states, in the order of the network's nodes.
-    """
-
+    # shape (n_records, n_nodes): positions among the states, in the order of the network's nodes
     codes: Codes
 
     def __len__(self) -> int:
@@ -42,26 +37,7 @@ class Support:
         ]
 
     def counts(self, evidence: Codes, *, at_least: int = 0) -> Codes:
-        """Return how many records agree with evidence.
-
-        Parameters
-        ----------
-        evidence : ndarray of int, shape (n_rows, n_nodes)
-            States, -1 where unobserved.
-        at_least : int
-            Counts below this need not be exact; counting stops there.
-
-        Returns
-        -------
-        ndarray of int, shape (n_rows,)
-            Exact where at least `at_least`; else some number below it and not below the truth.
-
-        Examples
-        --------
-        >>> records = Support(np.array([[0, 1], [0, 0], [1, 1]]))
-        >>> records.counts(np.array([[0, -1], [-1, 1], [0, 1], [-1, -1], [2, -1]])).tolist()
-        [2, 2, 1, 3, 0]
-        """
+        """Return how many records agree with evidence."""
         n = np.full(len(evidence), len(self), dtype=np.int64)
         if not len(self):
             return n

@@ -342,27 +342,15 @@ def named_agent(name: str) -> Agent:
 
 @dataclass(frozen=True)
 class Answers:
-    """What an agent answers in a world: a row per context and repetition, contexts together.
+    """What an agent answers in a world: a row per context and repetition, contexts together."""
 
-    Parameters
-    ----------
-    world : World
-        Contexts.
-    context : ndarray of int, shape (n,)
-        Context of each row.
-    acted : mapping
-        Column of a runs table -> actions drawn, or the probability of each action, shape (n,).
-    reports : tuple of ndarray, shape (n,)
-        Stated beliefs, for each wording.
-    given_z : tuple of (ndarray, ndarray), shape (n,) each
-        Stated belief given each state of z, and stated probability of that state; empty where it
-        was not asked for.
-    """
-
-    world: World
-    context: Codes
+    world: World  # contexts
+    context: Codes  # shape (n,): context of each row
+    # column of a runs table -> actions drawn, or the probability of each action, shape (n,)
     acted: dict[str, Any]
-    reports: tuple[Floats, ...]
+    reports: tuple[Floats, ...]  # shape (n,): stated beliefs, for each wording
+    # shape (n,) each: stated belief given each state of z, and stated probability of that state;
+    # empty where it was not asked for
     given_z: tuple[tuple[Floats, Floats], ...]
 
 
@@ -376,25 +364,7 @@ def answer(
     iterated: bool = True,
     policies: bool = False,
 ) -> Answers:
-    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it.
-
-    Parameters
-    ----------
-    agent : Agent
-        Who answers.
-    n_contexts, n_reps : int
-        Contexts, and repetitions of each question per context.
-    rng : Generator
-        Source of randomness. What is drawn comes in the order actions, wordings, beliefs given z,
-        so that leaving out the last of them changes nothing of the others.
-    prompts, iterated, policies
-        As for `simulate`.
-
-    Returns
-    -------
-    Answers
-        Contexts and all answers.
-    """
+    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it."""
     world = _draw_world(n_contexts, rng)
     taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
     # One belief and one taste for each context, repeated: repetitions differ by shocks alone.

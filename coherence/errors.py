@@ -155,32 +155,7 @@ def closest(
     near: str = "Closest name found: {near!r}.",
     far: str = "Found: {quoted}.",
 ) -> str:
-    """Return a hint at the known name that is most similar, or at what there is.
-
-    Parameters
-    ----------
-    name : object
-        What was looked for; case does not matter.
-    known : iterable
-        What exists.
-    near : str
-        The sentence where a name is similar. It may hold ``{near}``, that name, ``{known}``, all
-        names, and ``{quoted}``, the first twelve in quotation marks.
-    far : str
-        The sentence where none is.
-
-    Returns
-    -------
-    str
-        A sentence to append to an error.
-
-    Examples
-    --------
-    >>> closest("smok", ["smoke", "lung"])
-    "Closest name found: 'smoke'."
-    >>> suggestion("age", ["smoke", "lung"])
-    'Known: smoke, lung.'
-    """
+    """Return a hint at the known name that is most similar, or at what there is."""
     names = [str(candidate) for candidate in known]
     # Of names that differ in case only the first is proposed.
     lowered = {candidate.lower(): candidate for candidate in reversed(names)}
@@ -199,38 +174,14 @@ suggestion = partial(closest, near="Did you mean {near!r}? Known: {known}.", far
 
 
 def listing(values: Iterable[object], limit: int = 5) -> str:
-    """Return at most `limit` values separated by commas, and how many more there are.
-
-    Parameters
-    ----------
-    values : iterable
-        What to list.
-    limit : int
-        How many are spelt out.
-
-    Returns
-    -------
-    str
-        The list.
-
-    Examples
-    --------
-    >>> listing(range(7))
-    '0, 1, 2, 3, 4 and 2 more'
-    """
+    """Return at most `limit` values separated by commas, and how many more there are."""
     items = [str(value) for value in values]
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return ", ".join(items[:limit]) + more
 
 
 def shown(value: object) -> str:
-    """Return what was received as one line of text; its type where it has no `repr`.
-
-    Examples
-    --------
-    >>> shown([1, 2])
-    '[1, 2]'
-    """
+    """Return what was received as one line of text; its type where it has no `repr`."""
     # pandas warns when it shows some tables, and cannot show others.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -31,27 +31,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def whole_number(value: Any, name: str, minimum: int) -> int:
-    """Validate an integer option.
-
-    Parameters
-    ----------
-    value : Any
-        Received value.
-    name : str
-        Name of the parameter, for the message.
-    minimum : int
-        Smallest value allowed.
-
-    Returns
-    -------
-    int
-        The value.
-
-    Raises
-    ------
-    InputError
-        Not an integer, below `minimum`, or beyond what can be counted on.
-    """
+    """Validate an integer option."""
     # True is an int to Python, and never meant as the number 1 here.
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(
@@ -92,25 +72,7 @@ def number_of_jobs(value: Any) -> int:
 
 
 def as_numbers(values: Any, name: str) -> Floats:
-    """Turn what should be numbers into an array of floats, of any shape.
-
-    Parameters
-    ----------
-    values : array-like
-        Numbers; NaN is one.
-    name : str
-        Name of the parameter, for the message.
-
-    Returns
-    -------
-    ndarray
-        Floats.
-
-    Raises
-    ------
-    InputError
-        Something is no number.
-    """
+    """Turn what should be numbers into an array of floats, of any shape."""
     try:
         # Of a complex number the cast would keep a half, and only warn.
         if np.iscomplexobj(values):
@@ -126,14 +88,7 @@ def _brief(value: Any) -> str:
 
 
 def require_aligned(**values: Any) -> None:
-    """Raise `InputError` if pandas objects of one length do not have the same index.
-
-    Parameters
-    ----------
-    **values : Any
-        Rows under the name of their parameter; what is no Series or DataFrame has no index, and is
-        taken by position.
-    """
+    """Raise `InputError` if pandas objects of one length do not have the same index."""
     indexed = {
         name: each.index
         for name, each in values.items()
@@ -160,26 +115,7 @@ def _holds_booleans(values: Any) -> bool:
 
 
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
-    """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
-
-    Parameters
-    ----------
-    values : array-like
-        Probabilities.
-    name : str
-        Name of the parameter, for the message.
-
-    Returns
-    -------
-    ndarray of float
-        One- or two-dimensional copy.
-
-    Raises
-    ------
-    InputError
-        Not numeric, missing, outside [0, 1] by more than 1e-6 (what is less is a rounding error and
-        counts as 0 or 1), wrong shape, or rows that do not sum to 1 within 1e-6.
-    """
+    """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states)."""
     require(
         not _holds_booleans(values),
         f"{name} must hold probabilities in [0, 1]; received true and false. Pass stated numbers, "
@@ -236,29 +172,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
 def as_codes(
     values: ArrayLike, name: str, length: int | None = None
 ) -> tuple[Codes, tuple[Any, ...]]:
-    """Turn labels into integer codes.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Labels of any kind; none may be missing.
-    name : str
-        Name of the parameter, for the message.
-    length : int, optional
-        Required number of labels.
-
-    Returns
-    -------
-    codes : ndarray of int
-        Position of each label in `labels`.
-    labels : tuple
-        Distinct labels; sorted, so that codes do not depend on the order of rows.
-
-    Raises
-    ------
-    InputError
-        Missing labels, wrong shape or length.
-    """
+    """Turn labels into integer codes."""
     # As objects, because numpy would turn 1 and "a" into two texts.
     column = pd.Series(
         values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()
@@ -288,21 +202,14 @@ def as_codes(
 
 @dataclass(frozen=True)
 class Actions:
-    """What was chosen in each row, or the probability with which each action would be.
+    """What was chosen in each row, or the probability with which each action would be."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Position of the chosen action in `labels`; empty where actions are probabilities, of which
-        no single one was chosen.
-    labels : tuple
-        Actions in sorted order, those that have no probability anywhere left out.
-    probabilities : ndarray, shape (n, n_actions), or None
-        Rows that sum to 1; None where actions were chosen.
-    """
-
+    # shape (n,): position of the chosen action in `labels`; empty where actions are probabilities,
+    # of which no single one was chosen
     codes: Codes
+    # actions in sorted order, those that have no probability anywhere left out
     labels: tuple[Any, ...]
+    # shape (n, n_actions), or None: rows that sum to 1; None where actions were chosen
     probabilities: Floats | None = None
 
     @property
@@ -314,28 +221,7 @@ class Actions:
 
 
 def as_actions(values: Any, length: int) -> Actions:
-    """Validate actions: labels, or a probability for every action.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,) or (n, n_actions)
-        Labels of any kind; or probabilities, whose columns a DataFrame names and an array numbers
-        from 0.
-    length : int
-        Required number of rows.
-
-    Returns
-    -------
-    Actions
-        Probabilities that are all exactly 0 or 1 name the action that each row chose, and are
-        turned into labels: nothing is lost, and every check then gives the numbers of the labels.
-
-    Raises
-    ------
-    InputError
-        Missing values, wrong shape or length, probabilities outside [0, 1], or rows that do not sum
-        to 1 within 1e-6.
-    """
+    """Validate actions: labels, or a probability for every action."""
     n_columns = 1 if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ndim
     if n_columns > 1 and np.shape(values)[1:] != (1,):
         return _as_policies(values, length)

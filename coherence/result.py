@@ -51,37 +51,23 @@ class Interval:
 
 @dataclass(frozen=True)
 class Twins:
-    """What a statistic is in twins of the data that a rational agent with noise would give.
+    """What a statistic is in twins of the data that a rational agent with noise would give."""
 
-    Parameters
-    ----------
-    n_twins : int
-        Twins that were drawn.
-    observed : float
-        The statistic, or its size where `of_size`.
-    median, low, high : float
-        Of the twins, with 2.5% of them below `low` and 2.5% above `high`.
-    pvalue : float
-        Share of twins at least as extreme, the observed data counted as one more: a parametric
-        bootstrap. Of both sides where the statistic may have either sign.
-    noise_share : float
-        Median over observed, how much of what is observed noise would give; NaN where the statistic
-        is no distance from coherence, or not above 0.
-    of_size : bool
-        Whether sizes are compared, because which effect is shown was chosen by its size.
-    n_undefined : int
-        Twins without the statistic; they count as more extreme.
-    """
-
-    n_twins: int
-    observed: float
+    n_twins: int  # twins that were drawn
+    observed: float  # the statistic, or its size where `of_size`
+    # median, low, high: of the twins, with 2.5% of them below `low` and 2.5% above `high`.
     median: float
     low: float
     high: float
+    # Share of twins at least as extreme, the observed data counted as one more: a parametric
+    # bootstrap. Of both sides where the statistic may have either sign.
     pvalue: float
+    # median over observed, how much of what is observed noise would give; NaN where the statistic
+    # is no distance from coherence, or not above 0
     noise_share: float = math.nan
+    # whether sizes are compared, because which effect is shown was chosen by its size
     of_size: bool = False
-    n_undefined: int = 0
+    n_undefined: int = 0  # twins without the statistic; they count as more extreme
 
 
 LEVEL = 0.05
@@ -89,25 +75,7 @@ LEVEL = 0.05
 
 
 def rejects(pvalue: float | None, *, alpha: float = LEVEL) -> bool:
-    """Tell whether a p-value rejects; what has none, or an undefined one, does not.
-
-    Parameters
-    ----------
-    pvalue : float or None
-        In [0, 1]; None for an estimate, NaN where the test is undefined.
-    alpha : float
-        Level. A p-value equal to it rejects, which keeps the level of an exact test.
-
-    Returns
-    -------
-    bool
-        Whether the null hypothesis is rejected.
-
-    Examples
-    --------
-    >>> rejects(0.05), rejects(0.051), rejects(None)
-    (True, False, False)
-    """
+    """Tell whether a p-value rejects; what has none, or an undefined one, does not."""
     return pvalue is not None and pvalue <= alpha
 
 
@@ -326,20 +294,7 @@ class CheckResult:
 
 
 def html_card(heading: str, lines: Sequence[tuple[str, str]]) -> str:
-    """Return named lines as HTML for a notebook, everything in them escaped.
-
-    Parameters
-    ----------
-    heading : str
-        Stands above.
-    lines : sequence of (str, str)
-        Name and text.
-
-    Returns
-    -------
-    str
-        A heading and a table without scripts or styles of its own.
-    """
+    """Return named lines as HTML for a notebook, everything in them escaped."""
     rows = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th>'
         f'<td style="text-align:left">{escape(text)}</td></tr>'

@@ -30,27 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Known:
-    """What an agent knows when it is asked a question.
+    """What an agent knows when it is asked a question."""
 
-    Parameters
-    ----------
-    question : Question
-        The question; of those with the same text the first.
-    context : str
-        The case, whose taste all of its questions share.
-    theta : float
-        Realised state, 0 or 1; only agents with a hidden signal make use of it.
-    exact : float
-        Posterior that the belief is formed from; NaN where the question supposes what the evidence
-        rules out.
-    spread : tuple of float
-        Exact probabilities of the labels of an auxiliary question, else empty.
-    """
-
-    question: Question
-    context: str
-    theta: float
+    question: Question  # the question; of those with the same text the first
+    context: str  # the case, whose taste all of its questions share
+    theta: float  # realised state, 0 or 1; only agents with a hidden signal make use of it
+    # posterior that the belief is formed from; NaN where the question supposes what the evidence
+    # rules out
     exact: float
+    # exact probabilities of the labels of an auxiliary question, else empty
     spread: tuple[float, ...] = ()
 
 
@@ -304,27 +292,7 @@ def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _Give
 
 
 def report_probabilities(agent: Agent, belief: float, prompt: str) -> dict[float, float]:
-    """Return what an agent may say its belief is under a prompt, with the probabilities.
-
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    belief : float
-        The belief acted on.
-    prompt : str
-        Wording of the question.
-
-    Returns
-    -------
-    dict of float to float
-        Stated number -> probability that ``Agent.report`` draws it.
-
-    Raises
-    ------
-    InputError
-        Noisy reports without a grid, of which there are infinitely many.
-    """
+    """Return what an agent may say its belief is under a prompt, with the probabilities."""
     mean = float(replace(agent, report_noise=0.0).report(np.array([belief]), prompt, _noiseless)[0])
     if not agent.report_noise:
         return {mean: 1.0}

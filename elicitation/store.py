@@ -310,52 +310,25 @@ class AnswerStore:
 
 @dataclass(frozen=True)
 class StoredRow:
-    """An answer with all that is known of how it came about, for looking back at a store.
+    """An answer with all that is known of how it came about, for looking back at a store."""
 
-    Parameters
-    ----------
-    key : str
-        From `Draw.key`.
-    model, fingerprint : str
-        Who answered.
-    about : str
-        See `Draw`; empty where a store does not have it.
-    text, created, n_tokens, finish_reason
-        See `StoredAnswer`.
-    sound : bool
-        Whether the row is as it was written; of one that is not, only `key`, `model` and
-        `fingerprint` are given.
-    """
-
-    key: str
+    key: str  # from `Draw.key`.
+    # model, fingerprint: who answered
     model: str
     fingerprint: str
-    about: str
+    about: str  # see `Draw`; empty where a store does not have it
+    # text, created, n_tokens, finish_reason: see `StoredAnswer`
     text: str
     created: str
     n_tokens: int | None = None
     finish_reason: str | None = None
+    # whether the row is as it was written; of one that is not, only `key`, `model` and
+    # `fingerprint` are given
     sound: bool = True
 
 
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
-    """Read a store from outside, also while a session writes to it; nothing is made or changed.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Yields
-    ------
-    StoredRow
-        One per answer, by time.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no answer store.
-    """
+    """Read a store from outside, also while a session writes to it; nothing is made or changed."""
     file = Path(path)
     if not file.is_file():
         raise InputError(

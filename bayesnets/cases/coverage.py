@@ -50,25 +50,7 @@ def coverage(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins_of(belief: Floats, n_bins: int) -> Codes:
-    """Return the bin of every belief.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n_sets,)
-        In [0, 1].
-    n_bins : int
-        Number of equal bins; the last one includes 1.
-
-    Returns
-    -------
-    ndarray of int, shape (n_sets,)
-        From 0.
-
-    Examples
-    --------
-    >>> bins_of(np.array([0.0, 0.3, 1.0]), 10).tolist()
-    [0, 3, 9]
-    """
+    """Return the bin of every belief."""
     # .3 times 10 is just below 3 in floating point; the sliver puts an edge where it belongs.
     return np.minimum((belief * n_bins + 1e-9).astype(np.int64), n_bins - 1)
 
@@ -76,24 +58,7 @@ def bins_of(belief: Floats, n_bins: int) -> Codes:
 def coverage_record(
     bins: Codes, mass: Floats, chosen: Codes, n_bins: int
 ) -> dict[str, list[float]]:
-    """Return what `coverage` shows, for the `attrs` of a table of cases.
-
-    Parameters
-    ----------
-    bins : ndarray of int, shape (n_sets,)
-        From `bins_of`.
-    mass : ndarray, shape (n_sets,)
-        Probability of every set under the natural design.
-    chosen : ndarray of int, shape (n_cases,)
-        Positions of the sets that became cases.
-    n_bins : int
-        Number of bins.
-
-    Returns
-    -------
-    dict
-        `n`, `capacity` and `natural_share`, a number per bin.
-    """
+    """Return what `coverage` shows, for the `attrs` of a table of cases."""
     return {
         "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
         "capacity": np.bincount(bins, minlength=n_bins).tolist(),
@@ -104,26 +69,7 @@ def coverage_record(
 def coverage_shortfall(
     belief: Floats, n: int, n_bins: int, *, uneven: str, lacking: str, present: str
 ) -> str:
-    """Say which bins the cases could not fill, and what can be reached.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n_sets,)
-        Of all sets that there are.
-    n, n_bins : int
-        Cases and bins that were asked for.
-    uneven : str
-        Which cases are not even over what.
-    lacking : str
-        What too few of lie in a bin.
-    present : str
-        How many of what there are.
-
-    Returns
-    -------
-    str
-        The note; empty where all bins are filled.
-    """
+    """Say which bins the cases could not fill, and what can be reached."""
     capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
     # With fewer cases than bins, chance decides which bins get one, but none may be empty.
     short = np.flatnonzero(capacity < max(1, n // n_bins))

@@ -22,28 +22,7 @@ CERTAIN = 1 - 1e-9  # a unit whose inclusion probability reaches one is taken, n
 
 
 def even_allocation(n: int, capacity: Codes, generator: np.random.Generator) -> Codes:
-    """Return how many draws each bin gets.
-
-    Parameters
-    ----------
-    n : int
-        Draws in all, at most the sum of `capacity`.
-    capacity : ndarray of int
-        The most that each bin can take.
-    generator : Generator
-        Chooses which bins get one more when the division leaves a rest.
-
-    Returns
-    -------
-    ndarray of int
-        Sums to `n`; bins below their capacity differ by at most one, and no full bin holds more
-        than these.
-
-    Examples
-    --------
-    >>> even_allocation(10, np.array([0, 2, 50, 4]), np.random.default_rng(1)).tolist()
-    [0, 2, 4, 4]
-    """
+    """Return how many draws each bin gets."""
     level = 0
     # The highest level that all bins can be filled to, or up to their capacity.
     while np.minimum(capacity, level + 1).sum() <= n and level < capacity.max(initial=0):
@@ -55,25 +34,7 @@ def even_allocation(n: int, capacity: Codes, generator: np.random.Generator) -> 
 
 
 def inclusion_probabilities(size: Floats, n: int) -> Floats:
-    """Return inclusion probabilities proportional to size, none of them above one.
-
-    Parameters
-    ----------
-    size : ndarray
-        Positive.
-    n : int
-        Draws, at most the number of units.
-
-    Returns
-    -------
-    ndarray
-        In (0, 1], summing to `n`.
-
-    Examples
-    --------
-    >>> inclusion_probabilities(np.array([8.0, 1.0, 1.0]), 2).tolist()
-    [1.0, 0.5, 0.5]
-    """
+    """Return inclusion probabilities proportional to size, none of them above one."""
     probabilities = np.zeros(len(size))
     certain = np.zeros(len(size), dtype=bool)
     # Units that would pass one are taken; the rest share what is left, which can push others past.
@@ -89,25 +50,7 @@ def inclusion_probabilities(size: Floats, n: int) -> Floats:
 
 
 def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> Codes:
-    """Draw units with given inclusion probabilities.
-
-    Parameters
-    ----------
-    probabilities : ndarray
-        In [0, 1], summing to a whole number.
-    generator : Generator
-        Source of the order of the units and of the starting point.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the drawn units, each at most once.
-
-    Examples
-    --------
-    >>> systematic_sample(np.array([1.0, 0.5, 0.5]), np.random.default_rng(1)).tolist()
-    [0, 2]
-    """
+    """Draw units with given inclusion probabilities."""
     certain = np.flatnonzero(probabilities >= CERTAIN)
     others = generator.permutation(np.flatnonzero((probabilities > 0) & (probabilities < CERTAIN)))
     n = round(float(probabilities[others].sum()))
@@ -123,28 +66,7 @@ def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> 
 def choose(
     mass: Floats, bins: Codes, n: int, n_bins: int, generator: np.random.Generator
 ) -> tuple[Codes, Floats]:
-    """Draw sets evenly over bins, and in proportion to their mass within a bin.
-
-    Parameters
-    ----------
-    mass : ndarray, shape (n_sets,)
-        Positive.
-    bins : ndarray of int, shape (n_sets,)
-        The bin of every set; all zeros make the natural design, without repetition.
-    n : int
-        Draws, at most the number of sets.
-    n_bins : int
-        Number of bins.
-    generator : Generator
-        Source of the draws.
-
-    Returns
-    -------
-    chosen : ndarray of int, shape (n,)
-        Positions, in random order.
-    weight : ndarray, shape (n,)
-        Mass divided by probability of inclusion (Horvitz-Thompson), scaled to mean 1.
-    """
+    """Draw sets evenly over bins, and in proportion to their mass within a bin."""
     inclusion = np.zeros(len(bins))
     parts = []
     wanted = even_allocation(n, np.bincount(bins, minlength=n_bins), generator)
@@ -158,44 +80,13 @@ def choose(
 
 
 def context_id(prefix: str, evidence: Mapping[str, str]) -> str:
-    """Return the id of a context: equal for equal evidence in any call and any process.
-
-    Parameters
-    ----------
-    prefix : str
-        What the evidence is about.
-    evidence : Mapping of str to str
-        Observed states.
-
-    Returns
-    -------
-    str
-        The prefix and a digest of twelve characters.
-
-    Examples
-    --------
-    >>> context_id("asia-lung", {"smoke": "no", "xray": "yes"})
-    'asia-lung-29b783621196'
-    """
+    """Return the id of a context: equal for equal evidence in any call and any process."""
     text = json.dumps(evidence, sort_keys=True)
     return f"{prefix}-{blake2b(text.encode(), digest_size=6).hexdigest()}"
 
 
 def check_whole(name: str, value: object) -> None:
-    """Refuse what is no positive whole number.
-
-    Parameters
-    ----------
-    name : str
-        The parameter, for the message.
-    value : int
-        What was given.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
+    """Refuse what is no positive whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
     if value > _MOST:
@@ -206,27 +97,7 @@ def check_whole(name: str, value: object) -> None:
 
 
 def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:
-    """Return the fewest and the most observed covariates.
-
-    Parameters
-    ----------
-    n_observed : int, pair of int or None
-        What was asked for.
-    available : int
-        How many covariates there are.
-    default : int
-        The most where nothing was asked for.
-
-    Returns
-    -------
-    tuple of int
-        From 1 to `available`.
-
-    Raises
-    ------
-    InputError
-        No such numbers.
-    """
+    """Return the fewest and the most observed covariates."""
     if n_observed is None:
         return 1, default
     pair = (

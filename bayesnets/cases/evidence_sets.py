@@ -24,25 +24,14 @@ ENUMERABLE = 200_000  # up to so many evidence sets, all are listed
 
 @dataclass(frozen=True)
 class EvidenceSets:
-    """Distinct evidence sets.
+    """Distinct evidence sets."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_sets, n_nodes)
-        Observed states, -1 where unobserved.
-    mass : ndarray, shape (n_sets,)
-        Probability under the natural design given that the set is in this list; exact if
-        enumerated, otherwise estimated without bias up to normalisation. Sums to one.
-    belief : ndarray, shape (n_sets,)
-        Exact P(target in its positive state | evidence).
-    enumerated : bool
-        Whether these are all the sets there are.
-    """
-
-    codes: Codes
+    codes: Codes  # shape (n_sets, n_nodes): observed states, -1 where unobserved
+    # shape (n_sets,): probability under the natural design given that the set is in this list;
+    # exact if enumerated, otherwise estimated without bias up to normalisation. Sums to one.
     mass: Floats
-    belief: Floats
-    enumerated: bool
+    belief: Floats  # shape (n_sets,): exact P(target in its positive state | evidence)
+    enumerated: bool  # whether these are all the sets there are
 
     def only(self, kept: Flags) -> "EvidenceSets":
         """Return some of the sets, with their mass among these."""
@@ -67,32 +56,7 @@ def evidence_sets(
     determined: bool,
     generator: np.random.Generator,
 ) -> EvidenceSets:
-    """List or draw evidence sets with their natural probability and exact posterior.
-
-    Parameters
-    ----------
-    network : Network
-        The model.
-    target, state : int
-        Position of the target and of its positive state.
-    covariates : sequence of int
-        Positions of the variables that may be observed.
-    sizes : tuple of int
-        Fewest and most observed covariates.
-    pool : int
-        How many sets to draw, with repetition, where there are too many to list.
-    min_probability : float
-        Evidence less probable than this is left out.
-    determined : bool
-        Whether to keep evidence that settles the target.
-    generator : Generator
-        Source of the draws; unused when all sets are listed.
-
-    Returns
-    -------
-    EvidenceSets
-        Possible sets only.
-    """
+    """List or draw evidence sets with their natural probability and exact posterior."""
     numbers = [len(network.nodes[covariate].states) for covariate in covariates]
     enumerated = _count(numbers, sizes) <= ENUMERABLE
     codes = (

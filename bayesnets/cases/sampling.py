@@ -62,22 +62,7 @@ def sample(network: Any, n: int, *, rng: Seed = None) -> pd.DataFrame:
 
 
 def sample_codes(network: Network, n: int, generator: np.random.Generator) -> Codes:
-    """Draw full records as positions of states.
-
-    Parameters
-    ----------
-    network : Network
-        The model.
-    n : int
-        Number of records.
-    generator : Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ndarray of int, shape (n, n_nodes)
-        In the order of `network.nodes`.
-    """
+    """Draw full records as positions of states."""
     codes = np.empty((n, len(network.nodes)), dtype=np.int64)
     for position, node in enumerate(network.nodes):
         cumulative = node.table.cumsum(axis=0)

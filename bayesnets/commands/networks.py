@@ -20,13 +20,7 @@ _NONE = "–"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     which = "name in the catalogue, or a .bif, .xml, .xmlbif or .json file"
     actions.add_parser(
@@ -79,18 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, show, draw, convert or begin words.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """List, show, draw, convert or begin words."""
     if args.action == "list":
         _print_catalogue()
         return 0

@@ -11,18 +11,12 @@ from bayesnets.pictures import style
 
 @dataclass(frozen=True)
 class Box:
-    """The box of a variable.
+    """The box of a variable."""
 
-    Parameters
-    ----------
-    name, states : tuple of str
-        Lines of text.
-    width, height : float
-        In points.
-    """
-
+    # name, states: lines of text
     name: tuple[str, ...]
     states: tuple[str, ...]
+    # width, height: in points
     width: float
     height: float
 

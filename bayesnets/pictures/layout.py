@@ -19,51 +19,22 @@ _STRAIGHT = (1.0, 3.0, 12.0)
 
 @dataclass(frozen=True)
 class Point:
-    """A node, or the way-point of a node's arrows in a layer that they pass.
+    """A node, or the way-point of a node's arrows in a layer that they pass."""
 
-    Parameters
-    ----------
-    name : str
-        The node.
-    layer : int
-        0 at the top.
-    """
-
-    name: str
-    layer: int
+    name: str  # the node
+    layer: int  # 0 at the top
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of all points.
+    """Places of all points."""
 
-    Parameters
-    ----------
-    layers : tuple of tuple of Point
-        From top to bottom, each from left to right.
-    x : Mapping of Point to float
-        Centres, in the unit of the widths.
-    home : Mapping of str to Point
-        The node itself among its points.
-    """
-
-    layers: tuple[tuple[Point, ...], ...]
-    x: Mapping[Point, float]
-    home: Mapping[str, Point]
+    layers: tuple[tuple[Point, ...], ...]  # from top to bottom, each from left to right
+    x: Mapping[Point, float]  # centres, in the unit of the widths
+    home: Mapping[str, Point]  # the node itself among its points
 
     def route(self, parent: str, child: str) -> list[Point]:
-        """Return the points that an arrow runs through.
-
-        Parameters
-        ----------
-        parent, child : str
-            Its ends.
-
-        Returns
-        -------
-        list of Point
-            From the parent to the child. All arrows of a parent share its way-points.
-        """
+        """Return the points that an arrow runs through."""
         first, last = self.home[parent], self.home[child]
         return [
             first,
@@ -79,24 +50,7 @@ def layered(
     gap: float,
     waypoint: float,
 ) -> Layout:
-    """Place the nodes of an acyclic graph.
-
-    Parameters
-    ----------
-    parents : Mapping of str to sequence of str
-        Parents of every node, in topological order.
-    widths : Mapping of str to float
-        Width of every node's box.
-    gap : float
-        Space between neighbours of a layer.
-    waypoint : float
-        Width of the lane that passing arrows get.
-
-    Returns
-    -------
-    Layout
-        The same for the same input.
-    """
+    """Place the nodes of an acyclic graph."""
     depth = _layers(parents)
     home = {name: Point(name, layer) for name, layer in depth.items()}
     rows: list[list[Point]] = [[] for _ in range(max(depth.values()) + 1)]

@@ -16,17 +16,10 @@ from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 
 @dataclass(frozen=True)
 class Strata:
-    """Strata with their numbers of records.
+    """Strata with their numbers of records."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_strata, n_covariates)
-        Observed states, -1 where unobserved.
-    n, n_positive : ndarray of int, shape (n_strata,)
-        Records, and positive ones.
-    """
-
-    codes: Codes
+    codes: Codes  # shape (n_strata, n_covariates): observed states, -1 where unobserved
+    # n, n_positive: shape (n_strata,): records, and positive ones
     n: Codes
     n_positive: Codes
 
@@ -38,50 +31,18 @@ class Strata:
 
 @dataclass(frozen=True)
 class Cells:
-    """The distinct full combinations of covariates.
+    """The distinct full combinations of covariates."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_cells, n_covariates)
-        States.
-    n, n_positive : ndarray of int, shape (n_cells,)
-        Records, and positive ones.
-    position : ndarray of int, shape (n_records,)
-        The cell of every record.
-    widths : list of int
-        Number of states of every covariate.
-    """
-
-    codes: Codes
+    codes: Codes  # shape (n_cells, n_covariates): states
+    # n, n_positive: shape (n_cells,): records, and positive ones
     n: Codes
     n_positive: Codes
-    position: Codes
-    widths: list[int]
+    position: Codes  # shape (n_records,): the cell of every record
+    widths: list[int]  # number of states of every covariate
 
     @classmethod
     def of(cls, codes: Codes, positive: Flags, widths: list[int]) -> "Cells":
-        """Count records.
-
-        Parameters
-        ----------
-        codes : ndarray of int, shape (n_records, n_covariates)
-            States, at least 0.
-        positive : ndarray of bool, shape (n_records,)
-            Which outcomes are positive.
-        widths : list of int
-            Number of states of every covariate.
-
-        Returns
-        -------
-        Cells
-            In order of appearance.
-
-        Examples
-        --------
-        >>> cells = Cells.of(np.array([[0], [1], [0]]), np.array([True, False, False]), [2])
-        >>> cells.codes.tolist(), cells.n.tolist(), cells.n_positive.tolist()
-        ([[0], [1]], [2, 1], [1, 0])
-        """
+        """Count records."""
         distinct, position = distinct_rows(codes)
         n_positive = np.bincount(position[positive], minlength=len(distinct))
         return cls(
@@ -89,29 +50,7 @@ class Cells:
         )
 
     def strata(self, observable: Sequence[int], sizes: tuple[int, int], min_records: int) -> Strata:
-        """Return all strata of admissible size with enough records.
-
-        Parameters
-        ----------
-        observable : sequence of int
-            Positions of the covariates that may be observed.
-        sizes : tuple of int
-            Fewest and most observed covariates, from 1.
-        min_records : int
-            Fewest records of a stratum, at least 1.
-
-        Returns
-        -------
-        Strata
-            Those with few observed covariates first; possibly none.
-
-        Examples
-        --------
-        >>> codes = np.array([[0, 0], [1, 0], [0, 1]])
-        >>> cells = Cells.of(codes, np.array([True, False, False]), [2, 2])
-        >>> cells.strata([0, 1], (1, 2), 2).codes.tolist()
-        [[0, -1], [-1, 0]]
-        """
+        """Return all strata of admissible size with enough records."""
         root = np.full((1, len(self.widths)), -1, dtype=np.int64)
         start = np.zeros(len(self.codes), dtype=np.int64)
         levels = list(

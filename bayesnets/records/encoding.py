@@ -20,37 +20,7 @@ Missing = Literal["error", "drop"]
 def encode_records(
     records: pd.DataFrame, states: Mapping[str, Sequence[str]], *, missing: Missing = "error"
 ) -> tuple[Codes, Flags]:
-    """Return the states of complete records as positions.
-
-    Parameters
-    ----------
-    records : DataFrame
-        A column of labels for every variable; further columns are ignored.
-    states : mapping of str to sequence of str
-        The states of every variable.
-    missing : {"error", "drop"}
-        Whether a missing value is an error, or its whole record is left out.
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n_complete, n_variables)
-        In the order of `states`.
-    complete : ndarray of bool, shape (n_records,)
-        Which records these are.
-
-    Raises
-    ------
-    InputError
-        A column that is absent, repeated or not made of labels, a state that is not among those
-        stated, or missing values.
-
-    Examples
-    --------
-    >>> records = pd.DataFrame({"rain": ["yes", "no", None]})
-    >>> codes, complete = encode_records(records, {"rain": ("no", "yes")}, missing="drop")
-    >>> codes.ravel().tolist(), complete.tolist()
-    ([1, 0], [True, True, False])
-    """
+    """Return the states of complete records as positions."""
     if missing not in get_args(Missing):
         raise InputError(f"missing must be 'error' or 'drop', not {missing!r}. Choose one.")
     check_columns(records, states)
@@ -101,26 +71,7 @@ def encode_records(
 
 
 def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the states that occur in columns of records.
-
-    Parameters
-    ----------
-    records : DataFrame
-        A column of labels for every variable.
-    variables : sequence of str
-        Which columns.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        All categories in their order where the column is categorical, else the labels that occur,
-        sorted.
-
-    Raises
-    ------
-    InputError
-        A column that is absent, repeated, empty, or not made of labels.
-    """
+    """Return the states that occur in columns of records."""
     check_columns(records, variables)
     states: dict[str, tuple[str, ...]] = {}
     for variable in variables:
@@ -140,20 +91,7 @@ def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tupl
 
 
 def check_columns(records: Any, variables: Sequence[str] | Mapping[str, Any]) -> None:
-    """Refuse what is no table with a column for every variable and at least one row.
-
-    Parameters
-    ----------
-    records : DataFrame
-        The table.
-    variables : sequence or mapping of str
-        The columns that it must have.
-
-    Raises
-    ------
-    InputError
-        The message lists every absent column.
-    """
+    """Refuse what is no table with a column for every variable and at least one row."""
     if not isinstance(records, pd.DataFrame):
         raise InputError(
             "records must be a DataFrame with one column per variable, not "

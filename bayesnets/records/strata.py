@@ -16,34 +16,17 @@ from coherence.statistics.shares import wilson_interval
 
 @dataclass(frozen=True, eq=False)
 class CountedRecords:
-    """Records of an outcome and its covariates, counted in strata.
+    """Records of an outcome and its covariates, counted in strata."""
 
-    Parameters
-    ----------
-    name : str
-        What they are called; beginning of the contexts' ids.
-    records : DataFrame
-        A column of labels for the target and every covariate; complete. Categorical columns keep
-        the order of their categories.
-    covariates : sequence of str
-        Columns that can be observed.
-    target, positive : str
-        The outcome, and its state that counts as theta = 1.
-    min_records : int
-        Records that a stratum needs for its share to count as truth, at least 1.
-
-    Raises
-    ------
-    InputError
-        An absent column, a column of numbers, missing values, an unknown state, or a number outside
-        its range.
-    """
-
-    name: str
+    name: str  # what they are called; beginning of the contexts' ids
+    # A column of labels for the target and every covariate; complete. Categorical columns keep the
+    # order of their categories.
     records: pd.DataFrame
-    covariates: tuple[str, ...]
+    covariates: tuple[str, ...]  # columns that can be observed
+    # target, positive: the outcome, and its state that counts as theta = 1
     target: str
     positive: str
+    # records that a stratum needs for its share to count as truth, at least 1
     min_records: int = 100
 
     def __post_init__(self) -> None:
@@ -109,25 +92,7 @@ class CountedRecords:
         return stratum_table(self, self.supported(range(len(self.covariates)), sizes))
 
     def supported(self, observable: Sequence[int], sizes: tuple[int, int]) -> Strata:
-        """Return the strata with enough records, as codes.
-
-        Parameters
-        ----------
-        observable : sequence of int
-            Positions of the covariates that may be observed.
-        sizes : tuple of int
-            Fewest and most observed covariates.
-
-        Returns
-        -------
-        Strata
-            At least one.
-
-        Raises
-        ------
-        InputError
-            There is none; the message says how many records the largest stratum has.
-        """
+        """Return the strata with enough records, as codes."""
         counted = self.cells.strata(observable, sizes, self.min_records)
         if len(counted.n):
             return counted
@@ -142,20 +107,7 @@ class CountedRecords:
 
 
 def stratum_table(task: CountedRecords, counted: Strata) -> pd.DataFrame:
-    """Return strata with labels, shares and intervals.
-
-    Parameters
-    ----------
-    task : CountedRecords
-        What the codes refer to.
-    counted : Strata
-        Any strata.
-
-    Returns
-    -------
-    DataFrame
-        As from `strata`.
-    """
+    """Return strata with labels, shares and intervals."""
     labels = {
         f"x_{name}": label_column(task.states[name], codes)
         for name, codes in zip(task.covariates, counted.codes.T, strict=True)

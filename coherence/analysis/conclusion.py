@@ -36,44 +36,17 @@ NO_CLAIM = "Nothing here speaks for or against coherence."
 
 @dataclass(frozen=True)
 class Said:
-    """What is said of one (task, model).
+    """What is said of one (task, model)."""
 
-    Parameters
-    ----------
-    verdicts : tuple of str
-        One per result.
-    conclusion : tuple of str
-        What the tests together say, and how sure one can be.
-    cautions : tuple of str
-        What may mislead the tests, or is not known of it.
-    """
-
-    verdicts: tuple[str, ...]
-    conclusion: tuple[str, ...]
-    cautions: tuple[str, ...]
+    verdicts: tuple[str, ...]  # one per result
+    conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
+    cautions: tuple[str, ...]  # what may mislead the tests, or is not known of it
 
 
 def say(
     results: Sequence[CheckResult], way: Answering, scatter: Scatter, moves: Movement | None = None
 ) -> Said:
-    """Put the results of one (task, model) into words.
-
-    Parameters
-    ----------
-    results : sequence of CheckResult
-        With p-values that are adjusted over the report.
-    way : Answering
-        How the answers were got.
-    scatter : Scatter
-        How far reports of equal evidence lie apart.
-    moves : Movement, optional
-        How far beliefs and choices vary, which the room that a test leaves is held against.
-
-    Returns
-    -------
-    Said
-        Verdicts in the order of the results, and what stands above them.
-    """
+    """Put the results of one (task, model) into words."""
     belief = belief_noun(way)
     allowed = allowing(results)
     return Said(
@@ -86,38 +59,12 @@ def say(
 
 
 def all_computed(way: Answering) -> bool:
-    """Tell whether every belief is computed, so that none scatters by drawing.
-
-    Parameters
-    ----------
-    way : Answering
-        How the answers were got.
-
-    Returns
-    -------
-    bool
-        False where nothing says how.
-    """
+    """Tell whether every belief is computed, so that none scatters by drawing."""
     return bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
 
 
 def unit_scatter(unit: UnitRows, *, computed: bool = False) -> Scatter:
-    """Measure how far the beliefs of equal evidence lie apart.
-
-    Parameters
-    ----------
-    unit : UnitRows
-        Those of its rows count that the tests of belief against action use, or else all readable
-        ones, under the reference prompt.
-    computed : bool
-        Whether beliefs are computed and repeat exactly, so that wordings take the place of
-        repetitions.
-
-    Returns
-    -------
-    Scatter
-        Within contexts.
-    """
+    """Measure how far the beliefs of equal evidence lie apart."""
     if computed:
         rows = unit.rows[unit.rows["z_state"].isna()].dropna(subset=unit.states or ["p"])
         rows = rows.drop_duplicates(["context", "prompt"])
@@ -127,20 +74,7 @@ def unit_scatter(unit: UnitRows, *, computed: bool = False) -> Scatter:
 
 
 def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:
-    """Say how far reports scatter, beside the names of the tests that this misleads.
-
-    Parameters
-    ----------
-    results : sequence of CheckResult
-        Of one unit.
-    scatter : Scatter
-        Of its reports.
-
-    Returns
-    -------
-    tuple of str
-        Empty where no test takes reports as exact.
-    """
+    """Say how far reports scatter, beside the names of the tests that this misleads."""
     suspects = [r for r in results if sentences_of(r.check)[0].scatter_misleads]
     if not suspects:
         return ()
@@ -170,24 +104,7 @@ def conclude(
     scatter: Scatter | None,
     moves: Movement | None = None,
 ) -> tuple[str, ...]:
-    """Say in two sentences what the tests together say, and how sure one can be.
-
-    Parameters
-    ----------
-    results : sequence of CheckResult
-        Of one unit, with p-values that are adjusted over the report.
-    belief : str
-        Kind of belief, as sentences name it.
-    scatter : Scatter or None
-        Of the reports.
-    moves : Movement, optional
-        Of beliefs and choices.
-
-    Returns
-    -------
-    tuple of str
-        The two sentences.
-    """
+    """Say in two sentences what the tests together say, and how sure one can be."""
     outcomes = [result.outcome() for result in results]
     if not results:
         return "No check could be run.", NO_CLAIM

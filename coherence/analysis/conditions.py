@@ -68,77 +68,30 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison that some results of a report may meet.
+    """A comparison that some results of a report may meet."""
 
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    check : str or None
-        Name of a check, which stands for all its variants, or of one result with its variant
-        ("monotone_choice:yes/no"); None for all.
-    quantity : str
-        One of `QUANTITIES`.
-    sign : {"<", "<=", ">", ">="}
-        The comparison.
-    number : float
-        What the quantity is compared with.
-    """
-
-    text: str
+    text: str  # as it was written
+    # name of a check, which stands for all its variants, or of one result with its variant
+    # ("monotone_choice:yes/no"); None for all
     check: str | None
-    quantity: str
-    sign: str
-    number: float
+    quantity: str  # one of `QUANTITIES`
+    sign: str  # the comparison
+    number: float  # what the quantity is compared with
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a condition found in a report.
+    """What a condition found in a report."""
 
-    Parameters
-    ----------
-    met : tuple of str
-        A line for each value that meets it; names in it are the user's, and not safe to print.
-    n_defined : int
-        Values that were compared.
-    n_undefined : int
-        Values that could not be, because they are undefined.
-    lacking : tuple of str
-        The (task, model) in which nothing could be compared.
-    """
-
+    # a line for each value that meets it; names in it are the user's, and not safe to print
     met: tuple[str, ...]
-    n_defined: int
-    n_undefined: int
-    lacking: tuple[str, ...]
+    n_defined: int  # values that were compared
+    n_undefined: int  # values that could not be, because they are undefined
+    lacking: tuple[str, ...]  # the (task, model) in which nothing could be compared
 
 
 def parse_condition(text: str) -> Condition:
-    """Read a condition.
-
-    Parameters
-    ----------
-    text : str
-        A quantity, a comparison and a number, such as "holm<.05", "unreadable >= 0.1" or
-        "residual_covariance.holm<.05".
-
-    Returns
-    -------
-    Condition
-        What it says.
-
-    Raises
-    ------
-    InputError
-        It is no condition, or names an unknown quantity or check.
-
-    Examples
-    --------
-    >>> condition = parse_condition("monotone_choice:yes/no.holm < .05")
-    >>> condition.check, condition.quantity, condition.sign, condition.number
-    ('monotone_choice:yes/no', 'holm', '<', 0.05)
-    """
+    """Read a condition."""
     known = (
         f"The quantities are {', '.join(QUANTITIES)}; the comparisons {', '.join(_COMPARISONS)}."
     )
@@ -180,21 +133,7 @@ def _values(condition: Condition, unit: Unit) -> Iterator[tuple[str, float]]:
 
 
 def compare(condition: Condition, units: Sequence[Unit]) -> Comparison:
-    """Hold a condition against every unit of a report.
-
-    Parameters
-    ----------
-    condition : Condition
-        From `parse_condition`.
-    units : sequence of Unit
-        Those of the report.
-
-    Returns
-    -------
-    Comparison
-        Which values meet it, and where there was nothing to compare. What is undefined (NaN) meets
-        nothing.
-    """
+    """Hold a condition against every unit of a report."""
     met, lacking = [], []
     n_defined = n_undefined = 0
     for unit in units:

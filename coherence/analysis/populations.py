@@ -85,26 +85,7 @@ def as_facts(
     n_reps: int,
     others: Sequence[Mapping[str, Any]] = (),
 ) -> Facts:
-    """Lay the answers of a study out as a check takes them.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n_contexts * n_reps,)
-        Stated belief in the state 1, contexts together.
-    action : Series or DataFrame
-        Labels, or a column of probabilities for each action.
-    truth : ndarray of int, shape (n_contexts,)
-        Realised states.
-    n_reps : int
-        Rows of each context.
-    others : sequence of mapping
-        Columns in which further rows of a runs table differ: other prompts, beliefs given z.
-
-    Returns
-    -------
-    Facts
-        Whose rows are all parsed.
-    """
+    """Lay the answers of a study out as a check takes them."""
     n_contexts = truth.size
     context = pd.Series(np.repeat(np.arange(n_contexts), n_reps))
     state = pd.Series(np.repeat(truth, n_reps))
@@ -202,46 +183,26 @@ def _given_z(drawn: Answers) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class FittedPopulation:
-    """A fitted rational agent, of which studies of any size are drawn.
+    """A fitted rational agent, of which studies of any size are drawn."""
 
-    Parameters
-    ----------
-    name : str
-        What reports call it.
-    actions : tuple of str
-        All actions, sorted.
-    policies : bool
-        Whether the probability of each action is known instead of one drawn action.
-    alike : float
-        Correlation of two choices of a context beyond what the belief explains, in [0, 1].
-    belief, true : ndarray, shape (n_points,)
-        Probability of each belief, and of the state given it.
-    reports : ndarray, shape (n_points, n_levels), or None
-        Probability of each report given the belief; None where the belief itself is reported.
-    levels : ndarray, shape (n_levels,)
-        Values of reports.
-    blur : ndarray, shape (n_points, n_points), or None
-        Probability of what the reports of a context scatter around, where they share some noise.
-    chooser : ChoiceModel
-        Utilities, on the points of the beliefs.
-    parameters : ndarray
-        Of the chooser.
-    cautions : tuple of str
-        What a reader must know before the numbers.
-    """
-
-    name: str
-    actions: tuple[str, ...]
-    policies: bool
+    name: str  # what reports call it
+    actions: tuple[str, ...]  # all actions, sorted
+    policies: bool  # whether the probability of each action is known instead of one drawn action
+    # correlation of two choices of a context beyond what the belief explains, in [0, 1]
     alike: float
+    # belief, true: shape (n_points,): probability of each belief, and of the state given it
     belief: Floats = field(repr=False)
     true: Floats = field(repr=False)
+    # shape (n_points, n_levels), or None: probability of each report given the belief; None where
+    # the belief itself is reported
     reports: Floats | None = field(repr=False)
-    levels: Floats = field(repr=False)
+    levels: Floats = field(repr=False)  # shape (n_levels,): values of reports
+    # shape (n_points, n_points), or None: probability of what the reports of a context scatter
+    # around, where they share some noise
     blur: Floats | None = field(repr=False)
-    chooser: ChoiceModel = field(repr=False)
-    parameters: Floats = field(repr=False)
-    cautions: tuple[str, ...] = ()
+    chooser: ChoiceModel = field(repr=False)  # utilities, on the points of the beliefs
+    parameters: Floats = field(repr=False)  # of the chooser
+    cautions: tuple[str, ...] = ()  # what a reader must know before the numbers
     planted: str = "hidden_signal"
     lacks: tuple[str, ...] = LACKING
     _shares: dict[float, Floats] = field(default_factory=dict, repr=False, compare=False)
@@ -300,22 +261,7 @@ class FittedPopulation:
 def population_like(
     agent: RationalAgent, *, name: str = "the fitted agent", policies: bool | None = None
 ) -> FittedPopulation:
-    """Make a population of a fitted agent.
-
-    Parameters
-    ----------
-    agent : RationalAgent
-        From `coherence.fit_rational_agent`.
-    name : str
-        What reports call it.
-    policies : bool, optional
-        Whether studies know the probability of each action; None takes it from the data.
-
-    Returns
-    -------
-    FittedPopulation
-        Whose beliefs are those that the agent's contexts have, given their reports and states.
-    """
+    """Make a population of a fitted agent."""
     latent = agent.latent
     model, parameters = latent.model, latent.parameters
     weight = latent.posterior.given_truth

@@ -62,22 +62,7 @@ class GivenZ:
         self.shares = StatedShares(matrix, group, self.context.size)
 
     def draw(self, belief: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw reports of the beliefs given z, and stated shares.
-
-        Parameters
-        ----------
-        belief : ndarray, shape (n_contexts,)
-            Of each context; NaN where there is none, and nothing to average out to.
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        reports : ndarray, shape (n,)
-            Of `rows`.
-        shares : ndarray
-            Of `stated`, positions in the table.
-        """
+        """Draw reports of the beliefs given z, and stated shares."""
         shares = self.shares.shares(rng)
         held, target = self.question.beliefs(rng), belief[self.context]
         weight = shares[self.gap, self.state]

@@ -23,22 +23,13 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Beside:
-    """What twins add to a unit.
+    """What twins add to a unit."""
 
-    Parameters
-    ----------
-    results : tuple of CheckResult
-        With where they lie among those of twins.
-    notes : tuple of str
-        What has no twins, and why.
-    sensitivity : Sensitivity or None
-        How much unseen noise would explain the hidden shift; None where the rational agent's test
-        does not reject (that of residual covariance, where reports do not scatter), or there is no
-        such shift.
-    """
-
-    results: tuple[CheckResult, ...]
-    notes: tuple[str, ...] = ()
+    results: tuple[CheckResult, ...]  # with where they lie among those of twins
+    notes: tuple[str, ...] = ()  # what has no twins, and why
+    # how much unseen noise would explain the hidden shift; None where the rational agent's test
+    # does not reject (that of residual covariance, where reports do not scatter), or there is no
+    # such shift
     sensitivity: Sensitivity | None = None
 
 
@@ -60,32 +51,7 @@ def beside_twins(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Beside]:
-    """Draw twins of every unit, and set its results beside theirs.
-
-    Parameters
-    ----------
-    units : sequence of UnitRows
-        One per (task, model).
-    outcomes : sequence of sequence of CheckResult
-        Of each unit.
-    names : sequence of str
-        Checks that were run.
-    n_twins : int
-        Twins of each unit.
-    on_demand : sequence of str
-        Checks that were asked for by name, so that twins have them though they take long.
-    rngs : sequence of Generator
-        One for each unit.
-    n_jobs : int
-        Processes of joblib; results do not depend on it.
-    progress : callable, optional
-        Called with (done, total, label).
-
-    Returns
-    -------
-    list of Beside
-        One per unit.
-    """
+    """Draw twins of every unit, and set its results beside theirs."""
     notes: list[list[str]] = []
     tasks: list[_Task] = []
     for number, (unit, results, rng) in enumerate(zip(units, outcomes, rngs, strict=True)):

@@ -109,18 +109,7 @@ class TwinTable:
         return GivenZ(table, rows, self._question) if rows.size else None
 
     def draw(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw the table of a twin.
-
-        Parameters
-        ----------
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        DataFrame
-            With the rows of the unit in their order, and the columns that checks of it read.
-        """
+        """Draw the table of a twin."""
         point = belief_points(self.agent, rng)
         choices = sample_twin(self.agent, rng, points=point)
         belief = self._beliefs(point, rng)

@@ -39,27 +39,14 @@ UNTWINNED = "{checks} had no twins: {why}."
 
 @dataclass(frozen=True)
 class TwinPlan:
-    """How the twins of one unit are drawn and checked, without the unit itself.
+    """How the twins of one unit are drawn and checked, without the unit itself."""
 
-    Parameters
-    ----------
-    table : TwinTable
-        Draws them.
-    original : Original
-        Results and agent of the unit.
-    checks : tuple of str
-        Checks to run.
-    on_demand : frozenset of str
-        Those of them that were asked for by name, so that what takes long is run too.
-    options : mapping
-        How the rows are to be read, for `UnitRows`.
-    """
-
-    table: TwinTable
-    original: Original
-    checks: tuple[str, ...]
+    table: TwinTable  # draws them
+    original: Original  # results and agent of the unit
+    checks: tuple[str, ...]  # checks to run
+    # those of them that were asked for by name, so that what takes long is run too
     on_demand: frozenset[str]
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # how the rows are to be read, for `UnitRows`
 
     def statistics(self, streams: Sequence[np.random.Generator]) -> list[dict[str, float]]:
         """Return the statistics of a twin from each stream, by name of the result."""
@@ -81,20 +68,7 @@ class TwinPlan:
 
 
 def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
-    """Fit the rational agent of a unit, or say why none is.
-
-    Parameters
-    ----------
-    unit : UnitRows
-        Rows of one (task, model).
-
-    Returns
-    -------
-    agent : RationalAgent or None
-        As the check of that name fits it.
-    why : str
-        Why there is none; empty where there is.
-    """
+    """Fit the rational agent of a unit, or say why none is."""
     if unit.in_two_states and unit.unpaired:
         return None, NOT_MATCHED
     if unit.judged.empty:
@@ -119,26 +93,7 @@ def plan_twins(
     *,
     on_demand: Sequence[str] = (),
 ) -> tuple[TwinPlan | None, list[str]]:
-    """Plan the twins of a unit.
-
-    Parameters
-    ----------
-    unit : UnitRows
-        Rows of one (task, model).
-    results : sequence of CheckResult
-        Of all its checks.
-    names : sequence of str
-        Checks that were run.
-    on_demand : sequence of str
-        Checks that were asked for by name.
-
-    Returns
-    -------
-    plan : TwinPlan or None
-        None where no agent can be fitted.
-    notes : list of str
-        What has no twins, and why.
-    """
+    """Plan the twins of a unit."""
     agent, why = agent_of(unit)
     if agent is None:
         return None, [NO_TWINS.format(why=why)]
@@ -169,20 +124,7 @@ def plan_twins(
 def with_twins(
     results: Sequence[CheckResult], drawn: Sequence[Mapping[str, float]]
 ) -> tuple[CheckResult, ...]:
-    """Set results beside the statistics of twins.
-
-    Parameters
-    ----------
-    results : sequence of CheckResult
-        Of one unit.
-    drawn : sequence of mapping
-        Statistics of each twin, by name of the result.
-
-    Returns
-    -------
-    tuple of CheckResult
-        Those that twins have too hold where they lie among them.
-    """
+    """Set results beside the statistics of twins."""
     return tuple(_with_twins(result, drawn) for result in results)
 
 

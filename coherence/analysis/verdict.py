@@ -22,20 +22,7 @@ NO_INTERVAL = "There is no interval: what effect was missed is not known."
 
 
 def misled(result: CheckResult, scatter: Scatter | None) -> bool:
-    """Tell whether scatter of the reports alone may be why a test rejects.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Any result.
-    scatter : Scatter or None
-        That of the reports it was computed from.
-
-    Returns
-    -------
-    bool
-        False for estimates.
-    """
+    """Tell whether scatter of the reports alone may be why a test rejects."""
     suspect = result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
     return suspect and scatter is not None and scatter.misleads
 
@@ -164,31 +151,7 @@ def verdict(
     scatter: Scatter | None = None,
     allowed: CheckResult | None = None,
 ) -> str:
-    """Say what a result means.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Outcome of a check. With a p-value adjusted over a report, that one decides.
-    alpha : float
-        Level of the report, or of the single test where it stands alone.
-    belief : str
-        Kind of belief that was checked.
-    scatter : Scatter, optional
-        How far reports of equal evidence lie apart.
-    allowed : CheckResult, optional
-        The test of the same rows that allows for scatter; see `allowing`.
-
-    Returns
-    -------
-    str
-        A sentence, with a second one on what remains possible where a test does not reject.
-
-    Raises
-    ------
-    InputError
-        No check declares such a result, or it declares no sentence for what the result holds.
-    """
+    """Say what a result means."""
     sentences, variant = sentences_of(result.check)
     tested = result.pvalue is not None and not math.isnan(result.pvalue)
     if result.reason and math.isnan(result.statistic) and not tested:

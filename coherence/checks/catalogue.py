@@ -25,48 +25,14 @@ def declarations() -> tuple[Check, ...]:
 
 
 def declared_name(result: str) -> str:
-    """Return the name of the check that declares a result.
-
-    Parameters
-    ----------
-    result : str
-        Name of a result, such as "monotone_choice:yes/no".
-
-    Returns
-    -------
-    str
-        Such as "monotone_choice"; what stands before the colon, where no check declares more.
-
-    Examples
-    --------
-    >>> declared_name("monotone_choice:yes/no"), declared_name("iterated_expectation:random_forest")
-    ('monotone_choice', 'iterated_expectation:random_forest')
-    """
+    """Return the name of the check that declares a result."""
     # A part may bear the name of a variant ("iterated_expectation:random_forest").
     named = any(result == check.name for check in declarations())
     return result if named else result.partition(":")[0]
 
 
 def sentences_of(result: str) -> tuple[Sentences, str]:
-    """Find what a result says by its name.
-
-    Parameters
-    ----------
-    result : str
-        Name of a result, such as "monotone_choice:yes/no".
-
-    Returns
-    -------
-    sentences : Sentences
-        As declared by its check.
-    variant : str
-        What follows the name of the check.
-
-    Raises
-    ------
-    InputError
-        No check declares a result of that name.
-    """
+    """Find what a result says by its name."""
     declared = {check.name: check.sentences for check in declarations()}
     name = declared_name(result)
     variant = result.removeprefix(name).removeprefix(":")
@@ -81,25 +47,7 @@ def sentences_of(result: str) -> tuple[Sentences, str]:
 
 
 def lacking(runs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Say what each check lacks in a table.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table; a column without any value counts as absent.
-
-    Returns
-    -------
-    dict
-        Check -> what it lacks, in the words of `coherence.table.needs`; nothing where the columns
-        allow the check.
-
-    Examples
-    --------
-    >>> needs = lacking(pd.DataFrame({"p": [0.2, 0.9], "p_true": [0.1, 0.8]}))
-    >>> needs["calibration"], needs["monotone_choice"]
-    ((), ('action',))
-    """
+    """Say what each check lacks in a table."""
     unmet = missing(runs)
     return {
         name: tuple(need for need in declaration(name).needs if need in unmet) for name in CHECKS

@@ -32,93 +32,52 @@ class Sentences:
     the name of the result, ``{position}`` where its interval lies, ``{belief}`` the kind of belief
     ("stated belief"). A sentence that is left out is one that cannot be needed; a result that needs
     it all the same is an error.
-
-    Parameters
-    ----------
-    rejected, kept : str
-        The test rejects, or does not ("No sign that ...", with `sign`, where it is left out).
-    sign : str
-        What the test looks for, as a clause behind "that": what is said where it rejects alone and
-        not after the correction, or where scatter of reports may be why.
-    estimate : str
-        There is no test.
-    published : str
-        The papers' own procedure was run.
-    one_sided : bool
-        Whether the test looks for effects above 0 alone.
-    scatter_misleads : bool
-        Whether the test takes reports as exact and rejects where they scatter around the belief.
-    discrepancy : bool
-        Whether the statistic measures a distance from coherence that noise adds to, so that a share
-        of it can be noise.
-    distance : bool
-        Whether it cannot fall below 0, so that large values alone are extreme.
-    untwinned : str
-        Why rational twins of the data have no such statistic; empty where they do.
     """
 
+    # rejected, kept: the test rejects, or does not ("No sign that ...", with `sign`, where it is
+    # left out).
     rejected: str = ""
     kept: str = ""
+    # what the test looks for, as a clause behind "that": what is said where it rejects alone and
+    # not after the correction, or where scatter of reports may be why
     sign: str = ""
-    estimate: str = ""
-    published: str = ""
-    one_sided: bool = False
+    estimate: str = ""  # there is no test
+    published: str = ""  # the papers' own procedure was run
+    one_sided: bool = False  # whether the test looks for effects above 0 alone
+    # whether the test takes reports as exact and rejects where they scatter around the belief
     scatter_misleads: bool = False
+    # whether the statistic measures a distance from coherence that noise adds to, so that a share
+    # of it can be noise
     discrepancy: bool = False
-    distance: bool = False
+    distance: bool = False  # whether it cannot fall below 0, so that large values alone are extreme
+    # why rational twins of the data have no such statistic; empty where they do
     untwinned: str = ""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What one (task, model) offers a check: its rows that hold all that the check needs.
+    """What one (task, model) offers a check: its rows that hold all that the check needs."""
 
-    Parameters
-    ----------
-    belief : ndarray, shape (n,) or (n, n_states)
-        Stated belief in the second of two states, or in every state.
-    action : Series, length n, or DataFrame, shape (n, n_actions)
-        Labels, or the probability of each action in a column of its name; null where there is none,
-        which only rows that the check does not need can be.
-    truth : Series, length n
-        Labels; null where there is none.
-    state : Series, length n
-        `truth` as 0 or 1, NaN where it is not known or has another number of states.
-    positive : Any
-        Label of `truth` that is 1; None where its labels say so themselves, or are no two states.
-    exact : Series, length n
-        Exact posterior; NaN where it is not known.
-    context : Series, length n
-        Ids of the evidence.
-    features : DataFrame or None
-        Evidence columns in which these rows have any value.
-    n_asked : int
-        Rows that were asked what the check needs, readable or not.
-    runs : DataFrame
-        Every row of the unit, other wordings and beliefs given z included.
-    reference : str
-        The prompt of all rows above.
-    published : bool
-        Whether the papers' own procedures were asked for.
-    computed : bool
-        Whether beliefs were computed from a model's distribution, so that they have no noise.
-    group : Series or None
-        What contexts share beyond their belief, such as a template; None where nothing was named.
-    """
-
+    # shape (n,) or (n, n_states): stated belief in the second of two states, or in every state
     belief: Floats
+    # shape (n, n_actions): labels, or the probability of each action in a column of its name; null
+    # where there is none, which only rows that the check does not need can be
     action: pd.Series | pd.DataFrame
-    truth: pd.Series
+    truth: pd.Series  # labels; null where there is none
+    # `truth` as 0 or 1, NaN where it is not known or has another number of states
     state: "pd.Series[float]"
+    # label of `truth` that is 1; None where its labels say so themselves, or are no two states
     positive: Any
-    exact: "pd.Series[float]"
-    context: pd.Series
-    features: pd.DataFrame | None
-    n_asked: int
-    runs: pd.DataFrame
-    reference: str
-    published: bool
+    exact: "pd.Series[float]"  # exact posterior; NaN where it is not known
+    context: pd.Series  # ids of the evidence
+    features: pd.DataFrame | None  # evidence columns in which these rows have any value
+    n_asked: int  # rows that were asked what the check needs, readable or not
+    runs: pd.DataFrame  # every row of the unit, other wordings and beliefs given z included
+    reference: str  # the prompt of all rows above
+    published: bool  # whether the papers' own procedures were asked for
+    # whether beliefs were computed from a model's distribution, so that they have no noise
     computed: bool = False
+    # what contexts share beyond their belief, such as a template; None where nothing was named
     group: pd.Series | None = None
 
     @property
@@ -136,20 +95,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Original:
-    """The data that a twin is a twin of, for the statistic that is to be compared with theirs.
+    """The data that a twin is a twin of, for the statistic that is to be compared with theirs."""
 
-    Parameters
-    ----------
-    results : mapping
-        Name -> result of every check that ran.
-    agent : RationalAgent
-        The agent that was fitted to them, whose twin this is.
-    kept : dict
-        What a check keeps from one twin to the next, because all have rows of the same kind.
-    """
-
-    results: Mapping[str, CheckResult]
-    agent: RationalAgent
+    results: Mapping[str, CheckResult]  # name -> result of every check that ran
+    agent: RationalAgent  # the agent that was fitted to them, whose twin this is
+    # what a check keeps from one twin to the next, because all have rows of the same kind
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -161,32 +111,21 @@ None where only the check itself can."""
 
 @dataclass(frozen=True)
 class Call:
-    """One run of a check, ready to be sent to another process.
+    """One run of a check, ready to be sent to another process."""
 
-    Parameters
-    ----------
-    function : callable
-        The check with its arguments (`functools.partial`), but for `rng`.
-    n_dropped : int, optional
-        Rows left out before the call; None where the function counts them itself.
-    draws : bool
-        Whether the function takes `rng`.
-    fewest : mapping
-        Options of the function with which its statistics are quickest to have, such as few draws of
-        a null distribution that only the p-value needs.
-    effects : callable, optional
-        A quicker way to the statistics than the function with `fewest`, or one that keeps to the
-        effect of the original where the function chooses what it reports.
-    twins : str
-        Whether rational twins of the data have it: `ALWAYS`, `ON_DEMAND` where it takes long, or
-        `NEVER` where it would not be a statistic of theirs.
-    """
-
+    # the check with its arguments (`functools.partial`), but for `rng`.
     function: Callable[..., CheckResult | list[CheckResult]]
+    # rows left out before the call; None where the function counts them itself
     n_dropped: int | None = None
-    draws: bool = True
+    draws: bool = True  # whether the function takes `rng`
+    # options of the function with which its statistics are quickest to have, such as few draws of a
+    # null distribution that only the p-value needs
     fewest: Mapping[str, int] = field(default_factory=dict)
+    # a quicker way to the statistics than the function with `fewest`, or one that keeps to the
+    # effect of the original where the function chooses what it reports
     effects: Effects | None = None
+    # whether rational twins of the data have it: `ALWAYS`, `ON_DEMAND` where it takes long, or
+    # `NEVER` where it would not be a statistic of theirs
     twins: str = ALWAYS
 
     def statistics(self, original: Original, rng: np.random.Generator | None) -> dict[str, float]:
@@ -206,29 +145,17 @@ CallsAndNotes = Iterator[Call | str]
 
 @dataclass(frozen=True)
 class Check:
-    """Declaration of a check.
+    """Declaration of a check."""
 
-    Parameters
-    ----------
-    name : str
-        What users ask for and results are called, before a colon and the variant.
-    needs : tuple of str
-        An entry of `coherence.table.needs.EVIDENCE`; it decides which rows the check is given.
-    sentences : mapping
-        Variant of the result, "" for none and `ANY` for every other -> what it says.
-    plan : callable
-        Turns facts into calls and notes; only called where there are rows with what is needed.
-    states_named : bool
-        Of two states, the check must know which belief is in which.
-    parts : tuple of Check
-        Further checks that run whenever this one does, on the same rows.
-    """
-
-    name: str
+    name: str  # what users ask for and results are called, before a colon and the variant
+    # an entry of `coherence.table.needs.EVIDENCE`; it decides which rows the check is given.
     needs: tuple[str, ...]
+    # variant of the result, "" for none and `ANY` for every other -> what it says
     sentences: Mapping[str, Sentences]
+    # turns facts into calls and notes; only called where there are rows with what is needed
     plan: Callable[[Facts], CallsAndNotes]
-    states_named: bool = False
+    states_named: bool = False  # of two states, the check must know which belief is in which
+    # further checks that run whenever this one does, on the same rows
     parts: tuple["Check", ...] = ()
 
     @property

@@ -172,18 +172,7 @@ def prompt_consistency(
 def context_squares(
     runs: pd.DataFrame, *, reference: str, prompts: Sequence[str]
 ) -> "pd.Series[float]":
-    """Return what `prompt_consistency` averages: a squared difference without noise per context.
-
-    Parameters
-    ----------
-    runs, reference, prompts
-        As for `prompt_consistency`.
-
-    Returns
-    -------
-    Series
-        By context, pooled over the prompts; without contexts in which noise cannot be removed.
-    """
+    """Return what `prompt_consistency` averages: a squared difference without noise per context."""
     plain, reference, compared = _validated(runs, reference, prompts)
     answers = plain[plain["p"].notna()]
     base = _by_context(answers, reference)

@@ -61,25 +61,14 @@ _PILED = 0.1  # share of reports at the lowest or highest value from which it is
 
 @dataclass(frozen=True)
 class Gaps:
-    """Gaps of a table under one prompt.
+    """Gaps of a table under one prompt."""
 
-    Parameters
-    ----------
-    rows : DataFrame
-        One row per context, repetition and z: ``p``, ``reconstructed``, ``gap``, and ``residual``,
-        by which the stated P(z) miss a sum of 1.
-    pieces : DataFrame
-        One row per state of z behind these: ``p`` and ``p_z``.
-    n_dropped : int
-        Questions that were asked and are incomplete.
-    computed : bool
-        Whether all beliefs are expectations themselves, without the noise of drawing.
-    """
-
+    # one row per context, repetition and z: ``p``, ``reconstructed``, ``gap``, and ``residual``, by
+    # which the stated P(z) miss a sum of 1
     rows: pd.DataFrame
-    pieces: pd.DataFrame
-    n_dropped: int
-    computed: bool
+    pieces: pd.DataFrame  # one row per state of z behind these: ``p`` and ``p_z``
+    n_dropped: int  # questions that were asked and are incomplete
+    computed: bool  # whether all beliefs are expectations themselves, without the noise of drawing
 
 
 def under_prompt(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
@@ -93,22 +82,7 @@ def under_prompt(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list
 
 
 def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]", *, computed: bool) -> Gaps:
-    """Set beliefs against their reconstructions.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Rows under one prompt.
-    states : Series
-        Number of values of each z.
-    computed : bool
-        Whether beliefs are without noise.
-
-    Returns
-    -------
-    Gaps
-        A state that was asked for twice counts once, with the mean of its answers.
-    """
+    """Set beliefs against their reconstructions."""
     conditional = runs[runs["z_state"].notna()]
     plain = runs[runs["z_state"].isna()]
     n_asked = conditional.groupby([*KEY, "z"], observed=True).ngroups
@@ -151,29 +125,16 @@ def without_noise(runs: pd.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class Squares:
-    """Squared gaps of each context, an entry per context in order.
+    """Squared gaps of each context, an entry per context in order."""
 
-    Parameters
-    ----------
-    context : Index
-        Ids.
-    raw, expected : ndarray, shape (n_contexts,)
-        Squared gap, and unbiased squared expected gap; the latter is the former where nothing was
-        repeated.
-    rounding : ndarray, shape (n_contexts,)
-        What rounded reports add to `expected`.
-    repeated : bool
-        Whether products of different repetitions were taken.
-    steps : dict of str to float
-        Step of each kind of report, 0 for none.
-    """
-
-    context: "pd.Index[Any]"
+    context: "pd.Index[Any]"  # ids
+    # raw, expected: shape (n_contexts,): squared gap, and unbiased squared expected gap; the latter
+    # is the former where nothing was repeated
     raw: Floats
     expected: Floats
-    rounding: Floats
-    repeated: bool
-    steps: dict[str, float]
+    rounding: Floats  # shape (n_contexts,): what rounded reports add to `expected`
+    repeated: bool  # whether products of different repetitions were taken
+    steps: dict[str, float]  # step of each kind of report, 0 for none
 
     @property
     def beyond(self) -> Floats:

@@ -324,25 +324,7 @@ def _published(result: CheckResult, details: pd.DataFrame, sign: int) -> CheckRe
 
 
 def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Pair actions, the one whose share must rise with the belief first, and say how it must move.
-
-    Parameters
-    ----------
-    actions : sequence of str
-        Different labels.
-
-    Returns
-    -------
-    pairs : list of tuple
-        Pairs to test.
-    direction : str
-        "increasing" for yes, defer and no, whose order is known; "either" for all others.
-
-    Examples
-    --------
-    >>> action_pairs(["No", "Yes"])
-    ([('Yes', 'No')], 'increasing')
-    """
+    """Pair actions, the one whose share must rise with the belief first."""
     by_name = {action.lower(): action for action in actions}
     if len(by_name) == len(actions) and set(by_name) <= {"yes", "no", "defer"}:
         ordered = [pair for pair in ORDERED_PAIRS if set(pair) <= set(by_name)]

@@ -34,13 +34,7 @@ TWINS = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     parser.add_argument(
         "files",
         nargs="+",
@@ -283,18 +277,7 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, analyse, print, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0 whatever the verdicts; 1 where a condition of ``--fail-on`` is met.
-    """
+    """Read, analyse, print, write."""
     from coherence.analysis.conditions import parse_condition
     from coherence.errors import InputError
 

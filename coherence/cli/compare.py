@@ -27,13 +27,7 @@ _TEXTS = ("compare.html", "compare.json", "compare.svg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     parser.add_argument(
         "runs",
         nargs="+",
@@ -75,29 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
-    """Name files as shortly as tells them apart.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Paths.
-
-    Returns
-    -------
-    dict of str to str
-        Name -> path: the name of the file without its endings, with as many folders before it as it
-        takes.
-
-    Raises
-    ------
-    InputError
-        A file is there twice.
-
-    Examples
-    --------
-    >>> name_files(["a/runs.parquet", "b/runs.parquet"])
-    {'a/runs': 'a/runs.parquet', 'b/runs': 'b/runs.parquet'}
-    """
+    """Name files as shortly as tells them apart."""
     from coherence.errors import InputError
 
     paths = [Path(os.path.abspath(file)) for file in files]
@@ -157,17 +129,7 @@ def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
 def write_comparison(
     result: "Comparison", folder: Path, inputs: Sequence[str | os.PathLike[str]] = ()
 ) -> None:
-    """Write all files of a comparison, and remove those of an earlier one.
-
-    Parameters
-    ----------
-    result : Comparison
-        From `coherence.compare`.
-    folder : Path
-        Where to; it exists.
-    inputs : sequence of path-like
-        Files that were read, which stay.
-    """
+    """Write all files of a comparison, and remove those of an earlier one."""
     from coherence.cli.folders import in_place, new_files
     from coherence.table.storage import write_runs
 
@@ -185,13 +147,7 @@ def write_comparison(
 
 
 def clear_comparison(folder: Path) -> None:
-    """Remove the files of an earlier comparison, and the folder where nothing else is in it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it may lie.
-    """
+    """Remove the files of an earlier comparison, and the folder where nothing else is in it."""
     from coherence.cli.folders import new_files
 
     if folder.is_dir():
@@ -202,18 +158,7 @@ def clear_comparison(folder: Path) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, compare, print, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, whatever differs.
-    """
+    """Read, compare, print, write."""
     from coherence.cli.folders import prepare_folder
 
     require_seed(args)

@@ -9,25 +9,7 @@ if TYPE_CHECKING:
 
 
 def judge(conditions: "list[Condition]", report: "Report") -> int:
-    """Say on standard error what meets the conditions, and return the exit status.
-
-    Parameters
-    ----------
-    conditions : list of Condition
-        From ``coherence.analysis.conditions.parse_condition``.
-    report : Report
-        Whose results they are about.
-
-    Returns
-    -------
-    int
-        1 where a condition is met, else 0.
-
-    Raises
-    ------
-    InputError
-        A condition that no result has a value for.
-    """
+    """Say on standard error what meets the conditions, and return the exit status."""
     from coherence.analysis.conditions import compare
     from coherence.errors import InputError, listing
     from coherence.report.wording import clean

@@ -16,47 +16,14 @@ __all__ = ["in_place", "new_files", "prepare_folder", "replace_text"]
 
 
 def in_place(folder: Path, names: str) -> str:
-    """Say whether a set of files takes the place of an earlier one, before it does.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the set.
-    names : str
-        Regular expression of its names, as for `new_files`.
-
-    Returns
-    -------
-    str
-        To stand behind "wrote ... to FOLDER"; empty where there is no earlier set.
-    """
+    """Say whether a set of files takes the place of an earlier one, before it does."""
     return ", in place of those of an earlier call" if earlier_set(folder, names) else ""
 
 
 def prepare_folder(
     name: str | os.PathLike[str], option: str = "--out", writes: Iterable[str] = ()
 ) -> Path:
-    """Make the folder of ``--out``, or of another option.
-
-    Parameters
-    ----------
-    name : path-like
-        Folder; it may exist.
-    option : str
-        The option that named it.
-    writes : iterable of str
-        Files that will surely be written there.
-
-    Returns
-    -------
-    Path
-        The folder, which can be written to.
-
-    Raises
-    ------
-    InputError
-        It cannot be made or written to, or has such a file that is not from an earlier call.
-    """
+    """Make the folder of ``--out``, or of another option."""
     from coherence.errors import InputError
 
     folder = Path(name)

@@ -20,13 +20,7 @@ _BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     from coherence.importing.formats import MODULES
     from coherence.importing.log_format import MAX_BYTES
 
@@ -89,19 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, join, write, sum up.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0; 1 where most beliefs or most actions could not be read: the table is written, and is
-        hardly what was meant.
-    """
+    """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.formats import read_logs
     from coherence.table.storage import write_runs

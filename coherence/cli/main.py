@@ -78,18 +78,7 @@ MODULES = {name: module for name, (module, _) in _COMMANDS.items()}
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
-    """Build the parser, with the options of `command` only.
-
-    Parameters
-    ----------
-    command : str or None
-        The command whose module is to be imported; None imports none.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        Parser whose result carries ``run``, the function to call.
-    """
+    """Build the parser, with the options of `command` only."""
     parser = argparse.ArgumentParser(
         prog="coherence",
         description="Could the probability that a model states be the belief it acts on?",
@@ -185,20 +174,7 @@ def _complain(prefix: str, *lines: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; None takes those of the process.
-
-    Returns
-    -------
-    int
-        0 on success (also when the reader of the output leaves early), 1 where a command did its
-        work and says that the outcome is hardly what was meant, or meets a condition of
-        ``--fail-on``, 2 for a known error or wrong usage, 130 after Ctrl-C.
-    """
+    """Run the command line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Found before argparse runs, since its parser is built with the options of one command.
     command = next((word for word in arguments if not word.startswith("-")), None)

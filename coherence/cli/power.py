@@ -26,13 +26,7 @@ _COSTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     parser.add_argument(
         "agent",
         nargs="?",
@@ -221,18 +215,7 @@ def _write(result: "PowerResult", name: str) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, print, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, whatever the power.
-    """
+    """Simulate, print, write."""
     from coherence.errors import InputError
 
     require_seed(args)

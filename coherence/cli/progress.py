@@ -10,18 +10,7 @@ SECONDS_BETWEEN_LINES = 15.0
 
 @contextmanager
 def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
-    """Show how many answers are at hand.
-
-    Parameters
-    ----------
-    label : str
-        Whose answers they are.
-
-    Yields
-    ------
-    callable
-        Takes the number of answers at hand and the number needed.
-    """
+    """Show how many answers are at hand."""
     from tqdm import tqdm
 
     from coherence.report.wording import clean
@@ -53,18 +42,7 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar over steps of a computation, on a terminal only.
-
-    Parameters
-    ----------
-    unit : str
-        What is counted, as ``" checks"``.
-
-    Yields
-    ------
-    callable or None
-        Takes the number done, the total and the label of the step; None without a terminal.
-    """
+    """Show a bar over steps of a computation, on a terminal only."""
     from tqdm import tqdm
 
     from coherence.report.wording import clean
@@ -82,45 +60,14 @@ def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None] | None]
 
 
 def time_left(n_done: int, n_left: int, seconds: float) -> str:
-    """Return how long the rest may take, to be put behind a count.
-
-    Parameters
-    ----------
-    n_done : int
-        Answers that came now.
-    n_left : int
-        Answers still to come.
-    seconds : float
-        What the former took.
-
-    Returns
-    -------
-    str
-        Empty where nothing is known, or nothing is left.
-
-    Examples
-    --------
-    >>> time_left(10, 300, 20.0)
-    ', about 10 minutes left'
-    """
+    """Return how long the rest may take, to be put behind a count."""
     if n_done <= 0 or n_left <= 0 or seconds <= 0:
         return ""
     return f", about {duration(n_left * seconds / n_done)} left"
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in words, in the largest unit of which there are two.
-
-    Parameters
-    ----------
-    seconds : float
-        The length.
-
-    Returns
-    -------
-    str
-        Such as "90 minutes".
-    """
+    """Return a length of time in words, in the largest unit of which there are two."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         # From two of a unit on: "90 minutes" says more than "2 hours".
         if seconds >= 2 * size:

@@ -38,13 +38,7 @@ COLUMNS = {
 
 
 def add_column_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare an option for every column, and ``--ignore``.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    """
+    """Declare an option for every column, and ``--ignore``."""
     group = parser.add_argument_group(
         "columns", "names in your file, where they differ from those of the runs table"
     )
@@ -60,29 +54,12 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_form_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how a file is written: separator, decimal mark, encoding, percentages.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    """
+    """Declare how a file is written: separator, decimal mark, encoding, percentages."""
     add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say, as `coherence.table.storage.read_runs` takes it.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by the other functions here.
-
-    Returns
-    -------
-    dict
-        Keywords.
-    """
+    """Return what the options say, as `coherence.table.storage.read_runs` takes it."""
     named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
     return {
         "columns": {column: name for column, name in named.items() if name is not None},
@@ -95,18 +72,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def reading_words(args: argparse.Namespace) -> list[str]:
-    """Return the options that said how a file was read, as words of the command line.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by the other functions here.
-
-    Returns
-    -------
-    list of str
-        Those that were given.
-    """
+    """Return the options that said how a file was read, as words of the command line."""
     named = [(option, getattr(args, _attribute(option))) for option in COLUMNS]
     named += [("ignore", name) for name in args.ignore]
     named += [("sep", args.sep), ("encoding", args.encoding)]
@@ -164,25 +130,7 @@ def _is_large(args: argparse.Namespace) -> bool:
 
 
 def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
-    """Read a table from a file, a folder or standard input; a very large one by unit.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``coherence analyze``.
-
-    Returns
-    -------
-    DataFrame or RunsScan
-        What ``runs`` names; of logs of Inspect, all of ``files`` together.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or ``--by-unit`` stands beside an option that takes all units together.
-    SchemaError
-        The table breaks the schema.
-    """
+    """Read a table from a file, a folder or standard input; a very large one by unit."""
     from coherence.errors import InputError
     from coherence.table.incoming import Reading, as_runs
     from coherence.table.storage import read_runs

@@ -17,18 +17,7 @@ RESULTS = ("results.json", "results.parquet", "report.html")
 
 
 def certain_files(option: str) -> tuple[str, ...]:
-    """Return what a call writes whatever the report holds.
-
-    Parameters
-    ----------
-    option : {"out", "figures", "tables"}
-        The option that names the folder.
-
-    Returns
-    -------
-    tuple of str
-        Names of files.
-    """
+    """Return what a call writes whatever the report holds."""
     if option == "out":
         return RESULTS
     if option == "tables":
@@ -47,29 +36,7 @@ def write_report(
     answers: int | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> str:
-    """Write results and pages of a report in place of those of an earlier one.
-
-    Parameters
-    ----------
-    report : Report
-        Finished.
-    folder : Path
-        An existing folder.
-    answers : int, optional
-        Contexts of each unit whose answers are written; see `Report.to_files`.
-    inputs : iterable of path-like
-        Files that were read, which must not be overwritten.
-
-    Returns
-    -------
-    str
-        What was written, for a reader.
-
-    Raises
-    ------
-    InputError
-        A file that was read has the name of one of these.
-    """
+    """Write results and pages of a report in place of those of an earlier one."""
     from coherence.report.folder import REPORT, SUBFOLDERS
     from coherence.table.storage import write_runs
 
@@ -86,20 +53,7 @@ def write_report(
 
 
 def write_tables(report: "Report", folder: Path) -> str:
-    """Write every table of a report, and remove those of an earlier one that it does not have.
-
-    Parameters
-    ----------
-    report : Report
-        Finished.
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    str
-        How many were written, for a reader.
-    """
+    """Write every table of a report, and remove those of an earlier one that it does not have."""
     from coherence.report import result_tables
 
     files = result_tables.table_files(report.units)
@@ -111,20 +65,7 @@ def write_tables(report: "Report", folder: Path) -> str:
 
 
 def write_figures(report: "Report", folder: Path) -> str:
-    """Write every figure of a report, and remove those of an earlier one that it does not have.
-
-    Parameters
-    ----------
-    report : Report
-        Finished.
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    str
-        How many were written, for a reader.
-    """
+    """Write every figure of a report, and remove those of an earlier one that it does not have."""
     from coherence.report import figure_files
 
     where = f"{folder}{in_place(folder, figure_files.NAMES)}"

@@ -9,30 +9,14 @@ CONNECT_SECONDS = 10
 
 
 def add_seed(parser: argparse.ArgumentParser, says: str = "equal seeds give equal numbers") -> None:
-    """Declare ``--seed``.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    says : str
-        What a seed promises there.
-    """
+    """Declare ``--seed``."""
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help=f"seed; {says} (default: 0)"
     )
 
 
 def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
-    """Declare ``--n-jobs`` and ``--scheduler``.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    what : str
-        What is computed by several processes.
-    """
+    """Declare ``--n-jobs`` and ``--scheduler``."""
     parser.add_argument(
         "--n-jobs",
         type=int,
@@ -49,18 +33,7 @@ def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
 
 
 def require_seed(args: argparse.Namespace) -> None:
-    """Refuse a negative seed, for which numpy has words about entropy.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options, among them that of `add_seed`.
-
-    Raises
-    ------
-    InputError
-        The seed is negative.
-    """
+    """Refuse a negative seed, for which numpy has words about entropy."""
     from coherence.errors import InputError
 
     if args.seed < 0:
@@ -69,18 +42,7 @@ def require_seed(args: argparse.Namespace) -> None:
 
 @contextmanager
 def workers(args: argparse.Namespace) -> Iterator[None]:
-    """Let all parallel work inside run where ``--scheduler`` says; without it on this machine.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options, among them those of `add_jobs`.
-
-    Raises
-    ------
-    InputError
-        Dask is not installed, or no scheduler answers.
-    """
+    """Let all parallel work inside run where ``--scheduler`` says; without it on this machine."""
     import joblib
 
     from coherence.errors import InputError

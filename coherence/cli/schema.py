@@ -4,28 +4,11 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options, of which there are none.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options, of which there are none."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the schema.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Not read.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """Print the schema."""
     import json
 
     from coherence.report.json_schema import results_schema

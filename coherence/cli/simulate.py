@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     parser.add_argument(
         "agent", nargs="?", metavar="AGENT", help="name of the agent; --list shows them"
     )
@@ -90,18 +84,7 @@ def _print_agents(agents: "Iterable[Agent]") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draw and write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """Draw and write."""
     from coherence.agents import AGENTS, simulate
     from coherence.errors import InputError, closest
     from coherence.table.printable import counted

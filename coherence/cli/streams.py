@@ -43,20 +43,7 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def shows_styles(stream: TextIO) -> bool:
-    """Tell whether bold and dim may be written to a stream.
-
-    Parameters
-    ----------
-    stream : text stream
-        Standard output, say.
-
-    Returns
-    -------
-    bool
-        Whether it is a terminal, or ``FORCE_COLOR`` (set and not empty) or ``TTY_COMPATIBLE=1``
-        says that what reads it understands codes; never with ``NO_COLOR`` (set and not empty), nor
-        where ``TERM`` is "dumb" or "unknown".
-    """
+    """Tell whether bold and dim may be written to a stream."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
         return False
     compatible, forced = os.environ.get("TTY_COMPATIBLE"), os.environ.get("FORCE_COLOR")
@@ -71,34 +58,12 @@ def shows_styles(stream: TextIO) -> bool:
 
 
 def shows_ascii_only(stream: TextIO) -> bool:
-    """Tell whether rules and points are better written in ASCII: all but UTF may lack them.
-
-    Parameters
-    ----------
-    stream : text stream
-        One without an encoding takes any text.
-
-    Returns
-    -------
-    bool
-        By the name of its encoding.
-    """
+    """Tell whether rules and points are better written in ASCII: all but UTF may lack them."""
     return not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def standard_input() -> IO[bytes]:
-    """Return standard input as bytes.
-
-    Returns
-    -------
-    binary stream
-        Open, and at its beginning.
-
-    Raises
-    ------
-    InputError
-        The process has none.
-    """
+    """Return standard input as bytes."""
     from coherence.errors import InputError
 
     if sys.stdin is None:

@@ -8,15 +8,7 @@ if TYPE_CHECKING:
 
 
 def add_text_arguments(parser: argparse.ArgumentParser, *, percent: str) -> None:
-    """Declare ``--sep``, ``--decimal``, ``--encoding`` and ``--percent``.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    percent : str
-        What ``--percent`` says there.
-    """
+    """Declare ``--sep``, ``--decimal``, ``--encoding`` and ``--percent``."""
     group = parser.add_argument_group("files", "how your file is written, where it does not tell")
     group.add_argument(
         "--sep",
@@ -36,18 +28,7 @@ def add_text_arguments(parser: argparse.ArgumentParser, *, percent: str) -> None
 
 
 def text_form(args: argparse.Namespace) -> "TextForm":
-    """Return what the options say.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_text_arguments`.
-
-    Returns
-    -------
-    TextForm
-        Checked.
-    """
+    """Return what the options say."""
     from coherence.table.text_files import TextForm
 
     return TextForm(args.sep, args.decimal, args.encoding)

@@ -68,20 +68,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Decoded(Generic[Value]):
-    """A value and how it was read.
+    """A value and how it was read."""
 
-    Parameters
-    ----------
-    value : object or None
-        None unless the status is `ok` or a repair.
-    status : str
-        One of `coherence.table.schema.STATUSES`.
-    residual : float
-        Sum of the stated probabilities minus 1; NaN where no such numbers were read.
-    """
-
-    value: Value | None
-    status: str
+    value: Value | None  # none unless the status is `ok` or a repair
+    status: str  # one of `coherence.table.schema.STATUSES`.
+    # sum of the stated probabilities minus 1; NaN where no such numbers were read
     residual: float = math.nan
 
     @property
@@ -419,23 +410,7 @@ def _as_float(number: Stated | None) -> float:
 
 
 def worst(statuses: Sequence[str]) -> str:
-    """Return the gravest status of several answers.
-
-    Parameters
-    ----------
-    statuses : sequence of str
-        At least one of `coherence.table.schema.STATUSES`.
-
-    Returns
-    -------
-    str
-        The one that comes last in that order.
-
-    Examples
-    --------
-    >>> worst(["ok", "refused", "unparsed"])
-    'refused'
-    """
+    """Return the gravest status of several answers."""
     return max(statuses, key=STATUSES.index)
 
 

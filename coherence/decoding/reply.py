@@ -52,52 +52,19 @@ def sounds_like_refusal(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Reply:
-    """What of a reply is to be read.
+    """What of a reply is to be read."""
 
-    Parameters
-    ----------
-    text : str
-        What was said, without thinking and without the marks of a turn; of a cut reply its complete
-        lines alone, since whatever comes last may have been cut itself.
-    thinking : str or None
-        What was thought aloud; None where nothing was.
-    cut : bool
-        Whether the reply was cut before its end.
-    unfinished : bool
-        Whether it was still thinking when it ended.
-    marked : bool
-        Whether marks of a turn were taken away.
-    """
-
+    # what was said, without thinking and without the marks of a turn; of a cut reply its complete
+    # lines alone, since whatever comes last may have been cut itself
     text: str
-    thinking: str | None = None
-    cut: bool = False
-    unfinished: bool = False
-    marked: bool = False
+    thinking: str | None = None  # what was thought aloud; None where nothing was
+    cut: bool = False  # whether the reply was cut before its end
+    unfinished: bool = False  # whether it was still thinking when it ended
+    marked: bool = False  # whether marks of a turn were taken away
 
 
 def take_apart(text: str, finish_reason: str | None = None) -> Reply:
-    r"""Take thinking, marks of a turn and an incomplete end away from a reply.
-
-    Parameters
-    ----------
-    text : str
-        The reply as it came.
-    finish_reason : str or None
-        Why it ended; "length" where it was cut.
-
-    Returns
-    -------
-    Reply
-        Its parts.
-
-    Examples
-    --------
-    >>> take_apart("<think>0.2? Rather 0.3.</think>\n0.3<|im_end|>")
-    Reply(text='\n0.3', thinking='0.2? Rather 0.3.', cut=False, unfinished=False, marked=True)
-    >>> take_apart("No: 0.30\nYes: 0.6", "length").text
-    'No: 0.30\n'
-    """
+    r"""Take thinking, marks of a turn and an incomplete end away from a reply."""
     cut = finish_reason == "length"
     said, thinking, unfinished = _without_thinking(text)
     body, marked = said, False

@@ -84,21 +84,13 @@ _TWICE = re.compile(r"\s{0,3}(?:\(\s?=?|=)\s{0,3}")
 
 @dataclass
 class Statements:
-    """What a reply states.
+    """What a reply states."""
 
-    Parameters
-    ----------
-    values : dict of str to list
-        By label in lower case, or `ANSWER`: every value that is stated.
-    broken : set of str
-        Labels that have a line of their own whose value cannot be parsed.
-    repairs : set of str
-        What it took, as in ``repaired:...``.
-    """
-
+    # by label in lower case, or `ANSWER`: every value that is stated
     values: dict[str, list[Value]] = field(default_factory=dict)
+    # labels that have a line of their own whose value cannot be parsed
     broken: set[str] = field(default_factory=set)
-    repairs: set[str] = field(default_factory=set)
+    repairs: set[str] = field(default_factory=set)  # what it took, as in ``repaired:...``.
 
     def add(self, name: str, value: Value) -> None:
         """Record a value."""
@@ -203,25 +195,7 @@ def agree(values: Sequence[Value]) -> bool:
 def find_statements(
     text: str, labels: Sequence[str], parse: ParseValue, *, bare_lines: bool = False
 ) -> Statements:
-    """Find all statements of a reply.
-
-    Parameters
-    ----------
-    text : str
-        What was said, without thinking.
-    labels : sequence of str
-        Labels, distinct in lower case; may be empty.
-    parse : callable
-        Parses a value.
-    bare_lines : bool
-        Whether a line that is nothing but a value is the form that was asked for; else a bare value
-        counts only where the reply is nothing else.
-
-    Returns
-    -------
-    Statements
-        Every value by its label.
-    """
+    """Find all statements of a reply."""
     found = Statements()
     parse = _remembering(parse)
     text = _take_objects(plain_text(text, found.repairs), labels, parse, found)

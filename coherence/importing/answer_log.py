@@ -22,37 +22,23 @@ _DEEPEST = 6  # levels; a document of a thousand would else need as many calls a
 
 @dataclass(frozen=True)
 class AnswerLog:
-    """The answers of one task in one file.
+    """The answers of one task in one file."""
 
-    Parameters
-    ----------
-    file : str
-        Name of the file, for messages.
-    task, model : str or None
-        As the log names them; None where it does not.
-    records : tuple of mappings
-        One per answer, from field name to a scalar.
-    fields : mapping of str to str
-        Column of the runs table -> field, as far as the format says what a field means. ``answer``
-        stands for the field of the answer itself.
-    states : tuple of str
-        The answers that the model was scored on, if it was; their shares are the fields
-        ``probability.<state>``.
-    is_text : bool
-        Whether answers are what a model said, to be decoded; False where a program wrote them as
-        numbers and labels.
-    notes : tuple of str
-        What the reader had to leave out or found missing.
-    """
-
-    file: str
+    file: str  # name of the file, for messages
+    # task, model: as the log names them; None where it does not
     task: str | None
     model: str | None
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  # one per answer, from field name to a scalar
+    # Column of the runs table -> field, as far as the format says what a field means. ``answer``
+    # stands for the field of the answer itself.
     fields: Mapping[str, str]
+    # the answers that the model was scored on, if it was; their shares are the fields
+    # ``probability.<state>``.
     states: tuple[str, ...] = ()
+    # whether answers are what a model said, to be decoded; False where a program wrote them as
+    # numbers and labels
     is_text: bool = True
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
 
     @property
     def name(self) -> str:
@@ -70,26 +56,7 @@ class AnswerLog:
 
 
 def flatten(value: object, name: str) -> dict[str, object]:
-    """Turn nested JSON into dotted fields.
-
-    Parameters
-    ----------
-    value : object
-        As `json.loads` returns it.
-    name : str
-        Name of the field that holds it.
-
-    Returns
-    -------
-    dict
-        Scalars by their dotted names; lists, and what is nested deeper than six levels, as JSON
-        text.
-
-    Examples
-    --------
-    >>> flatten({"p_true": 0.3, "tags": ["a", "b"], "match": {"value": "C"}}, "metadata")
-    {'metadata.p_true': 0.3, 'metadata.tags': '["a", "b"]', 'metadata.match.value': 'C'}
-    """
+    """Turn nested JSON into dotted fields."""
     if isinstance(value, dict) and name.count(".") < _DEEPEST:
         return {
             inner: item
@@ -113,25 +80,7 @@ def most_frequent(messages: Counter[str]) -> str:
 
 
 def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
-    """Return what a log says of its samples under a column's name: exact posterior and evidence.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Fields of the log.
-    prefix : str
-        Where users keep facts about a sample, such as ``metadata.``.
-
-    Returns
-    -------
-    dict
-        Column -> field.
-
-    Examples
-    --------
-    >>> sample_columns(("metadata.p_true", "metadata.x_age", "metadata.note"), "metadata.")
-    {'p_true': 'metadata.p_true', 'x_age': 'metadata.x_age'}
-    """
+    """Return what a log says of its samples under a column's name: exact posterior and evidence."""
     columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
     return {
         column: name
@@ -142,25 +91,7 @@ def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
 
 
 def parse_json(text: str | bytes, where: str) -> object:
-    """Parse JSON; every way in which it can fail is an `InputError` that says where.
-
-    Parameters
-    ----------
-    text : str or bytes
-        The document.
-    where : str
-        Beginning of the message.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    InputError
-        It is no JSON, no UTF-8, or nested too deeply.
-    """
+    """Parse JSON; every way in which it can fail is an `InputError` that says where."""
     try:
         return json.loads(text)
     # A few kilobytes of brackets are enough to exhaust the stack.
@@ -175,27 +106,7 @@ def parse_json(text: str | bytes, where: str) -> object:
 def read_objects(
     path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
 ) -> Iterator[tuple[int, dict[str, object]]]:
-    """Read a file with one JSON object per line.
-
-    Parameters
-    ----------
-    path : Path
-        The file, packed by gzip or not.
-    text : TextForm
-        What the user says about how it is written.
-    max_bytes : int or None
-        Largest size of what a packed file unpacks to; None: any.
-
-    Yields
-    ------
-    tuple of int and dict
-        Line number, counted from 1, and object; blank lines are passed over.
-
-    Raises
-    ------
-    InputError
-        A line is no JSON object; the message has its number.
-    """
+    """Read a file with one JSON object per line."""
     with open_text(path, text, max_bytes=max_bytes) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():

@@ -40,49 +40,25 @@ Reader = TypeVar("Reader", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Reading:
-    """How answers are to be read.
+    """How answers are to be read."""
 
-    Parameters
-    ----------
-    belief : callable
-        Text -> probability or None, and status.
-    action : callable
-        Text and options -> option or None, and status.
-    actions : tuple of str
-        The options that were offered, where the log does not name them.
-    positive : str or None
-        Label of theta = 1.
-    percent : bool
-        Whether beliefs that a program wrote as numbers are percentages.
-    """
-
-    belief: BeliefReader
-    action: ActionReader
-    actions: tuple[str, ...] = ()
-    positive: str | None = None
-    percent: bool = False
+    belief: BeliefReader  # text -> probability or None, and status
+    action: ActionReader  # text and options -> option or None, and status
+    actions: tuple[str, ...] = ()  # the options that were offered, where the log does not name them
+    positive: str | None = None  # label of theta = 1
+    percent: bool = False  # whether beliefs that a program wrote as numbers are percentages
 
 
 @dataclass
 class Imported:
-    """A runs table and where it came from.
+    """A runs table and where it came from."""
 
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table without faults; it may need others beside it before a check can be run.
-    mapped : list of str
-        One line per log: which field became which column.
-    unpaired : list of str
-        Answers of one log without a partner in the other.
-    notes : list of str
-        What else the reader should know.
-    """
-
+    # a runs table without faults; it may need others beside it before a check can be run
     runs: pd.DataFrame
-    mapped: list[str]
+    mapped: list[str]  # one line per log: which field became which column
+    # answers of one log without a partner in the other
     unpaired: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what else the reader should know
 
 
 def assemble(
@@ -94,35 +70,7 @@ def assemble(
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
 ) -> Imported:
-    """Make a runs table of logs.
-
-    Parameters
-    ----------
-    logs : sequence of AnswerLog
-        At least one.
-    reading : Reading
-        Decoders of free text, and what the logs leave open.
-    belief_tasks, action_tasks : sequence of str
-        See `split_by_task`. Several belief tasks are several wordings: each becomes a ``prompt``,
-        and actions stand on the rows of the first.
-    mapping : mapping of str to str, optional
-        Column -> field, for what the format does not say, or says otherwise; the field ``-`` leaves
-        a column out.
-    model : str, optional
-        Name of the model, for logs that have none.
-
-    Returns
-    -------
-    Imported
-        One row per belief, and one per action whose belief was not asked.
-
-    Raises
-    ------
-    InputError
-        Roles or fields are not clear, or an answer occurs twice.
-    SchemaError
-        The table breaks the schema, for example because theta varies within a context.
-    """
+    """Make a runs table of logs."""
     mapping = mapping or {}
     logs = with_fields(logs, mapping.values())
     check_mapping(mapping, logs)

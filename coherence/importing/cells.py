@@ -32,18 +32,7 @@ class Cell:
 
 
 def as_number(value: object) -> float | None:
-    """Return a number that a program wrote, as a number or as text; None for anything else.
-
-    Parameters
-    ----------
-    value : object
-        What a field holds; True and False are no numbers.
-
-    Returns
-    -------
-    float or None
-        May be infinite.
-    """
+    """Return a number that a program wrote, as a number or as text; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -58,24 +47,7 @@ def as_number(value: object) -> float | None:
 
 
 def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
-    """Read a belief.
-
-    Parameters
-    ----------
-    value : object
-        What the field holds.
-    read : callable
-        Decoder of free text.
-    is_text : bool
-        Whether text in this field is what a model said.
-    scale : float
-        1, or 100 where beliefs are percentages.
-
-    Returns
-    -------
-    Cell
-        A probability in [0, 1], or None with a status that says why.
-    """
+    """Read a belief."""
     # The sample ended before an answer, or the table has an empty cell.
     if value is None or value == "":
         return Cell(None, "unparsed")
@@ -92,21 +64,7 @@ def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: floa
 def distribution_cells(
     values: Mapping[str, object], read: BeliefReader, *, is_text: bool, scale: float
 ) -> Cell:
-    """Read the beliefs in several states.
-
-    Parameters
-    ----------
-    values : mapping of str to object
-        State column -> what its field holds.
-    read, is_text, scale
-        As for `belief_cell`.
-
-    Returns
-    -------
-    Cell
-        A dict of probabilities by column; None where one cannot be read, or where they miss a sum
-        of 1 by more than the schema allows.
-    """
+    """Read the beliefs in several states."""
     cells = {
         column: belief_cell(value, read, is_text=is_text, scale=scale)
         for column, value in values.items()
@@ -125,24 +83,7 @@ def distribution_cells(
 def action_cell(
     value: object, read: ActionReader, options: Sequence[str], *, by_letter: bool
 ) -> Cell:
-    """Read an action.
-
-    Parameters
-    ----------
-    value : object
-        What the field holds.
-    read : callable
-        Decoder of free text.
-    options : sequence of str
-        What was offered; empty where a program wrote the label, which is then taken as it stands.
-    by_letter : bool
-        Whether A, B, ... may stand for the options in their order.
-
-    Returns
-    -------
-    Cell
-        The option, or None with a status that says why.
-    """
+    """Read an action."""
     if value is None or value == "":
         return Cell(None, "unparsed")
     # A label from a program's table needs no reading, and no list to be read against.
@@ -162,32 +103,7 @@ def action_cell(
 def picked_cell(
     value: object, picked: Sequence[str] | None, read: Callable[[object], Cell]
 ) -> Cell:
-    """Read an answer where the log itself may have picked it out of the reply.
-
-    Parameters
-    ----------
-    value : object
-        The reply.
-    picked : sequence of str or None
-        Words for the answer, of which the first that can be read is taken; empty where the log
-        looked for its form and found none; None where it did not look.
-    read : callable
-        Reads either.
-
-    Returns
-    -------
-    Cell
-        Keeps the whole reply as the raw answer.
-
-    Examples
-    --------
-    >>> def read(text):
-    ...     return Cell(text, "ok", text) if text in ("A", "B") else Cell(None, "unparsed", text)
-    >>> picked_cell("ANSWER: A", ("A",), read)
-    Cell(value='A', status='ok', raw='ANSWER: A')
-    >>> picked_cell("B", (), read).status
-    'repaired:layout'
-    """
+    """Read an answer where the log itself may have picked it out of the reply."""
     raw = None if value is None else str(value)
     if not picked:
         cell = read(value)
@@ -198,21 +114,7 @@ def picked_cell(
 
 
 def row_status(cells: Sequence[Cell], logged: object) -> str:
-    """Return the status of a row, for which the log may name one.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-        The answers of the row.
-    logged : object
-        What the row's status field holds, or None.
-
-    Returns
-    -------
-    str
-        The gravest; a failure that was logged explains a missing answer better than "unparsed".
-        An unknown one is returned as it is, for the validator to name.
-    """
+    """Return the status of a row, for which the log may name one."""
     decoded = worst([cell.status for cell in cells])
     if not isinstance(logged, str) or logged not in STATUSES:
         return decoded if logged in (None, "") else str(logged)

@@ -12,20 +12,7 @@ from coherence.importing.answer_log import AnswerLog, Record, flatten
 
 
 def with_fields(logs: Sequence[AnswerLog], names: Iterable[str]) -> list[AnswerLog]:
-    """Add fields that lie within lists to the records that have them.
-
-    Parameters
-    ----------
-    logs : sequence of AnswerLog
-        Logs as read.
-    names : iterable of str
-        Dotted names; parts that are numbers are positions in lists, counted from 0.
-
-    Returns
-    -------
-    list of AnswerLog
-        A name that is a field already, or that leads nowhere, changes nothing.
-    """
+    """Add fields that lie within lists to the records that have them."""
     wanted = list(dict.fromkeys(names))
     return [_with_fields(log, wanted) for log in logs]
 
@@ -45,28 +32,7 @@ def _with_fields(log: AnswerLog, wanted: Sequence[str]) -> AnswerLog:
 
 
 def follow(record: Record, name: str) -> dict[str, object]:
-    """Follow a dotted name into the JSON text of a list.
-
-    Parameters
-    ----------
-    record : mapping
-        Field -> scalar, or JSON text of a list.
-    name : str
-        The dotted name.
-
-    Returns
-    -------
-    dict
-        The field and its value; a list or an object as JSON text; empty where the name leads
-        nowhere.
-
-    Examples
-    --------
-    >>> follow({"choices": '[{"text": "0.7"}]'}, "choices.0.text")
-    {'choices.0.text': '0.7'}
-    >>> follow({"choices": '[{"text": "0.7"}]'}, "choices.1.text")
-    {}
-    """
+    """Follow a dotted name into the JSON text of a list."""
     parts = name.split(".")
     # The longest field first: the rest of the name leads on from there.
     for length in range(len(parts) - 1, 0, -1):

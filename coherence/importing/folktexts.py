@@ -14,27 +14,7 @@ COLUMNS = ("risk_score", "label")
 def read_folktexts_predictions(
     path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS
 ) -> AnswerLog:
-    """Read the predictions file of a folktexts benchmark.
-
-    Parameters
-    ----------
-    path : Path
-        The CSV file with the columns risk_score and label, and the index of the data in front.
-    max_bytes : int
-        Largest size of what a file packed by gzip unpacks to.
-    text : TextForm
-        What the user says about how the file is written.
-
-    Returns
-    -------
-    AnswerLog
-        One record per row of the data. Written against the files of folktexts 0.7.1.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or the file cannot be read.
-    """
+    """Read the predictions file of a folktexts benchmark."""
     if inner_suffix(path) not in SEPARATORS:
         raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
     names, _ = read_header(path, text, max_bytes=max_bytes)

@@ -34,25 +34,7 @@ def format_declaration(name: str) -> "LogFormat":
 
 
 def detect_format(path: Path, text: TextForm = AS_IT_SAYS) -> str:
-    """Tell a file's format.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    text : TextForm
-        What the user says about how it is written.
-
-    Returns
-    -------
-    str
-        A key of `MODULES`.
-
-    Raises
-    ------
-    InputError
-        The ending is none that any of the formats has.
-    """
+    """Tell a file's format."""
     suffix = inner_suffix(path)
     declared = {name: format_declaration(name) for name in MODULES}
     for name, form in declared.items():
@@ -73,30 +55,7 @@ def read_logs(
     max_bytes: int = MAX_BYTES,
     text: TextForm = AS_IT_SAYS,
 ) -> "tuple[str, list[AnswerLog]]":
-    """Read files of one format.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Existing files, at least one.
-    format : str
-        A key of `MODULES`, or "auto" to tell it by the content.
-    max_bytes : int
-        Largest size of one unpacked entry of a packed log, and of an unpacked gzip file.
-    text : TextForm
-        What the user says about how files of text are written.
-
-    Returns
-    -------
-    tuple of str and list of AnswerLog
-        The format, and one log per file of answers.
-
-    Raises
-    ------
-    InputError
-        A file is missing, cannot be read, or is of another format than the first; something is
-        said about a text that this format does not have.
-    """
+    """Read files of one format."""
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: no such file. Name the log itself, not its folder.")

@@ -39,28 +39,7 @@ _FIELDS = {"context": "doc_id", "rep": "rep", "theta": "target"}
 
 
 def read_lm_eval_samples(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
-    """Read one task's samples.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    max_bytes : int
-        Largest size of what a file packed by gzip unpacks to.
-    text : TextForm
-        What the user says about how the file is written.
-
-    Returns
-    -------
-    AnswerLog
-        One record per document and repeat; the model is not named in these files.
-
-    Raises
-    ------
-    InputError
-        A line is no JSON object or lacks a field, responses have another shape, or the choices
-        differ between documents.
-    """
+    """Read one task's samples."""
     documents = _documents(path, text, max_bytes)
     options = [_options(document.sample) for document in documents]
     scored = [choices is not None for choices in options]

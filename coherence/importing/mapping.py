@@ -16,21 +16,7 @@ _FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action", 
 
 
 def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
-    """Raise if a mapped column or field does not exist.
-
-    Parameters
-    ----------
-    mapping : mapping of str to str
-        Column of the runs table -> field.
-    logs : sequence of AnswerLog
-        All logs.
-
-    Raises
-    ------
-    InputError
-        The column is none of the runs table, or no log has the field; the message names the nearest
-        one.
-    """
+    """Raise if a mapped column or field does not exist."""
     names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
     # Columns first: a misspelt column is the likelier slip, and its field may exist nowhere.
     for column, field in mapping.items():
@@ -50,29 +36,7 @@ def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None
 def belief_fields(
     log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool
 ) -> dict[str, str]:
-    """Return column -> field for a log of beliefs.
-
-    Parameters
-    ----------
-    log : AnswerLog
-        The log.
-    mapping : mapping of str to str
-        The user's wishes, which come first.
-    positive : str or None
-        State whose probability p is.
-    with_action : bool
-        Whether a mapped action is meant for this log, because no log of actions is there.
-
-    Returns
-    -------
-    dict
-        With ``p``, or one ``p_<state>`` per state.
-
-    Raises
-    ------
-    InputError
-        Nothing says where the belief is, or a mapped field is missing from this log.
-    """
+    """Return column -> field for a log of beliefs."""
     fields = {column: field for column, field in log.fields.items() if column != "answer"}
     wanted = [column for column in mapping if with_action or column not in _OF_ACTION]
     mapped = _mapped(log, mapping, wanted)
@@ -120,25 +84,7 @@ def belief_fields(
 
 
 def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Return column -> field for a log of actions.
-
-    Parameters
-    ----------
-    log : AnswerLog
-        The log.
-    mapping : mapping of str to str
-        The user's wishes, which come first.
-
-    Returns
-    -------
-    dict
-        With ``action``.
-
-    Raises
-    ------
-    InputError
-        Nothing says where the action is, or a mapped field is missing from this log.
-    """
+    """Return column -> field for a log of actions."""
     # Evidence and posterior stand in the belief log too; from here they could only contradict it.
     fields = {column: field for column, field in log.fields.items() if column in _FROM_ACTION_LOGS}
     if "answer" in log.fields:

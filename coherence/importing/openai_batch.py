@@ -30,27 +30,7 @@ _WITHHELD = "content_filter"
 
 
 def read_batch(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
-    """Read the answers of a batch, or its requests.
-
-    Parameters
-    ----------
-    path : Path
-        The output file, the error file or the input file.
-    max_bytes : int
-        Largest size of what a file packed by gzip unpacks to.
-    text : TextForm
-        What the user says about how the file is written.
-
-    Returns
-    -------
-    AnswerLog
-        One record per choice of an answer; of requests one each, without any field of an answer.
-
-    Raises
-    ------
-    InputError
-        A line is no JSON object or lacks its custom_id, or an id occurs twice.
-    """
+    """Read the answers of a batch, or its requests."""
     lines = [line for _, line in read_objects(path, text=text, max_bytes=max_bytes)]
     ids = [line.get("custom_id") for line in lines]
     if not lines:
@@ -82,24 +62,7 @@ def read_batch(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
 
 
 def join_requests(logs: Sequence[AnswerLog]) -> list[AnswerLog]:
-    """Put what was requested beside what was answered.
-
-    Parameters
-    ----------
-    logs : sequence of AnswerLog
-        As `read_batch` returns them. Files of requests belong to those of answers in their order.
-
-    Returns
-    -------
-    list of AnswerLog
-        The logs of answers; a request without an answer is a record without one.
-
-    Raises
-    ------
-    InputError
-        There are no answers, not as many files of requests as of answers, or an answer that was
-        not requested.
-    """
+    """Put what was requested beside what was answered."""
     requests = [log for log in logs if not log.fields]
     answers = [log for log in logs if log.fields]
     if not answers:

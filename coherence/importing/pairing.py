@@ -17,16 +17,7 @@ _Key = tuple[str, str, str, int]
 
 
 def number_repetitions(rows: list[dict[str, object]], *, counted: bool) -> None:
-    """Fill in the repetition of rows that have a context.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Answers of one kind; changed in place.
-    counted : bool
-        Whether to count even where the log numbers them: samples that were gathered into one
-        context bring equal numbers.
-    """
+    """Fill in the repetition of rows that have a context."""
     seen: Counter[tuple[object, ...]] = Counter()
     for row in rows:
         if row.get("context") in _MISSING:
@@ -52,20 +43,7 @@ def _key(row: Mapping[str, object]) -> _Key:
 
 
 def refuse_doubles(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> None:
-    """Raise if an answer occurs twice.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Answers whose repetitions are numbered; those without a context are not compared.
-    names : sequence of str
-        Columns that tell answers apart besides task, model, context and repetition.
-
-    Raises
-    ------
-    InputError
-        Two answers agree in all of these.
-    """
+    """Raise if an answer occurs twice."""
     counts = Counter(
         (tuple(row.get(name) for name in names), _key(row))
         for row in rows
@@ -88,25 +66,7 @@ def _asks_for_action(row: Mapping[str, object], reference: object) -> bool:
 def join_actions(
     beliefs: list[dict[str, object]], actions: list[dict[str, object]]
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Put actions onto the belief rows of the reference wording.
-
-    Parameters
-    ----------
-    beliefs, actions : list of dict
-        Rows with ``context``, ``rep`` and ``status``, none twice.
-
-    Returns
-    -------
-    rows : list of dict
-        The beliefs in their order, then every action without a belief as a row of its own.
-    unpaired : list of str
-        Sentences about answers without a partner.
-
-    Raises
-    ------
-    InputError
-        An answer has no context, or no action belongs to any belief.
-    """
+    """Put actions onto the belief rows of the reference wording."""
     prompts = list(dict.fromkeys(row.get("prompt") for row in beliefs))
     reference = _REFERENCE if _REFERENCE in prompts else prompts[0]
     if any(row.get("context") in _MISSING for row in (*beliefs, *actions)):

@@ -33,27 +33,7 @@ _DECIMAL_COMMA = re.compile(r"(\s*[+-]?[0-9]*),([0-9]+\s*%?\s*)")
 def read_header(
     path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> tuple[list[str], str]:
-    """Return the column names of a CSV or TSV file and its separator.
-
-    Parameters
-    ----------
-    path : Path
-        The file, packed by gzip or not.
-    text : TextForm
-        What the user says about how it is written.
-    max_bytes : int or None
-        Largest size of what a packed file unpacks to; None: any.
-
-    Returns
-    -------
-    list of str, str
-        Names in order, an empty one as ``row``; the separator.
-
-    Raises
-    ------
-    InputError
-        The file is empty or no text.
-    """
+    """Return the column names of a CSV or TSV file and its separator."""
     names, sep, _ = header_and_separator(path, text, max_bytes=max_bytes)
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
@@ -124,27 +104,7 @@ def _flat(row: dict[str, object]) -> dict[str, object]:
 
 
 def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
-    """Read a table whose columns are mapped by the user, or bear the names of the runs table.
-
-    Parameters
-    ----------
-    path : Path
-        A .csv, .tsv, .jsonl or .parquet file.
-    max_bytes : int
-        Largest size of what a file packed by gzip unpacks to.
-    text : TextForm
-        What the user says about how the file is written.
-
-    Returns
-    -------
-    AnswerLog
-        One record per row; nested JSON has dotted names.
-
-    Raises
-    ------
-    InputError
-        Unknown ending, no rows, or a line that cannot be read.
-    """
+    """Read a table whose columns are mapped by the user, or bear the names of the runs table."""
     suffix = inner_suffix(path)
     if suffix in LINES:
         records = tuple(_flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))

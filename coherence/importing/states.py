@@ -9,32 +9,7 @@ _KNOWN = {label: code for pair in KNOWN_PAIRS for code, label in enumerate(pair)
 
 
 def positive_state(states: Sequence[str], positive: str | None) -> str | None:
-    """Return the state whose probability p is.
-
-    Parameters
-    ----------
-    states : sequence of str
-        The answers that a model was scored on.
-    positive : str or None
-        The user's word for it; None looks for Yes, True or 1.
-
-    Returns
-    -------
-    str or None
-        One of `states`; None where nothing says which.
-
-    Raises
-    ------
-    InputError
-        `positive` is none of the states.
-
-    Examples
-    --------
-    >>> positive_state(("No", "Yes"), None), positive_state(("dry", "rain"), "rain")
-    ('Yes', 'rain')
-    >>> positive_state(("dry", "rain"), None) is None
-    True
-    """
+    """Return the state whose probability p is."""
     if positive is not None:
         named = [state for state in states if folded(state) == folded(positive)]
         if not named:
@@ -49,30 +24,7 @@ def positive_state(states: Sequence[str], positive: str | None) -> str | None:
 
 
 def as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int | None]:
-    """Turn labels of the realised state into 1 for the positive one and 0 for the others.
-
-    Parameters
-    ----------
-    labels : sequence
-        Labels; None where the state is not known.
-    positive : str or None
-        Label of theta = 1; None where the labels are No and Yes, False and True, or 0 and 1.
-
-    Returns
-    -------
-    list of int or None
-        In the order of `labels`.
-
-    Raises
-    ------
-    InputError
-        `positive` does not occur, or the labels do not say which of them is theta = 1.
-
-    Examples
-    --------
-    >>> as_zero_or_one(["Yes", "no", None], None), as_zero_or_one(["rain", "dry"], "rain")
-    ([1, 0, None], [1, 0])
-    """
+    """Turn labels of the realised state into 1 for the positive one and 0 for the others."""
     seen = list(dict.fromkeys(str(label) for label in labels if label is not None))
     # A label that never occurs is a slip of the pen; all states would be 0.
     if positive is not None:

@@ -9,27 +9,7 @@ from coherence.importing.answer_log import AnswerLog
 def split_by_task(
     logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], action_tasks: Sequence[str]
 ) -> tuple[list[AnswerLog], list[AnswerLog]]:
-    """Part logs into those of beliefs and those of actions.
-
-    Parameters
-    ----------
-    logs : sequence of AnswerLog
-        All logs.
-    belief_tasks, action_tasks : sequence of str
-        Names of tasks. If one of the two is empty, the tasks that the other does not name take its
-        place; if both are, there must be one task only, and it is of beliefs.
-
-    Returns
-    -------
-    tuple of two lists
-        Logs of beliefs, in the order of `belief_tasks`, and logs of actions.
-
-    Raises
-    ------
-    InputError
-        A name is unknown or has both roles, a task has none, or there is no belief or more than one
-        action task.
-    """
+    """Part logs into those of beliefs and those of actions."""
     tasks = list(dict.fromkeys(log.name for log in logs))
     for option, names in (("belief_task", belief_tasks), ("action_task", action_tasks)):
         for name in names:

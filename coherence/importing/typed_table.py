@@ -18,26 +18,7 @@ NUMBER_COLUMNS = tuple(
 
 
 def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.DataFrame:
-    """Lay out rows as a runs table.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Column -> value, at least one row; what a row lacks is missing.
-    positive : str or None
-        Label of theta = 1.
-
-    Returns
-    -------
-    DataFrame
-        Nullable integers, floats and strings; columns without any value are left out, but for
-        those of answers.
-
-    Raises
-    ------
-    InputError
-        The labels of ``theta`` do not say which of them is 1.
-    """
+    """Lay out rows as a runs table."""
     seen = list(dict.fromkeys(column for row in rows for column in row))
     states = [column for column in seen if is_belief(column) and column != "p"]
     order = []

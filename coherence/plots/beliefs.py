@@ -23,21 +23,7 @@ _BAR = 0.68  # of a row of the small multiples; the label takes the rest
 
 
 def action_labels(choices: pd.DataFrame, *, most: int = MOST_BANDS) -> pd.Series:
-    """Return the printable action of each row, with rare actions gathered beyond `most` labels.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With a column ``action``.
-    most : int
-        Largest number of different labels.
-
-    Returns
-    -------
-    Series of str
-        Ordered categorical; the order of a categorical ``action`` is kept, otherwise labels are
-        sorted.
-    """
+    """Return the printable action of each row, with rare actions gathered beyond `most` labels."""
     # The order of a categorical is the user's: wait, treat, refer.
     actions = choices["action"]
     levels = (
@@ -142,19 +128,7 @@ def plot_beliefs(
 
 
 def by_action(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for every action of an answer that may be counted.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        As `coherence.plots.choices.choices_of` returns it.
-
-    Returns
-    -------
-    DataFrame
-        ``belief``, ``action`` and, where actions are probabilities, ``weight``; without any action
-        all rows have the same, `ALL`.
-    """
+    """Return a row for every action of an answer that may be counted."""
     policies = action_columns(choices)
     if not policies:
         rows = choices if "action" in choices else choices.assign(action=None)

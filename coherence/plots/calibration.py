@@ -37,19 +37,7 @@ _DRAWN = ("belief", "outcome", "low", "high")
 
 
 def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
-    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``truth`` or ``p_true``.
-
-    Returns
-    -------
-    (Series, str) or None
-        The numbers and their column; None where the truth is no 0/1 column, so that no share can be
-        formed.
-    """
+    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth."""
     # The exact posterior is free of the luck in what happened.
     if "p_true" in choices and choices["p_true"].notna().any():
         return choices["p_true"].astype(float), "p_true"
@@ -63,20 +51,7 @@ def calibration_outcome(choices: pd.DataFrame) -> tuple[pd.Series, str] | None:
 
 
 def calibration_bins(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
-    """Put beliefs and what they are compared with into bins with about equally many answers.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    n_bins : int
-        Largest number of bins; ties give fewer.
-
-    Returns
-    -------
-    DataFrame
-        Rows with ``belief``, ``outcome``, ``context`` and ``bin``, from 0.
-    """
+    """Put beliefs and what they are compared with into bins with about equally many answers."""
     known = calibration_outcome(choices)
     if known is None:
         raise InputError(
@@ -95,21 +70,7 @@ def calibration_bins(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame
 
 
 def calibration_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
-    """Compare mean belief and mean outcome in bins with about equally many answers.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    n_bins : int
-        Largest number of bins; ties give fewer.
-
-    Returns
-    -------
-    DataFrame
-        ``belief``, ``outcome``, ``low``, ``high`` (95%), ``n_contexts``, ``n_rows`` per bin. The
-        intervals are those of `coherence.statistics.context_shares`; NaN in a bin of one context.
-    """
+    """Compare mean belief and mean outcome in bins with about equally many answers."""
     table = calibration_bins(choices, n_bins=n_bins)
     grouped = table.groupby("bin").agg(
         belief=("belief", "mean"),

@@ -24,23 +24,7 @@ SMALL = 0.05
 
 
 def gap_table(choices: pd.DataFrame, *, n_bins: int = 10) -> pd.DataFrame:
-    """Compare mean outcome and mean belief in bins with about equally many answers.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        With ``belief``, ``context`` and ``truth`` or ``p_true``.
-    n_bins : int
-        Largest number of bins; ties give fewer.
-
-    Returns
-    -------
-    DataFrame
-        ``belief``, ``gap`` (outcome less belief), ``low``, ``high`` (95%), ``n_contexts``,
-        ``n_rows`` per bin; the bins of `coherence.plots.calibration.calibration_table`. Of exact
-        posteriors the interval is that of a mean over contexts, NaN where all miss alike; of
-        states it is Wilson's of the share, around which the mean belief is taken as known.
-    """
+    """Compare mean outcome and mean belief in bins with about equally many answers."""
     bins = calibration_table(choices, n_bins=n_bins)
     gaps = bins[["belief", "n_contexts", "n_rows"]].assign(gap=bins["outcome"] - bins["belief"])
     if not is_exact(choices):
@@ -60,18 +44,7 @@ def _ends(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def are_small(gaps: pd.DataFrame) -> bool:
-    """Tell whether all gaps and their intervals are too small for the figure of calibration.
-
-    Parameters
-    ----------
-    gaps : DataFrame
-        From `gap_table`.
-
-    Returns
-    -------
-    bool
-        Whether all lie within `SMALL`.
-    """
+    """Tell whether all gaps and their intervals are too small for the figure of calibration."""
     ends: Floats = gaps[["gap", "low", "high"]].to_numpy(dtype=np.float64)
     return bool(np.nanmax(np.abs(ends), initial=0.0) <= SMALL)
 

@@ -35,43 +35,7 @@ def choices_of(
     exact: ArrayLike | None = None,
     positive: Any = None,
 ) -> pd.DataFrame:
-    """Gather what a figure of beliefs draws.
-
-    Parameters
-    ----------
-    data : DataFrame or array-like, shape (n,)
-        A runs table of one task and model, with its beliefs in the column ``p``; or a table as this
-        function returns it (``Report.units[0].beliefs`` is one); or beliefs in [0, 1].
-    action : array-like, shape (n,) or (n, n_actions), optional
-        With an array of beliefs: labels, or the probability of each action.
-    truth : array-like, shape (n,), optional
-        With an array of beliefs: the realised state.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    exact : array-like, shape (n,), optional
-        Exact posteriors.
-    positive : Any
-        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
-
-    Returns
-    -------
-    DataFrame
-        ``belief``, ``context`` and, where known, ``action`` or ``action_<label>`` (probabilities),
-        ``truth`` (0 or 1) and ``p_true``.
-
-    Raises
-    ------
-    InputError
-        An array breaks its rule; a runs table holds several tasks or models, or no column ``p``;
-        nothing says which of two states beliefs are in.
-
-    Examples
-    --------
-    >>> choices_of([0.2, 0.9], ["wait", "treat"], ["no", "yes"])
-       belief  context action  truth
-    0     0.2        0   wait    0.0
-    1     0.9        1  treat    1.0
-    """
+    """Gather what a figure of beliefs draws."""
     if not isinstance(data, pd.DataFrame):
         return _of_arrays(data, action, truth, context, exact, positive)
     beside = {"action": action, "truth": truth, "context": context, "exact": exact}

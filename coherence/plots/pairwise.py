@@ -17,20 +17,7 @@ _LABEL, _TITLE_LABEL = 24, 40  # letters
 
 
 def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
-    """Collect the belief bins out of a table of bin pairs.
-
-    Parameters
-    ----------
-    details : DataFrame
-        Bin pairs of a monotone-choice result: ``bin_j``, ``belief_j``, ``share_j``, ``n_j`` and the
-        same for k.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``bin``, ``belief``, ``share``, ``n``, and the interval ``low`` and ``high`` where
-        the details have one; ordered by belief; bins without a choice are left out.
-    """
+    """Collect the belief bins out of a table of bin pairs."""
     names = ["bin", "belief", "share", "n"] + (["low", "high"] if "low_j" in details else [])
     sides = [
         details[[f"{name}_{side}" for name in names]].set_axis(names, axis=1) for side in ("j", "k")

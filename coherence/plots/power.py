@@ -144,20 +144,7 @@ def _scales(rows: pd.DataFrame, estimate: bool, alpha: float, wanted: float, ax:
 
 
 def render_power(table: pd.DataFrame, settings: Mapping[str, Any]) -> str:
-    """Draw a panel for each result.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `PowerResult`.
-    settings : mapping
-        Of `PowerResult`.
-
-    Returns
-    -------
-    str
-        SVG text, equal bytes for equal tables.
-    """
+    """Draw a panel for each result."""
     results = list(dict.fromkeys(table["check"]))
     across = min(len(results), MOST_ACROSS)
     down = -(-len(results) // across)

@@ -10,23 +10,7 @@ from coherence.result import CheckResult
 
 
 def results_table(results: pd.DataFrame | CheckResult | Sequence[CheckResult]) -> pd.DataFrame:
-    """Return results as a table with the columns of `CheckResult.to_row`.
-
-    Parameters
-    ----------
-    results : DataFrame, CheckResult or sequence of CheckResult
-        ``Report.results``, or what checks returned.
-
-    Returns
-    -------
-    DataFrame
-        A row per result.
-
-    Raises
-    ------
-    InputError
-        Something else, or a table without these columns.
-    """
+    """Return results as a table with the columns of `CheckResult.to_row`."""
     expected = CheckResult("", "", 0.0, "", None, None, 0, 0).to_row()
     if isinstance(results, pd.DataFrame):
         lacking = [name for name in expected if name not in results.columns]
@@ -46,56 +30,14 @@ def results_table(results: pd.DataFrame | CheckResult | Sequence[CheckResult]) -
 
 
 def require_columns(table: object, needed: Sequence[str], rule: str) -> None:
-    """Refuse what is no table with the columns that a figure draws.
-
-    Parameters
-    ----------
-    table : object
-        What was handed over.
-    needed : sequence of str
-        Columns.
-    rule : str
-        How the message begins, such as "table must be PowerResult.table".
-
-    Raises
-    ------
-    InputError
-        It is no table, or columns are lacking.
-    """
+    """Refuse what is no table with the columns that a figure draws."""
     columns = table.columns if isinstance(table, pd.DataFrame) else ()
     lacking = [name for name in needed if name not in columns]
     require(not lacking, f"{rule}, or some of its rows; lacking the columns {', '.join(lacking)}.")
 
 
 def rows_of(table: pd.DataFrame, column: str, wanted: str | None, *, what: str) -> pd.DataFrame:
-    """Return the rows of the one check or effect that is drawn.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With one or several of them.
-    column : str
-        Column that names them, and the parameter that chooses.
-    wanted : str or None
-        The one to draw; None where there is one alone.
-    what : str
-        What the parameter must name, such as "check of results".
-
-    Returns
-    -------
-    DataFrame
-        Rows in their order, numbered anew.
-
-    Raises
-    ------
-    InputError
-        The table has none of that name, or several of which none was named.
-
-    Examples
-    --------
-    >>> rows_of(pd.DataFrame({"check": ["cmi", "cmi"]}), "check", None, what="check").index.tolist()
-    [0, 1]
-    """
+    """Return the rows of the one check or effect that is drawn."""
     known = list(dict.fromkeys(table[column]))
     name = known[0] if wanted is None and len(known) == 1 else wanted
     if name not in known:

@@ -12,34 +12,14 @@ NOTE: Style = {"textcoords": "offset points", "fontsize": NOTE_LETTERS, "color":
 
 
 def name_rows(ax: Axes, names: Sequence[str], *, letters: float | None = None) -> None:
-    """Name the rows of a figure; text of the user is no mathematics.
-
-    Parameters
-    ----------
-    ax : Axes
-        Whose rows stand at 0, 1, 2 and so on.
-    names : sequence of str
-        From the top.
-    letters : float, optional
-        Size in points.
-    """
+    """Name the rows of a figure; text of the user is no mathematics."""
     size: Style = {} if letters is None else {"fontsize": letters}
     ax.set_yticks(range(len(names)), list(names), parse_math=False, **size)
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def note_missing(ax: Axes, heights: Iterable[float], *, letters: float = NOTE_LETTERS) -> None:
-    """Say in rows without a number that there is none.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to write.
-    heights : iterable of float
-        Positions of the rows.
-    letters : float
-        Size in points.
-    """
+    """Say in rows without a number that there is none."""
     style: Style = {"xycoords": ("axes fraction", "data"), "va": "center", "color": FAINT}
     for height in heights:
         ax.annotate("not estimated", (0.02, height), fontsize=letters, **style)

@@ -26,23 +26,7 @@ _LONE = 0.05  # on both sides of a single number
 
 
 def span_of(*shown: ArrayLike) -> Span:
-    """Return the least and the largest of numbers.
-
-    Parameters
-    ----------
-    *shown : array-like
-        All that is drawn, ends of intervals included; NaN and infinite numbers do not count.
-
-    Returns
-    -------
-    (float, float)
-        NaN where there is no number.
-
-    Examples
-    --------
-    >>> span_of([0.01, 0.02], [float("nan"), 0.04])
-    (0.01, 0.04)
-    """
+    """Return the least and the largest of numbers."""
     values = np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in shown])
     values = values[np.isfinite(values)]
     return (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
@@ -54,17 +38,7 @@ def is_narrow(span: Span) -> bool:
 
 
 def fit_probabilities(ax: Axes, axis: str, span: Span) -> None:
-    """Let an axis of probabilities run as far as what it shows.
-
-    Parameters
-    ----------
-    ax : Axes
-        Whose axis it is.
-    axis : str
-        "x" or "y".
-    span : (float, float)
-        From `span_of`.
-    """
+    """Let an axis of probabilities run as far as what it shows."""
     if not is_narrow(span):
         probability_scales(ax, x=axis == "x", y=axis == "y")
         return
@@ -75,43 +49,14 @@ def fit_probabilities(ax: Axes, axis: str, span: Span) -> None:
 
 
 def shared_spans(spans: Sequence[Span]) -> list[Span]:
-    """Give several panels one scale, but for those that would be specks on it.
-
-    Parameters
-    ----------
-    spans : sequence of (float, float)
-        What each panel shows.
-
-    Returns
-    -------
-    list of (float, float)
-        What the axis of each must hold: all of them together, or, of a panel that would fill less
-        than a quarter of that, its own.
-
-    Examples
-    --------
-    >>> shared_spans([(0.1, 0.5), (0.2, 0.9), (0.01, 0.02)])
-    [(0.01, 0.9), (0.01, 0.9), (0.01, 0.02)]
-    """
+    """Give several panels one scale, but for those that would be specks on it."""
     low, high = span_of(*spans)
     whole = 1.0 if not is_narrow((low, high)) else high - low
     return [span if span[1] - span[0] < _SPECK * whole else (low, high) for span in spans]
 
 
 def fit_effects(ax: Axes, axis: str, span: Span, *, null: float = 0.0) -> None:
-    """Let an axis of effects run as far as what it shows and the effect that there is none.
-
-    Parameters
-    ----------
-    ax : Axes
-        Whose axis it is; the null is a dashed line across it.
-    axis : str
-        "x" or "y".
-    span : (float, float)
-        From `span_of`.
-    null : float
-        No effect.
-    """
+    """Let an axis of effects run as far as what it shows and the effect that there is none."""
     first, last = limits_with(span, null)
     ticks = _ticks(first, last)
     _set(ax, axis, (first, last), ticks, _written(ticks))

@@ -31,18 +31,7 @@ def title_of(action: object) -> str:
 
 
 def shares_by_state(choices: pd.DataFrame) -> StateShares:
-    """Compute what the figure draws.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        As `coherence.plots.choices.choices_of` returns it.
-
-    Returns
-    -------
-    StateShares
-        With a reason in place of a table where rows lack something.
-    """
+    """Compute what the figure draws."""
     rows, why = _usable(choices)
     if why:
         return StateShares(pd.DataFrame(), pd.Series(dtype="int64").to_numpy(), why)

@@ -82,26 +82,7 @@ def figure_style(changes: Mapping[str, object] | None = None) -> Iterator[None]:
 
 @contextmanager
 def canvas(ax: Axes | None, *, size: tuple[float, float] = (5.0, 3.5)) -> Iterator[Axes]:
-    """Yield the axes to draw on: those given, or those of a new figure in the style of all.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        Where to draw, in the style that the caller has set; None makes a figure with pyplot, which
-        notebooks show.
-    size : (float, float)
-        Width and height of a new figure in inches.
-
-    Yields
-    ------
-    Axes
-        Where to draw.
-
-    Raises
-    ------
-    InputError
-        `ax` is something else.
-    """
+    """Yield the axes to draw on: those given, or those of a new figure in the style of all."""
     if ax is not None:
         require(isinstance(ax, Axes), f"ax must be matplotlib Axes; received {type(ax).__name__}.")
         yield ax
@@ -117,19 +98,7 @@ def canvas(ax: Axes | None, *, size: tuple[float, float] = (5.0, 3.5)) -> Iterat
 
 
 def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -> None:
-    """Write a title above the axes, flush left; text of the user is no mathematics.
-
-    Parameters
-    ----------
-    ax : Axes
-        Whose title it is.
-    title : str or None
-        None takes `default`; an empty text leaves the title out.
-    default : str
-        What the figure shows, in plain words.
-    lift : float
-        Points above the axes; more where a legend stands there.
-    """
+    """Write a title above the axes, flush left; text of the user is no mathematics."""
     text = fill(clean(default if title is None else title), _TITLE_LETTERS)
     if text:
         style: Style = {"fontsize": 10.5, "color": INK, "loc": "left", "pad": lift}
@@ -143,19 +112,7 @@ def save_plot(
     size: tuple[float, float],
     salt: str = "coherence",
 ) -> None:
-    """Write a figure of one plot to a file.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the keyword ``ax``.
-    path : path-like
-        Its ending, .svg, .pdf or .png, is the format.
-    size : (float, float)
-        Width and height in inches.
-    salt : str
-        Goes into the ids of an SVG, so that equal data give equal bytes.
-    """
+    """Write a figure of one plot to a file."""
     with figure_style({"svg.hashsalt": salt}):
         figure = Figure(figsize=size, layout="constrained")
         draw(ax=figure.add_subplot())

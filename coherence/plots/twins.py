@@ -21,20 +21,7 @@ _TINY = 1e-12
 
 
 def scaled(row: Mapping[Any, Any]) -> tuple[float, float, float]:
-    """Place a statistic and the ends of its band on the scale of the figure.
-
-    Parameters
-    ----------
-    row : mapping
-        Of `Report.results`: ``twin_observed``, ``twin_median``, ``twin_low``, ``twin_high``.
-
-    Returns
-    -------
-    observed, low, high : float
-        Distances from the median of the twins, in half-widths of their 95% band, so that the band
-        is 2 wide. Where all twins are alike it has no width, and whatever differs from them is
-        infinitely far.
-    """
+    """Place a statistic and the ends of its band on the scale of the figure."""
     observed, median, low, high = (
         float(row[f"twin_{name}"]) for name in ("observed", "median", "low", "high")
     )

@@ -20,21 +20,7 @@ CLOSE_ENOUGH = 1e-7  # gain per context: what is left is hundreds of times less 
 
 
 def shift_of_twin(data: ChoiceData, agent: RationalAgent) -> float:
-    """Estimate the hidden shift at equal belief held, without its interval.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Of a twin.
-    agent : RationalAgent
-        Whose twin it is.
-
-    Returns
-    -------
-    float
-        In units of belief, also where choices of the twin hardly follow its belief; NaN where no
-        agent can be fitted to it, or an action of the agent's was never chosen.
-    """
+    """Estimate the hidden shift at equal belief held, without its interval."""
     if lacking(data) or data.actions != agent.data.actions:
         return math.nan
     belief = one_dimensional(data, "shift_of_twin")

@@ -56,26 +56,7 @@ def ascend(
     n_units: int,
     close: float = CLOSE,
 ) -> Summit:
-    """Climb until a step would gain next to nothing.
-
-    Parameters
-    ----------
-    slope : callable
-        Parameters -> log-likelihood with gradient and curvature.
-    start : ndarray
-        Where to begin.
-    penalty : Penalty
-        Taken off the log-likelihood.
-    n_units : int
-        Units of the likelihood.
-    close : float
-        Expected gain of a step, in log-likelihood per unit, below which none is made.
-
-    Returns
-    -------
-    Summit
-        With `converged` False after `MOST_STEPS` steps, or where no step leads upwards.
-    """
+    """Climb until a step would gain next to nothing."""
     parameters, damping = start.copy(), 1e-6
     here = slope(parameters)
     height = here.value - penalty.value(parameters)

@@ -23,31 +23,7 @@ def compare(
     discrepancy: bool,
     of_size: bool = False,
 ) -> Twins | None:
-    """Set a statistic beside its distribution over twins.
-
-    Parameters
-    ----------
-    observed : float
-        The statistic of the data.
-    drawn : ndarray, shape (n_twins,)
-        That of the twins; NaN where one has none.
-    upper : bool
-        Whether large values alone are extreme; else either end is.
-    discrepancy : bool
-        Whether the statistic is a distance from coherence, of which noise may have a share.
-    of_size : bool
-        Whether both are sizes of effects that were chosen by their size.
-
-    Returns
-    -------
-    Twins or None
-        None where the data have no statistic, or half of the twins or more have none.
-
-    Examples
-    --------
-    >>> compare(2.5, np.arange(4.0), upper=True, discrepancy=True).pvalue
-    0.4
-    """
+    """Set a statistic beside its distribution over twins."""
     known = drawn[~np.isnan(drawn)]
     n, n_undefined = drawn.size, drawn.size - known.size
     if math.isnan(observed) or n_undefined >= MOST_UNDEFINED * n:

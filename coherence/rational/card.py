@@ -22,22 +22,7 @@ def agent_lines(
     hidden_shift: Estimate,
     cautions: Sequence[str],
 ) -> list[tuple[str, str]]:
-    """Return what can be told of an agent, by name.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        What it was fitted to.
-    noise : DataFrame or None
-        None where reports do not scatter.
-    thresholds, lapses, taste, hidden_shift, cautions
-        As of ``RationalAgent``.
-
-    Returns
-    -------
-    list of (str, str)
-        Name and text.
-    """
+    """Return what can be told of an agent, by name."""
     choices, contexts = counted(data.n_rows, "choice"), counted(data.n_contexts, "context")
     lines = [("sample", f"{choices} in {contexts}")]
     lines.append(("reports", _noise(noise)))

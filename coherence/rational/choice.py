@@ -26,21 +26,14 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices by context.
+    """Choices by context."""
 
-    Parameters
-    ----------
-    sums : ndarray, shape (n_contexts, n_actions)
-        How often each action was chosen, or the sum of its probabilities.
-    truth : ndarray of float, shape (n_contexts,)
-        1 where the state came true.
-    agreeing : ndarray, shape (n_contexts,)
-        How many pairs of a context's choices agree, or the sum over pairs of the probability that
-        they do.
-    """
-
+    # shape (n_contexts, n_actions): how often each action was chosen, or the sum of its
+    # probabilities
     sums: Floats
-    truth: Floats
+    truth: Floats  # shape (n_contexts,): 1 where the state came true
+    # shape (n_contexts,): how many pairs of a context's choices agree, or the sum over pairs of the
+    # probability that they do
     agreeing: Floats
 
     @property
@@ -59,22 +52,7 @@ class Choices:
 
 
 def choices_of(share: Floats, context: Codes, truth: Floats) -> Choices:
-    """Gather choices by context.
-
-    Parameters
-    ----------
-    share : ndarray, shape (n, n_actions)
-        Of each answer, 1 for the action that was chosen, or the probability of each.
-    context : ndarray of int, shape (n,)
-        Context of each answer, from 0 on.
-    truth : ndarray of float, shape (n_contexts,)
-        1 where the state came true.
-
-    Returns
-    -------
-    Choices
-        Of all contexts.
-    """
+    """Gather choices by context."""
     n = truth.size
     sums = np.stack([context_sums(column, context, n) for column in share.T], axis=1)
     alone = context_sums((share**2).sum(axis=1), context, n)

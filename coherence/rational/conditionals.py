@@ -18,33 +18,7 @@ _HALVINGS = 60
 def average_out(
     given: Floats, spread: Floats, weight: Floats, gap: Codes, belief: Floats
 ) -> Floats:
-    """Move beliefs given z so that their averages are the beliefs.
-
-    Parameters
-    ----------
-    given : ndarray, shape (n_pieces,)
-        Beliefs given a state of z, in [0, 1].
-    spread : ndarray, shape (n_pieces,)
-        Standard deviation of what is known of each.
-    weight : ndarray, shape (n_pieces,)
-        P(z | x); adds up to 1 within each gap.
-    gap : ndarray of int, shape (n_pieces,)
-        Which average a piece belongs to; codes without gaps.
-    belief : ndarray, shape (n_gaps,)
-        What the averages must be.
-
-    Returns
-    -------
-    ndarray, shape (n_pieces,)
-        In [0, 1].
-
-    Examples
-    --------
-    >>> both = average_out(np.array([0.2, 0.8]), np.ones(2), np.full(2, 0.5), np.zeros(2, int),
-    ...     np.array([0.6]))
-    >>> both.round(6).tolist()
-    [0.3, 0.9]
-    """
+    """Move beliefs given z so that their averages are the beliefs."""
     pull = weight * np.maximum(spread, LEAST_SPREAD) ** 2
     # Lagrange's multiplier; the average rises with it, and reaches 0 and 1 at these ends.
     positive = np.where(weight > 0, pull, np.inf)

@@ -80,22 +80,7 @@ def fit_choices(beliefs: FittedBeliefs, choices: Choices, model: ChoiceModel) ->
 def influences(
     beliefs: FittedBeliefs, chosen: FittedChoices, quantity: Quantity | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the influence of every context on all parameters, and on a quantity of contexts.
-
-    Parameters
-    ----------
-    beliefs, chosen : FittedBeliefs, FittedChoices
-        Both stages.
-    quantity : callable, optional
-        See `Quantity`; its mean over contexts is what is estimated.
-
-    Returns
-    -------
-    of_parameters : ndarray, shape (n_contexts, n_parameters of both stages)
-        Mean zero up to the convergence of the fits.
-    of_quantity : ndarray, shape (n_contexts, n_quantities)
-        With the mean of the quantity itself; no columns without a quantity.
-    """
+    """Return the influence of every context on all parameters, and on a quantity of contexts."""
     n, utilities = beliefs.reports.n_contexts, chosen.parameters
     latent, second = beliefs.parameters, chosen.model.penalty
 

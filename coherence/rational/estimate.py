@@ -14,22 +14,7 @@ METHOD = "t over contexts, all fitted parameters included"
 def with_errors(
     function: Callable[[Floats], Floats], parameters: Floats, influence: Floats
 ) -> tuple[Floats, Floats]:
-    """Return a vector of quantities and their standard errors.
-
-    Parameters
-    ----------
-    function : callable
-        Parameters -> quantities.
-    parameters : ndarray
-        At the solution.
-    influence : ndarray, shape (n_contexts, n_parameters)
-        Of each context on the parameters.
-
-    Returns
-    -------
-    values, errors : ndarray
-        By the delta method.
-    """
+    """Return a vector of quantities and their standard errors."""
     slopes = derivative(function, parameters)
     return function(parameters), standard_error(influence @ slopes.T)
 

@@ -20,17 +20,10 @@ CUTOFF = (
 
 @dataclass(frozen=True)
 class Equations:
-    """Estimating equations at their solution.
+    """Estimating equations at their solution."""
 
-    Parameters
-    ----------
-    scores : ndarray, shape (n_contexts, n_parameters)
-        Each context's part of the equations.
-    inverse : ndarray, shape (n_parameters, n_parameters)
-        Inverse of the derivative of their mean by the parameters.
-    """
-
-    scores: Floats
+    scores: Floats  # shape (n_contexts, n_parameters): each context's part of the equations
+    # shape (n_parameters, n_parameters): inverse of the derivative of their mean by the parameters
     inverse: Floats
 
     @property

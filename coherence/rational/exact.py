@@ -69,22 +69,7 @@ class ExactBeliefs:
 
 
 def exact_beliefs(belief: Floats, context: Codes, n_contexts: int) -> ExactBeliefs:
-    """Gather what each context reported.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,)
-        Reports.
-    context : ndarray of int, shape (n,)
-        Context of each.
-    n_contexts : int
-        Number of contexts.
-
-    Returns
-    -------
-    ExactBeliefs
-        With a point for every distinct belief.
-    """
+    """Gather what each context reported."""
     points, codes = np.unique(belief, return_inverse=True)
     sizes = np.bincount(context, minlength=n_contexts)
     shares = 1 / sizes[context]

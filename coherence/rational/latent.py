@@ -28,24 +28,12 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Reports:
-    """Reports and states of contexts.
+    """Reports and states of contexts."""
 
-    Parameters
-    ----------
-    scale : ReportScale
-        Values of reports.
-    counts : ndarray, shape (n_contexts, n_levels)
-        How often each value was reported.
-    truth : ndarray of float, shape (n_contexts,)
-        1 where the state came true.
-    rows : ndarray of int, optional
-        Which contexts of a larger table these are.
-    """
-
-    scale: ReportScale
-    counts: Floats
-    truth: Floats
-    rows: Codes | None = None
+    scale: ReportScale  # values of reports
+    counts: Floats  # shape (n_contexts, n_levels): how often each value was reported
+    truth: Floats  # shape (n_contexts,): 1 where the state came true
+    rows: Codes | None = None  # which contexts of a larger table these are
 
     @property
     def n_contexts(self) -> int:

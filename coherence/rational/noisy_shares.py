@@ -27,56 +27,18 @@ _HALVINGS = 40
 
 @dataclass(frozen=True)
 class NoisyShares:
-    """What a fitted agent reports and chooses at each belief, and which beliefs each state has.
+    """What a fitted agent reports and chooses at each belief, and which beliefs each state has."""
 
-    Parameters
-    ----------
-    actions : tuple of str
-        Labels in the order of the columns of `chosen`.
-    levels : ndarray, shape (n_levels,)
-        Values of reports.
-    held : ndarray, shape (2, n_points)
-        Distribution of the beliefs of contexts in which the state is 0, and 1.
-    reported : ndarray, shape (n_points, n_levels)
-        Probability of each report at each belief.
-    chosen : ndarray, shape (n_points, n_actions)
-        Probability of each action at each belief.
-    """
-
-    actions: tuple[str, ...]
-    levels: Floats
+    actions: tuple[str, ...]  # labels in the order of the columns of `chosen`
+    levels: Floats  # shape (n_levels,): values of reports
+    # shape (2, n_points): distribution of the beliefs of contexts in which the state is 0, and 1
     held: Floats
-    reported: Floats
-    chosen: Floats
+    reported: Floats  # shape (n_points, n_levels): probability of each report at each belief
+    chosen: Floats  # shape (n_points, n_actions): probability of each action at each belief
 
 
 def noisy_shares(agent: RationalAgent) -> NoisyShares | None:
-    """Return what an agent's reports, choices and beliefs are distributed like.
-
-    Parameters
-    ----------
-    agent : RationalAgent
-        A fitted agent.
-
-    Returns
-    -------
-    NoisyShares or None
-        None where its reports do not scatter, its fit did not come to its end, or its actions are
-        probabilities: how these vary at equal belief is no part of the agent.
-
-    Examples
-    --------
-    >>> import coherence
-    >>> runs = coherence.simulate("noisy", n_contexts=60, n_reps=3, rng=1)
-    >>> rows = runs[runs["action"].notna()]
-    >>> agent = coherence.fit_rational_agent(
-    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
-    ... )
-    >>> shares = noisy_shares(agent)
-    >>> beliefs = shares.held @ agent.latent.model.points
-    >>> bool(beliefs[0] < beliefs[1])  # where the state is true, beliefs are higher
-    True
-    """
+    """Return what an agent's reports, choices and beliefs are distributed like."""
     latent, model = agent.latent, agent.latent.model
     drawn = np.isin(agent.data.share, (0.0, 1.0)).all()
     if not isinstance(model, LatentModel) or not drawn or not agent.converged:
@@ -104,22 +66,6 @@ def with_noise(
 ) -> StateShares:
     """Replace what exact reports would allow by what the agent allows, whose reports scatter.
 
-    Parameters
-    ----------
-    found : StateShares
-        With a table.
-    shares : NoisyShares
-        Of the agent that was fitted to the same rows.
-    belief, action, truth, context : array-like, shape (n,)
-        The rows that `found` was computed from, the truth as 0 and 1.
-
-    Returns
-    -------
-    StateShares
-        With other ``expected``, ``band_low``, ``band_high`` and ``outside``.
-
-    Notes
-    -----
     The expected share is exact given the fit. Its spread has contexts as units: that of the agent's
     reports and choices, or that of the observed contexts of the bin where it is larger (their
     choices may share a taste). Ends are those of a binomial number of as many trials as have that

@@ -30,27 +30,15 @@ FEW_KNOWN = "{n} questions with a known state are fewer than {fewest}"
 
 @dataclass(frozen=True)
 class Question:
-    """How one kind of question is answered, and what its answers tell of each belief.
+    """How one kind of question is answered, and what its answers tell of each belief."""
 
-    Parameters
-    ----------
-    scale : ReportScale
-        Values that reports take.
-    rounded : bool
-        Whether all reports lie on that grid.
-    noise : ndarray or None
-        Parameters of `coherence.rational.reports`; None where reports do not scatter.
-    points : ndarray, shape (n_points,)
-        Beliefs.
-    weight : ndarray or sparse array, shape (n_groups, n_points)
-        Distribution over them, given the reports of each group: a context, or a context and a state
-        of a variable.
-    """
-
-    scale: ReportScale
-    rounded: bool
+    scale: ReportScale  # values that reports take
+    rounded: bool  # whether all reports lie on that grid
+    # parameters of `coherence.rational.reports`; None where reports do not scatter.
     noise: Floats | None
-    points: Floats
+    points: Floats  # shape (n_points,): beliefs
+    # shape (n_groups, n_points): distribution over them, given the reports of each group: a
+    # context, or a context and a state of a variable
     weight: Any
 
     @property
@@ -83,22 +71,7 @@ class Question:
 
 
 def within_step(reports: Floats, spacing: float, rng: np.random.Generator) -> Floats:
-    """Draw what rounds to each report: any belief within half a step, alike likely.
-
-    Parameters
-    ----------
-    reports : ndarray
-        Beliefs on the grid.
-    spacing : float
-        Its step.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray
-        In [0, 1].
-    """
+    """Draw what rounds to each report: any belief within half a step, alike likely."""
     moved = np.abs(reports + rng.uniform(-0.5, 0.5, reports.shape) * spacing)
     return np.where(moved > 1, 2 - moved, moved)
 
@@ -122,26 +95,7 @@ def fit_question(
     computed: bool = False,
     otherwise: float = 0.0,
 ) -> Question:
-    """Fit the noise of a kind of question.
-
-    Parameters
-    ----------
-    reports : ndarray, shape (n,)
-        Beliefs in [0, 1].
-    group : ndarray of int, shape (n,)
-        What has one belief; codes without gaps.
-    truth : ndarray, shape (n_groups,)
-        1 where the state came true, 0 where not, NaN where it is not known.
-    computed : bool
-        Whether reports are computed, and so without noise.
-    otherwise : float
-        Standard deviation of the noise where no group has two reports; 0 for none.
-
-    Returns
-    -------
-    Question
-        Where no reports of a group ever differ there is no noise.
-    """
+    """Fit the noise of a kind of question."""
     scale, n_groups = scale_of(reports), truth.size
     codes = group * scale.levels.size + scale.codes(reports)
     counts = np.bincount(codes, minlength=n_groups * scale.levels.size)

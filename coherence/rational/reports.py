@@ -25,18 +25,11 @@ _TINY = 1e-12  # probability of a report that no noise explains: finite, so that
 
 @dataclass(frozen=True)
 class ReportScale:
-    """Values that reports take.
+    """Values that reports take."""
 
-    Parameters
-    ----------
-    spacing : float
-        Distance of neighbouring values; reports between them are counted with the nearest one.
-    coarser : tuple of float
-        Spacings of round numbers that reports may prefer.
-    """
-
+    # distance of neighbouring values; reports between them are counted with the nearest one
     spacing: float
-    coarser: tuple[float, ...]
+    coarser: tuple[float, ...]  # spacings of round numbers that reports may prefer
 
     @property
     def levels(self) -> Floats:
@@ -83,23 +76,7 @@ class ReportScale:
 
 
 def scale_of(reports: Floats) -> ReportScale:
-    """Find the coarsest grid on which all reports lie; finer ones are taken in hundredths.
-
-    Parameters
-    ----------
-    reports : ndarray, shape (n,)
-        Beliefs in [0, 1].
-
-    Returns
-    -------
-    ReportScale
-        Spacing, and the multiples of it that count as round numbers.
-
-    Examples
-    --------
-    >>> scale_of(np.array([0.1, 0.45, 1.0]))
-    ReportScale(spacing=0.05, coarser=(0.1, 0.25))
-    """
+    """Find the coarsest grid on which all reports lie; finer ones are taken in hundredths."""
 
     def on_grid(spacing: float) -> bool:
         steps = reports / spacing
@@ -137,24 +114,7 @@ def round_shares(parameters: Floats) -> Floats:
 
 
 def report_table(scale: ReportScale, parameters: Floats, points: Floats) -> tuple[Floats, Floats]:
-    """Log-probability of every report at every belief, and its derivatives.
-
-    Parameters
-    ----------
-    scale : ReportScale
-        Values of reports.
-    parameters : ndarray, shape (scale.n_parameters,)
-        Log standard deviation at the middle and how it changes, odds of round numbers, of tails.
-    points : ndarray, shape (n_points,)
-        Beliefs held.
-
-    Returns
-    -------
-    table : ndarray, shape (n_levels, n_points)
-        Log-probabilities.
-    derivatives : ndarray, shape (n_parameters - 2, n_levels, n_points)
-        By the logarithm of the standard deviation at each point, then by the other parameters.
-    """
+    """Log-probability of every report at every belief, and its derivatives."""
     spread, tails = spread_at(parameters, points), tail_share(parameters)
     away = (scale.edges[:, None] - points) / spread
     away = np.stack([away, away / TAIL])

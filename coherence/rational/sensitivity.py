@@ -26,27 +26,18 @@ COLUMNS = ("shared_noise", "hidden_shift", "low", "high")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What is left of the hidden shift under noise that all reports of a context share.
+    """What is left of the hidden shift under noise that all reports of a context share."""
 
-    Parameters
-    ----------
-    curve : DataFrame
-        Columns shared_noise (standard deviation), hidden_shift, low, high.
-    explains_interval : float
-        Least shared noise under which the interval of the shift reaches 0, or nothing can be told
-        any more; 0 where it does without any, NaN where .4 is not enough.
-    explains_all : float
-        Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or
-        where nothing can be told before. More noise than there is takes off too much: a shift then
-        comes out with the other sign.
-    lost : bool
-        Whether at `explains_interval` nothing can be told any more, rather than the interval
-        reaching 0.
-    """
-
-    curve: pd.DataFrame
+    curve: pd.DataFrame  # columns shared_noise (standard deviation), hidden_shift, low, high
+    # least shared noise under which the interval of the shift reaches 0, or nothing can be told any
+    # more; 0 where it does without any, NaN where .4 is not enough.
     explains_interval: float
+    # Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or where
+    # nothing can be told before. More noise than there is takes off too much: a shift then comes
+    # out with the other sign.
     explains_all: float
+    # whether at `explains_interval` nothing can be told any more, rather than the interval reaching
+    # 0
     lost: bool = False
 
     def __str__(self) -> str:

@@ -21,18 +21,7 @@ CURVE = np.round(np.arange(0.05, 1, 0.05), 2)  # beliefs at which the weighting 
 
 
 def best_in_turn(utilities: Floats) -> list[int]:
-    """Return the actions that are best at some weight, from the lowest weight to the highest.
-
-    Parameters
-    ----------
-    utilities : ndarray, shape (2, n_actions)
-        Constant and slope in 2 * weight - 1.
-
-    Returns
-    -------
-    list of int
-        Upper envelope of the lines over weights from 0 to 1.
-    """
+    """Return the actions that are best at some weight, from the lowest weight to the highest."""
     at_low = utilities[0] - utilities[1]
     here = max(range(utilities.shape[1]), key=lambda k: (at_low[k], utilities[1, k]))
     turns, weight = [here], -1.0
@@ -51,22 +40,7 @@ def best_in_turn(utilities: Floats) -> list[int]:
 
 
 def crossing(model: ChoiceModel, parameters: Floats, below: int, above: int) -> tuple[float, float]:
-    """Return the belief and the weight at which one action overtakes another.
-
-    Parameters
-    ----------
-    model : ChoiceModel
-        With utilities linear in a weight.
-    parameters : ndarray
-        Its parameters.
-    below, above : int
-        Actions.
-
-    Returns
-    -------
-    belief, weight : float
-        NaN where neither overtakes the other between 0 and 1.
-    """
+    """Return the belief and the weight at which one action overtakes another."""
     constant, slope = np.diff(model.utilities(parameters)[:, [below, above]], axis=1)[:, 0]
     if abs(slope) < 1e-12 or abs(constant / slope) > 1:
         return np.nan, np.nan
@@ -86,22 +60,7 @@ def crossing(model: ChoiceModel, parameters: Floats, below: int, above: int) -> 
 def threshold_table(
     model: ChoiceModel, parameters: Floats, actions: Sequence[Any]
 ) -> tuple[pd.DataFrame, list[tuple[int, int]]]:
-    """List the thresholds between actions that are best in turn.
-
-    Parameters
-    ----------
-    model, parameters : ChoiceModel, ndarray
-        Choices at their solution.
-    actions : sequence
-        Labels.
-
-    Returns
-    -------
-    table : DataFrame
-        Columns `THRESHOLD_COLUMNS`.
-    pairs : list of (int, int)
-        Positions of the actions of each line.
-    """
+    """List the thresholds between actions that are best in turn."""
     turns = best_in_turn(model.utilities(parameters))
     pairs = list(pairwise(turns))
     lines = []

@@ -27,41 +27,21 @@ DEGREE = 3  # of the free curve of choice; thresholds and costs come from the ag
 
 @dataclass(frozen=True)
 class Excess:
-    """Covariance of state and action beyond the latent belief.
+    """Covariance of state and action beyond the latent belief."""
 
-    Parameters
-    ----------
-    mean : ndarray, shape (n_actions,)
-        Mean over contexts; 0 under the null.
-    influence : ndarray, shape (n_contexts, n_actions)
-        Each context's part of it, the fitting of all parameters included.
-    direction : ndarray, shape (n_actions,)
-        How much each action rises with belief: what a shift of the belief would be weighed with.
-    information : float
-        What a unit of hidden shift adds to the mean along the direction, to first order.
-    """
-
-    mean: Floats
+    mean: Floats  # shape (n_actions,): mean over contexts; 0 under the null
+    # shape (n_contexts, n_actions): each context's part of it, the fitting of all parameters
+    # included
     influence: Floats
+    # shape (n_actions,): how much each action rises with belief: what a shift of the belief would
+    # be weighed with
     direction: Floats
+    # what a unit of hidden shift adds to the mean along the direction, to first order
     information: float
 
 
 def excess_covariance(beliefs: FittedBeliefs, choices: Choices) -> Excess:
-    """Estimate what state and action share beyond the belief.
-
-    Parameters
-    ----------
-    beliefs : FittedBeliefs
-        Latent beliefs, with noise.
-    choices : Choices
-        Choices of the same contexts.
-
-    Returns
-    -------
-    Excess
-        For each action.
-    """
+    """Estimate what state and action share beyond the belief."""
     model = beliefs.model
     free = fit_choices(
         beliefs, choices, ChoiceModel(model.points, choices.n_actions, powers(DEGREE))
@@ -105,28 +85,17 @@ def _direction(
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether actions know more of the state than the belief held.
+    """Whether actions know more of the state than the belief held."""
 
-    Parameters
-    ----------
-    pvalue : float
-        Of the largest component, with their number allowed for; NaN where nothing can be told.
-    components : DataFrame
-        Difference in choice probability of every action between the states at equal belief, and the
-        shift of the belief, each with standard error and p-values.
-    null_distribution : str
-        What the p-value was drawn from.
-    reason : str
-        Why there is no p-value.
-    surest : tuple of (str, float, Interval), optional
-        The difference in choice probability with the smallest p-value, by name, and an interval
-        that holds for all of them at once.
-    """
-
+    # of the largest component, with their number allowed for; NaN where nothing can be told
     pvalue: float
+    # difference in choice probability of every action between the states at equal belief, and the
+    # shift of the belief, each with standard error and p-values
     components: pd.DataFrame
-    null_distribution: str
-    reason: str = ""
+    null_distribution: str  # what the p-value was drawn from
+    reason: str = ""  # why there is no p-value
+    # the difference in choice probability with the smallest p-value, by name, and an interval that
+    # holds for all of them at once
     surest: tuple[str, float, Interval] | None = None
 
 

@@ -27,18 +27,6 @@ def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float,
     Two choices of a context agree by the squared share more often than belief makes them. The share
     is the root of the mean excess in units of what it could at most be. Every context with two
     choices counts alike: over pairs, one that is asked often would outweigh all others.
-
-    Parameters
-    ----------
-    beliefs, chosen : FittedBeliefs, FittedChoices
-        Both stages of the agent.
-
-    Returns
-    -------
-    share : float
-        In [0, 1]; NaN where no context has two choices, or belief settles every choice.
-    interval : Interval or None
-        At 95%, with contexts as units.
     """
 
     def agreement(

@@ -169,20 +169,7 @@ def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tupl
 
 
 def belief_points(agent: RationalAgent, rng: np.random.Generator) -> Codes:
-    """Draw the belief of each context of an agent, as the position of a point.
-
-    Parameters
-    ----------
-    agent : RationalAgent
-        A fitted agent.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (n_contexts,)
-        Drawn from what reports and state tell of each belief.
-    """
+    """Draw the belief of each context of an agent, as the position of a point."""
     return drawn_points(agent.latent.posterior.given_truth, rng)
 
 

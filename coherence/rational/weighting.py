@@ -21,24 +21,12 @@ Columns = Callable[[Floats, Floats, float], Floats]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Columns of the utilities and the parameters that shape them.
+    """Columns of the utilities and the parameters that shape them."""
 
-    Parameters
-    ----------
-    columns : callable
-        See `Columns`.
-    start : tuple of float
-        Parameters to begin with; those of no weighting at all.
-    names : tuple of str
-        What the parameters are called.
-    logarithms : bool
-        Whether the parameters are logarithms of what is called so.
-    """
-
-    columns: Columns
-    start: tuple[float, ...] = ()
-    names: tuple[str, ...] = ()
-    logarithms: bool = True
+    columns: Columns  # see `Columns`
+    start: tuple[float, ...] = ()  # parameters to begin with; those of no weighting at all
+    names: tuple[str, ...] = ()  # what the parameters are called
+    logarithms: bool = True  # whether the parameters are logarithms of what is called so
 
     def of_states(self, points: Floats, parameters: Floats) -> Floats:
         """Return the columns given each of two states, shape (2, n_points, n_columns)."""

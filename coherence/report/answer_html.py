@@ -35,22 +35,7 @@ _HEADINGS = {"rep": "repetition", "p": "belief", "p_z": "p(z)", "z_state": "z is
 
 
 def answer_pages(unit: Unit, links: AnswerLinks, *, back: str) -> Iterator[tuple[str, str]]:
-    """Render the pages of one unit.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``rows`` are shown.
-    links : AnswerLinks
-        Which contexts are shown, and the groups that figures and counts link to.
-    back : str
-        Address of the page that links here.
-
-    Yields
-    ------
-    name, text : str
-        Name of a file, made of numbers alone, and a complete HTML document.
-    """
+    """Render the pages of one unit."""
     heading = unit_heading(unit)
     yield f"{links.key}.html", _index_page(links, heading, back)
     numbers = unit.rows["context"].astype(str).map(links.shown)

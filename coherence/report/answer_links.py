@@ -14,21 +14,11 @@ PER_PAGE = 25
 
 @dataclass(frozen=True)
 class Group:
-    """Contexts that a point or a count stands for.
+    """Contexts that a point or a count stands for."""
 
-    Parameters
-    ----------
-    anchor : str
-        Id on the unit's page of groups.
-    title : str
-        What they have in common.
-    contexts : tuple of str
-        As `unit.beliefs` names them.
-    """
-
-    anchor: str
-    title: str
-    contexts: tuple[str, ...]
+    anchor: str  # id on the unit's page of groups
+    title: str  # what they have in common
+    contexts: tuple[str, ...]  # as `unit.beliefs` names them.
 
 
 class AnswerLinks:

@@ -37,23 +37,7 @@ NOUNS = {
 
 
 def belief_noun(answering: Answering | None) -> str:
-    """Return what titles, sentences and axes call the belief.
-
-    Parameters
-    ----------
-    answering : Answering or None
-        What the table tells; where it does not, beliefs are taken as stated.
-
-    Returns
-    -------
-    str
-        "stated belief", say; "belief" where a unit has several kinds.
-
-    Examples
-    --------
-    >>> belief_noun(Answering({"revealed": 40})), belief_noun(None)
-    ('revealed belief', 'stated belief')
-    """
+    """Return what titles, sentences and axes call the belief."""
     nouns = {NOUNS.get(kind, "belief") for kind in (answering.kinds if answering else ())}
     return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
 
@@ -64,18 +48,7 @@ def _share(value: float) -> str:
 
 
 def answering_sentences(answering: Answering | None) -> list[str]:
-    """Say how the answers were got; a caution comes first.
-
-    Parameters
-    ----------
-    answering : Answering or None
-        What the table tells; None where nothing was asked of it.
-
-    Returns
-    -------
-    list of str
-        Empty where the table does not tell.
-    """
+    """Say how the answers were got; a caution comes first."""
     if answering is None or not answering.known:
         return []
     sentences = []

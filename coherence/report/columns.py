@@ -10,26 +10,7 @@ _CONTROLS = {9: " "} | dict.fromkeys([*range(9), *range(10, 32), *range(127, 160
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
-    r"""Return the lines of a table whose columns are as wide as their widest cell.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        Cells without line breaks; every row as long as the first.
-    right : collection of int
-        Columns that are set flush right, such as numbers.
-
-    Returns
-    -------
-    list of str
-        One line per row.
-
-    Examples
-    --------
-    >>> print("\n".join(aligned([["status", "answers"], ["ok", "997"]], right=(1,))))
-    status  answers
-    ok          997
-    """
+    r"""Return the lines of a table whose columns are as wide as their widest cell."""
     rows = [[cell.translate(_CONTROLS) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = []

@@ -20,20 +20,7 @@ NAMES = r"(unit-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)"
 
 
 def all_figures(units: Sequence[Unit]) -> Iterator[tuple[Unit | None, Figure]]:
-    """Plan every figure of a report.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-
-    Yields
-    ------
-    unit : Unit or None
-        What it is of; None where it holds all units.
-    figure : Figure
-        Not yet drawn.
-    """
+    """Plan every figure of a report."""
     for number, unit in enumerate(units, start=1):
         for figure in unit_figures(unit, unit_key(number))[0]:
             yield unit, figure
@@ -43,20 +30,7 @@ def all_figures(units: Sequence[Unit]) -> Iterator[tuple[Unit | None, Figure]]:
 
 
 def write_figures(units: Sequence[Unit], folder: Path) -> list[str]:
-    """Write every figure in every format, and a table that says what each shows.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    list of str
-        Names of the files.
-    """
+    """Write every figure in every format, and a table that says what each shows."""
     written, text = [], io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "task", "model", "title", "caption"])

@@ -24,28 +24,7 @@ def render_svg(
     size: tuple[float, float] = (5.0, 3.5),
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Draw one figure and return it as an SVG element for use inside a page.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the keyword ``ax``.
-    key : str
-        Prefix of all ids, unique in the page.
-    title : str
-        What the figure is, for readers who do not see it.
-    size : (float, float)
-        Width and height in inches; in a page the figure scales with its container.
-    names : mapping, optional
-        Address of a link -> its name, for readers who do not see the point. Links without a name
-        are left to the pointer: a reader who moves by keys is not led through hundreds of points.
-
-    Returns
-    -------
-    str
-        ``<svg role="img">...</svg>``, of role "group" where points are links, without scripts,
-        style sheets or resources from outside; equal bytes for equal data.
-    """
+    """Draw one figure and return it as an SVG element for use inside a page."""
     buffer = io.BytesIO()
     with figure_style():
         figure = Figure(figsize=size, layout="constrained")

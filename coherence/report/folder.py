@@ -21,22 +21,7 @@ SUBFOLDERS = {
 def report_files(
     units: Sequence[Unit], settings: Mapping[str, Any], *, most_answers: int
 ) -> Iterator[tuple[str, str]]:
-    """Render all files of a report, the page that links to the others last.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-    settings : mapping
-        How the analysis was run.
-    most_answers : int
-        Contexts of each unit whose answers are written; 0 for none.
-
-    Yields
-    ------
-    name, text : str
-        Path inside the folder, with "/", and a complete HTML document.
-    """
+    """Render all files of a report, the page that links to the others last."""
     split = len(units) > FEW
     links: dict[str, AnswerLinks] = {}
     for number, unit in enumerate(units, start=1):

@@ -22,20 +22,7 @@ CHOSEN = (
 def forest_figures(
     ranked: Sequence[Ranked], url_of: Callable[[Ranked], str] | None = None
 ) -> list[Figure]:
-    """Plan a figure for each test and unit of measurement that several units share.
-
-    Parameters
-    ----------
-    ranked : sequence of Ranked
-        All units, in the order in which they are drawn.
-    url_of : callable, optional
-        Where the point of a unit leads; without it points are no links.
-
-    Returns
-    -------
-    list of Figure
-        The test that units are ranked by first.
-    """
+    """Plan a figure for each test and unit of measurement that several units share."""
     checks = shared_tests([row.unit for row in sorted(ranked, key=lambda row: row.number)])
     figures: list[Figure] = []
     for check in checks:

@@ -64,26 +64,7 @@ def render_html(
     links: Mapping[str, AnswerLinks] | None = None,
     split: bool = False,
 ) -> str:
-    """Render a report as a page.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-    settings : mapping
-        How the analysis was run.
-    links : mapping, optional
-        Key of a unit -> where its points lead; units without one have no links.
-    split : bool
-        Whether each unit has a page of its own, so that this one holds neither its figures nor its
-        details.
-
-    Returns
-    -------
-    str
-        A complete HTML document, equal text for equal reports; without `links` and `split`
-        self-contained.
-    """
+    """Render a report as a page."""
     check, ranked = rank(units)
     links = links or {}
 

@@ -19,20 +19,7 @@ _NOT_RECORDED = frozenset({"n_jobs"})
 
 
 def to_plain(value: Any) -> Any:
-    """Turn a value into what JSON knows.
-
-    Parameters
-    ----------
-    value : object
-        Scalars of numpy and pandas, tables (one record per row), mappings, sequences and sets,
-        nested as they come.
-
-    Returns
-    -------
-    object
-        Plain values only; NaN, infinities and missing values are None, what is unknown is its
-        ``str``.
-    """
+    """Turn a value into what JSON knows."""
     if value is None or isinstance(value, bool | int | str):
         # str() and int() also take subclasses such as numpy.str_ back to the plain types.
         return str(value) if isinstance(value, str) else value
@@ -108,22 +95,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
 
 
 def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
-    """Render a report as JSON.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-    settings : mapping
-        How the analysis was run.
-
-    Returns
-    -------
-    str
-        An object with ``schema_version``, ``settings`` and ``units``; each unit holds its results
-        with the tables behind them. Keys are sorted and nothing depends on time, machine or number
-        of jobs.
-    """
+    """Render a report as JSON."""
     record = {
         "schema_version": SCHEMA_VERSION,
         "settings": _recorded(settings),

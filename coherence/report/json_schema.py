@@ -206,19 +206,7 @@ def _unit() -> Any:
 
 
 def results_schema() -> dict[str, Any]:
-    """Describe ``results.json`` as JSON Schema.
-
-    Returns
-    -------
-    dict
-        A schema of the dialect 2020-12, of plain values only.
-
-    Examples
-    --------
-    >>> schema = results_schema()
-    >>> schema["required"]
-    ['schema_version', 'settings', 'units']
-    """
+    """Describe ``results.json`` as JSON Schema."""
     described = _record(
         "Results of `coherence analyze`: strict JSON, unrounded, null where undefined. Fields may "
         "be added; those described here stay.",

@@ -22,33 +22,22 @@ MOST_ACTIONS = 5
 
 @dataclass(frozen=True)
 class Movement:
-    """How far beliefs and choices vary between contexts, under the reference prompt.
+    """How far beliefs and choices vary between contexts, under the reference prompt."""
 
-    Parameters
-    ----------
-    low, high, sd : float
-        Range and standard deviation of the contexts' mean beliefs; NaN where belief is not one
-        number or nothing is known.
-    truth : str
-        What belief is held against: "exact posterior", "state" or "".
-    truth_low, truth_high : float
-        Its range.
-    rank_correlation : float
-        Spearman's, of mean belief with it over contexts; NaN where one of them is constant.
-    actions : mapping
-        Action -> its share, the most frequent first.
-    action_sd : float
-        Standard deviation over contexts of the share of the action that varies most.
-    """
-
+    # low, high, sd: range and standard deviation of the contexts' mean beliefs; NaN where belief is
+    # not one number or nothing is known
     low: float = math.nan
     high: float = math.nan
     sd: float = math.nan
-    truth: str = ""
+    truth: str = ""  # what belief is held against: "exact posterior", "state" or ""
+    # truth_low, truth_high: its range
     truth_low: float = math.nan
     truth_high: float = math.nan
+    # spearman's, of mean belief with it over contexts; NaN where one of them is constant
     rank_correlation: float = math.nan
+    # action -> its share, the most frequent first
     actions: Mapping[str, float] = field(default_factory=dict)
+    # standard deviation over contexts of the share of the action that varies most
     action_sd: float = math.nan
 
     @property
@@ -68,20 +57,7 @@ class Movement:
 
 
 def movement(beliefs: pd.DataFrame, rows: pd.DataFrame) -> Movement:
-    """Measure how far beliefs and choices vary.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        Those of `coherence.report.unit.Unit`.
-    rows : DataFrame
-        All rows of the unit, from which actions are taken where `beliefs` has none.
-
-    Returns
-    -------
-    Movement
-        NaN and empty where nothing is known.
-    """
+    """Measure how far beliefs and choices vary."""
     policies = action_columns(beliefs)
     table = beliefs if policies or "action" in beliefs else rows
     policies = [name for name in action_columns(table) if table[name].notna().any()]

@@ -12,19 +12,7 @@ HEADING = ("check", "effect", "interval", "p", "Holm")
 
 
 def render_notebook(units: Sequence[Unit]) -> str:
-    """Render units for a notebook.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        Of a report.
-
-    Returns
-    -------
-    str
-        HTML without scripts, every text of the table escaped; the first `MOST_UNITS` units, and how
-        many there are beyond.
-    """
+    """Render units for a notebook."""
     parts = [_unit(unit) for unit in units[:MOST_UNITS]]
     if len(units) > MOST_UNITS:
         parts.append(f"<p>{len(units) - MOST_UNITS} more; to_html() has all.</p>")

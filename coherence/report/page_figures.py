@@ -34,24 +34,7 @@ MOST_PAIRS = 6
 def unit_figures(
     unit: Unit, key: str, links: AnswerLinks | None = None
 ) -> tuple[list[Figure], list[str]]:
-    """Plan the figures of one (task, model), the one of the main test first.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``results`` and ``beliefs`` are drawn.
-    key : str
-        Prefix of all ids, unique in the page.
-    links : AnswerLinks, optional
-        Where points lead; without it they are no links.
-
-    Returns
-    -------
-    figures : list of Figure
-        As many as the data allow.
-    missing : list of str
-        Sentences about those that are not there.
-    """
+    """Plan the figures of one (task, model), the one of the main test first."""
     noun = belief_noun(unit.answering)
     of_states, missing = state_figures(unit, key, noun, links)
     leading = [*of_states, *_twin_figure(unit, key), *_sensitivity_figure(unit, key)]

@@ -15,27 +15,16 @@ from coherence.report.figure_svg import render_svg
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of one (task, model), or of all.
+    """A figure of one (task, model), or of all."""
 
-    Parameters
-    ----------
-    key : str
-        Unique in the report, of letters, digits and hyphens: prefix of ids, and name of a file.
-    title, caption : str
-        What it shows, and how to read it.
-    draw : callable
-        Takes an ``ax``.
-    height : float
-        Inches; all figures are 5 wide.
-    names : mapping
-        Address -> what a reader who does not see the point is told that it leads to.
-    """
-
+    # unique in the report, of letters, digits and hyphens: prefix of ids, and name of a file
     key: str
+    # title, caption: what it shows, and how to read it
     title: str
     caption: str
-    draw: Callable[..., Any]
-    height: float = 3.5
+    draw: Callable[..., Any]  # takes an ``ax``
+    height: float = 3.5  # inches; all figures are 5 wide
+    # address -> what a reader who does not see the point is told that it leads to
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -54,19 +43,6 @@ class Figure:
 
 
 def own_scale(scale: Span, scales: Sequence[Span]) -> str:
-    """Say in a caption where a figure has another scale than those beside it.
-
-    Parameters
-    ----------
-    scale : (float, float)
-        Of the figure.
-    scales : sequence of (float, float)
-        Of all, from `coherence.plots.scales.shared_spans`.
-
-    Returns
-    -------
-    str
-        A sentence after a space; empty where most have the scale of this one.
-    """
+    """Say in a caption where a figure has another scale than those beside it."""
     widest = max(scales, key=lambda span: span[1] - span[0])
     return "" if scale == widest else " Its axis of shares is not that of the figures beside it."

@@ -21,36 +21,14 @@ def package_version(package: str) -> str:
 
 
 def versions(*, published: bool = False) -> dict[str, str]:
-    """Return the versions of Python and of what computes the numbers.
-
-    Parameters
-    ----------
-    published : bool
-        Whether the papers' own procedures were run, one of which is CatBoost.
-
-    Returns
-    -------
-    dict
-        Name -> version.
-    """
+    """Return the versions of Python and of what computes the numbers."""
     return {"python": platform.python_version()} | {
         name: package_version(name) for name in (*PACKAGES, *["catboost"] * published)
     }
 
 
 def command(settings: Mapping[str, Any]) -> str:
-    """Write the command that gives a report again.
-
-    Parameters
-    ----------
-    settings : mapping
-        Of a report; ``file`` and ``reading`` where a command made it.
-
-    Returns
-    -------
-    str
-        As a shell reads it; RUNS stands for a table that came from no file.
-    """
+    """Write the command that gives a report again."""
     words = ["coherence analyze", shlex.quote(clean(settings.get("file") or "RUNS"))]
     words += [shlex.quote(clean(word)) for word in settings.get("reading", ())]
     if settings.get("seed") is not None:

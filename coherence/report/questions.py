@@ -47,24 +47,12 @@ _CANCELLING = "iterated_expectation:noise_removed"
 
 @dataclass(frozen=True)
 class Answer:
-    """A result under its question.
+    """A result under its question."""
 
-    Parameters
-    ----------
-    words : str
-        What it says in plain words; empty where no question is known.
-    result : CheckResult
-        The numbers.
-    verdict : str
-        Its sentence.
-    leads : bool
-        Whether it stands in the default report; the others are secondary estimates.
-    """
-
-    words: str
-    result: CheckResult
-    verdict: str
-    leads: bool
+    words: str  # what it says in plain words; empty where no question is known
+    result: CheckResult  # the numbers
+    verdict: str  # its sentence
+    leads: bool  # whether it stands in the default report; the others are secondary estimates
 
     @property
     def name(self) -> str:
@@ -76,18 +64,7 @@ class Answer:
 def answers(
     results: Sequence[CheckResult], verdicts: Sequence[str]
 ) -> list[tuple[str, list[Answer]]]:
-    """Group results by question.
-
-    Parameters
-    ----------
-    results, verdicts : sequence
-        Of one unit, in the order of the checks.
-
-    Returns
-    -------
-    list of (question, answers)
-        In the order of `QUESTIONS`; results of no question last, under `FURTHER`.
-    """
+    """Group results by question."""
     lead = leading(results)
     pair, n_pairs = _pair(results)
     groups: dict[str, list[Answer]] = {question: [] for question in (*QUESTIONS, FURTHER)}
@@ -114,16 +91,6 @@ def leading(results: Sequence[CheckResult]) -> list[CheckResult]:
     Of the tests of pairs of actions that with the smallest p-value leads, and every other that
     rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
     their size is clear of 0.
-
-    Parameters
-    ----------
-    results : sequence of CheckResult
-        Of one unit, in the order of the checks.
-
-    Returns
-    -------
-    list of CheckResult
-        In the same order.
     """
     tested = {_family(result) for result in results if result.pvalue is not None}
     first: dict[str, CheckResult] = {}

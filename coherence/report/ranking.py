@@ -20,24 +20,12 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Ranked:
-    """One (task, model) among others.
+    """One (task, model) among others."""
 
-    Parameters
-    ----------
-    number : int
-        Position in the report, from 1.
-    unit : Unit
-        All that is known of it.
-    result : CheckResult or None
-        What it is ranked by; None where its data did not allow that check.
-    rejected : tuple of CheckResult
-        Every test that rejects after the correction.
-    """
-
-    number: int
-    unit: Unit
-    result: CheckResult | None
-    rejected: tuple[CheckResult, ...]
+    number: int  # position in the report, from 1
+    unit: Unit  # all that is known of it
+    result: CheckResult | None  # what it is ranked by; None where its data did not allow that check
+    rejected: tuple[CheckResult, ...]  # every test that rejects after the correction
 
     @property
     def measure(self) -> str:
@@ -61,18 +49,7 @@ def is_test(result: CheckResult) -> bool:
 
 
 def shared_tests(units: Sequence[Unit]) -> list[str]:
-    """Return the tests that several units have, the most frequent first, then in their order.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        All of the report.
-
-    Returns
-    -------
-    list of str
-        Names of results; of a single unit all its tests.
-    """
+    """Return the tests that several units have, the most frequent first, then in their order."""
     counts = Counter(result.check for unit in units for result in unit.results if _placed(result))
     fewest = min(len(units), 2)
     # A counter keeps the order in which names came, and sorting keeps it among equals.
@@ -84,21 +61,7 @@ def _placed(result: CheckResult) -> bool:
 
 
 def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
-    """Put units in the order of the effect that most of them share.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        All of the report.
-
-    Returns
-    -------
-    check : str
-        Name of the result that they are ranked by; empty where no two units share a test.
-    ranked : list of Ranked
-        By unit of measurement, most frequent first, and within it the largest effect first; units
-        without the effect last.
-    """
+    """Put units in the order of the effect that most of them share."""
     check = next(iter(shared_tests(units)), "")
     rows = [
         Ranked(
@@ -120,18 +83,7 @@ def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
 
 
 def by_measure(ranked: Sequence[Ranked]) -> list[tuple[str, list[Ranked]]]:
-    """Part ranked units where the unit of measurement changes: effects compare only within one.
-
-    Parameters
-    ----------
-    ranked : sequence of Ranked
-        From `rank`.
-
-    Returns
-    -------
-    list of (str, list of Ranked)
-        What stands above each part, empty where all effects share a unit, and the part.
-    """
+    """Part ranked units where the unit of measurement changes: effects compare only within one."""
     parts = [(unit, list(rows)) for unit, rows in groupby(ranked, key=lambda row: row.measure)]
     alone = sum(bool(unit) for unit, _ in parts) < 2
     return [

@@ -30,23 +30,7 @@ Distribution = Mapping[str, float]
 
 
 def raw_markup(value: Any) -> Markup:
-    """Return what a cell shows of a raw answer, without a script.
-
-    Parameters
-    ----------
-    value : object
-        The answer; untrusted.
-
-    Returns
-    -------
-    Markup
-        Escaped text; of a long one a ``details`` element that is closed at first.
-
-    Examples
-    --------
-    >>> print(raw_markup("<b> 70%"))
-    &lt;b&gt; 70%
-    """
+    """Return what a cell shows of a raw answer, without a script."""
     if value is None or value is pd.NA or value != value:  # NaN alone differs from itself
         return Markup.escape(NOT_GIVEN)
     text = str(value)

@@ -13,18 +13,10 @@ from coherence.table.printable import counted
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """A column of the table of results.
+    """A column of the table of results."""
 
-    Parameters
-    ----------
-    heading : str
-        What stands above it.
-    cell : callable
-        Text of one result; the page escapes it.
-    """
-
-    heading: str
-    cell: Callable[[CheckResult], str]
+    heading: str  # what stands above it
+    cell: Callable[[CheckResult], str]  # text of one result; the page escapes it
 
 
 def _sample(result: CheckResult) -> str:

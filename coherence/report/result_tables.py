@@ -64,19 +64,7 @@ def _answer_row(row: Mapping[Any, Any]) -> tuple[Cell, ...]:
 
 
 def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
-    """Lay out the tables of a report.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-
-    Returns
-    -------
-    list of PaperTable
-        Of each unit its results, named ``results-1`` and so on, and where statuses are known what
-        became of its answers, named ``answers-1`` and so on.
-    """
+    """Lay out the tables of a report."""
     tables = []
     for number, unit in enumerate(units, start=1):
         of_unit = unit_heading(unit)
@@ -95,18 +83,7 @@ def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
 
 
 def table_files(units: Sequence[Unit]) -> dict[str, str]:
-    """Render every table of a report in every form, and one page that shows them all.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-
-    Returns
-    -------
-    dict of str to str
-        Name of a file -> its text; names are made of numbers, never of text of the table.
-    """
+    """Render every table of a report in every form, and one page that shows them all."""
     files, shown = {}, []
     for table in result_tables(units):
         files[f"{table.name}.md"] = render_markdown(table)

@@ -31,26 +31,7 @@ POINT = 0.05  # height of a point and its edge over that of the axis
 def state_figures(
     unit: Unit, key: str, noun: str, links: AnswerLinks | None = None
 ) -> tuple[list[Figure], list[str]]:
-    """Plan a figure of choices by state for each action, or say why there is none.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``beliefs`` are drawn.
-    key : str
-        Prefix of all ids, unique in the page.
-    noun : str
-        What the belief is called.
-    links : AnswerLinks, optional
-        Where points lead; without it they are no links.
-
-    Returns
-    -------
-    figures : list of Figure
-        Of two actions one, as the other is one minus it; of many those that differ most.
-    missing : list of str
-        Sentences about those that are not there.
-    """
+    """Plan a figure of choices by state for each action, or say why there is none."""
     found = shares_by_state(unit.beliefs)
     if found.reason:
         return [], [f"No plot of choices by state: {found.reason}."]

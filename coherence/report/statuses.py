@@ -19,18 +19,7 @@ _HEADINGS = {
 
 
 def audit_columns(unit: Unit) -> list[str]:
-    """Return the columns of `coherence.table.audit.audit_table` that a report shows.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``statuses`` are counted.
-
-    Returns
-    -------
-    list of str
-        "question" first, "share_unreadable" last; failures that did not occur are left out.
-    """
+    """Return the columns of `coherence.table.audit.audit_table` that a report shows."""
     table = audit_table(unit.statuses)
     # All failures are a dozen columns; those that occurred are two or three.
     shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
@@ -38,20 +27,7 @@ def audit_columns(unit: Unit) -> list[str]:
 
 
 def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the statuses; failures that did not occur have no column.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``statuses`` are counted.
-
-    Returns
-    -------
-    headings : list of str
-        "question" first, "unreadable" (a share, in percent) last; empty where nothing was counted.
-    rows : list of list of str
-        One per question; names are not yet made safe to print.
-    """
+    """Return headings and rows of the statuses; failures that did not occur have no column."""
     if unit.statuses.empty:
         return [], []
     columns = audit_columns(unit)
@@ -63,19 +39,7 @@ def audit_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
 
 
 def status_groups(unit: Unit) -> dict[tuple[str, str], list[str]]:
-    """Return the contexts behind each count of `audit_cells` but "asked" and "ok".
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``rows`` and ``labels``.
-
-    Returns
-    -------
-    dict
-        (question, column of the table) -> contexts, in the order of the table; empty where the
-        rows are not known.
-    """
+    """Return the contexts behind each count of `audit_cells` but "asked" and "ok"."""
     if unit.statuses.empty or unit.labels.empty:
         return {}
     names = set(audit_columns(unit)) - {"question", "asked", "ok", "share_unreadable"}
@@ -107,18 +71,7 @@ def repair_sentence(unit: Unit) -> str:
 
 
 def unreadable_share(unit: Unit) -> float:
-    """Return the share of a unit's answers that could not be read.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``statuses`` are counted.
-
-    Returns
-    -------
-    float
-        0 where nothing was counted.
-    """
+    """Return the share of a unit's answers that could not be read."""
     if unit.statuses.empty:
         return 0.0
     rows = unit.statuses["rows"]
@@ -127,18 +80,7 @@ def unreadable_share(unit: Unit) -> float:
 
 
 def bound_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the worst-case bounds, of rates with unreadable answers only.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``bounds``.
-
-    Returns
-    -------
-    headings, rows
-        As from `audit_cells`.
-    """
+    """Return headings and rows of the worst-case bounds, of rates with unreadable answers only."""
     if unit.bounds.empty:
         return [], []
     # Where every answer was read, both bounds are the rate itself.

@@ -67,29 +67,7 @@ def render_report(
     ascii_only: bool = False,
     more: str = MORE,
 ) -> str:
-    """Render a report as text.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        One per (task, model).
-    full : bool
-        Whether to show everything: else the leading results of up to three units, and a ranking of
-        more.
-    width : int, optional
-        Columns, at least 60; None takes those of the terminal, up to 120, and 100 in a pipe.
-    color : bool
-        Whether to emphasise headings and rejections with terminal codes.
-    ascii_only : bool
-        Whether rules, bullets and dashes are written in ASCII; names stay as they are.
-    more : str
-        Where the rest is, for readers who do not see all.
-
-    Returns
-    -------
-    str
-        Lines without a closing line break.
-    """
+    """Render a report as text."""
     if not units:
         return "The runs table holds no rows to check."
     parts: list[RenderableType] = []

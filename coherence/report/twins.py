@@ -22,18 +22,7 @@ def twinned(unit: Unit) -> list[tuple[CheckResult, Twins]]:
 
 
 def twin_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
-    """Return headings and a row for each result that twins have too.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its ``results`` hold the twins.
-
-    Returns
-    -------
-    headings, rows : list
-        Empty where no twins were drawn; names are not yet made safe to print.
-    """
+    """Return headings and a row for each result that twins have too."""
     found = twinned(unit)
     if not found:
         return [], []

@@ -36,19 +36,7 @@ _RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 
 
 def effect_cells(result: CheckResult) -> dict[str, Any]:
-    """Return effect, interval and p-values of a result, as the tables of a page show them.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Any result.
-
-    Returns
-    -------
-    dict
-        ``effect``, ``unit``, ``interval``, ``pvalue``, ``adjusted`` (pairs of name and p-value),
-        ``mark`` and ``flagged``.
-    """
+    """Return effect, interval and p-values of a result, as the tables of a page show them."""
     effect, interval = wording.format_effect(result)
     # The unit is set smaller than the number, which readers compare down the column.
     number, _, unit = effect.partition(" ")
@@ -70,20 +58,7 @@ def effect_cells(result: CheckResult) -> dict[str, Any]:
 
 
 def result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
-    """Return all that a page says of a result.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Any result.
-    verdict : str
-        Its sentence.
-
-    Returns
-    -------
-    dict
-        That of `effect_cells`, the name and verdict, and what stands in the details.
-    """
+    """Return all that a page says of a result."""
     return effect_cells(result) | {
         "check": breakable(result.check),
         "verdict": wording.full_verdict(result, verdict),
@@ -99,22 +74,7 @@ def result_row(result: CheckResult, verdict: str) -> dict[str, Any]:
 
 
 def short_context(unit: Unit, key: str, *, page: str, answers: str) -> dict[str, Any]:
-    """Return what the page of many units says of one: its results without a word or a figure.
-
-    Parameters
-    ----------
-    unit : Unit
-        The unit.
-    key : str
-        Its id.
-    page, answers : str
-        Where its own page and its answers are; the latter empty where they are not written.
-
-    Returns
-    -------
-    dict
-        Values of the template.
-    """
+    """Return what the page of many units says of one: its results without a word or a figure."""
     return {
         "short": True,
         "key": key,
@@ -127,22 +87,7 @@ def short_context(unit: Unit, key: str, *, page: str, answers: str) -> dict[str,
 
 
 def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict[str, Any]:
-    """Return all that a page says of a unit, its figures drawn.
-
-    Parameters
-    ----------
-    unit : Unit
-        The unit.
-    key : str
-        Prefix of its ids.
-    links : AnswerLinks, optional
-        Where points and counts lead; without it nothing is a link.
-
-    Returns
-    -------
-    dict
-        Values of the template.
-    """
+    """Return all that a page says of a unit, its figures drawn."""
     unreadable_columns, unreadable = _unreadable(unit)
     figures, missing_figures = unit_figures(unit, key, links)
     return {
@@ -223,22 +168,7 @@ def question(units: Sequence[Unit]) -> str:
 
 
 def render_unit_page(unit: Unit, key: str, links: AnswerLinks | None) -> str:
-    """Render the page of one unit among many.
-
-    Parameters
-    ----------
-    unit : Unit
-        The unit.
-    key : str
-        Its id.
-    links : AnswerLinks or None
-        Where points and counts lead.
-
-    Returns
-    -------
-    str
-        A complete HTML document.
-    """
+    """Render the page of one unit among many."""
     return (
         environment()
         .get_template("unit_page.html.j2")

@@ -18,18 +18,7 @@ ALERT = "Caution"
 
 
 def format_effect(result: CheckResult) -> tuple[str, str]:
-    """Format statistic and interval of a result.
-
-    Parameters
-    ----------
-    result : CheckResult
-        Any result.
-
-    Returns
-    -------
-    effect, interval : str
-        "0.0213 nats" and "[-0.0040, 0.0500]"; a dash for a missing interval.
-    """
+    """Format statistic and interval of a result."""
     # The estimate shares its decimals with the ends: it is read against them.
     ends = (result.interval.low, result.interval.high) if result.interval is not None else ()
     numbers = format_numbers([result.statistic, *ends])

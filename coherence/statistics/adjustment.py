@@ -75,20 +75,14 @@ def left_over(values: Floats, basis: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Differences:
-    """Differences between two states at equal belief, a column each.
+    """Differences between two states at equal belief, a column each."""
 
-    Parameters
-    ----------
-    estimate, standard_error, degrees : ndarray, shape (n_columns,)
-        With degrees of freedom of the error; NaN where the belief settles the state.
-    contributions : ndarray, shape (n_contexts, n_columns)
-        Of each context to each estimate.
-    """
-
+    # estimate, standard_error, degrees: shape (n_columns,): with degrees of freedom of the error;
+    # NaN where the belief settles the state
     estimate: Floats
     standard_error: Floats
     degrees: float
-    contributions: Floats
+    contributions: Floats  # shape (n_contexts, n_columns): of each context to each estimate
 
     def interval(self, at: int, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the interval of one column."""
@@ -99,19 +93,7 @@ class Differences:
 def differences(
     values: Floats, state: Floats, basis: Floats, group: Codes | None = None
 ) -> Differences:
-    """Regress values on the state and the basis, with an error over contexts or groups.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_contexts, n_columns)
-        Shares of actions.
-    state : ndarray, shape (n_contexts,)
-        1 where the state holds, else 0.
-    basis : ndarray, shape (n_contexts, rank)
-        Of `explained_by`.
-    group : ndarray of int, optional
-        Units of the error; contexts by default.
-    """
+    """Regress values on the state and the basis, with an error over contexts or groups."""
     moved = left_over(state[:, None], basis)[:, 0]
     square = float(moved @ moved)
     if square <= 0:

@@ -7,20 +7,7 @@ from coherence.statistics.knn import as_levels
 
 
 def belief_bins(belief: Floats, n_bins: int) -> Codes:
-    """Cut beliefs into quantile bins, fewer where ties make quantiles coincide.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,)
-        Beliefs in [0, 1].
-    n_bins : int
-        Bins wanted.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Bin of each row, numbered from 0 in the order of belief.
-    """
+    """Cut beliefs into quantile bins, fewer where ties make quantiles coincide."""
     levels = as_levels(belief)
     ranked, n_bins = np.sort(levels), min(n_bins, levels.size)  # no more bins than rows
     # Inner quantiles, rounded up in whole numbers: .6 * 100 would land a row too far.

@@ -242,21 +242,7 @@ def _stops(
 
 
 def stop(path: Floats) -> tuple[float, int]:
-    """Find where a path of losses, shape (iterations,), first fails to fall for a while.
-
-    Parameters
-    ----------
-    path : ndarray, shape (iterations,)
-        Total loss in nats after each iteration.
-
-    Returns
-    -------
-    loss : float
-        Loss where the search ends: for ten iterations it does not fall by a ten thousandth of
-        the first, or by a tenth of a nat.
-    iterations : int
-        The iteration that reaches it, from 1.
-    """
+    """Find where a path of losses, shape (iterations,), first fails to fall for a while."""
     smallest, end = float(path[0]), 0
     margin = min(FALL_SHARE * smallest, FALL_NATS)
     for position, loss in enumerate(path.tolist()):

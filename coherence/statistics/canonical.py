@@ -21,25 +21,7 @@ Evidence = tuple[Floats, NDArray[np.object_]]
 def in_canonical_order(
     data: ChoiceData, evidence: Evidence | None = None
 ) -> tuple[ChoiceData, Evidence | None]:
-    """Sort rows and contexts by what they hold, and number actions and states by what they do.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Validated data.
-    evidence : tuple of ndarray, optional
-        Numbers and words of every row.
-
-    Returns
-    -------
-    data : ChoiceData
-        The same rows: by context, contexts by their sorted rows, rows by belief, truth, evidence
-        and action. Contexts that hold the same rows are interchangeable. Labels of actions, states
-        and contexts are moved along; actions and states of equal frequency and belief keep their
-        order.
-    evidence : tuple of ndarray or None
-        In the order of the rows.
-    """
+    """Sort rows and contexts by what they hold, and number actions and states by what they do."""
     belief = data.belief.reshape(data.n_rows, -1)
     # A label counts by how often it occurs and what is believed there, not by how it is spelled.
     by_action = _by_frequency(data.share, belief)

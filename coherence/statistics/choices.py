@@ -24,29 +24,18 @@ from coherence.table.states import unknown_pair, zero_or_one
 
 @dataclass(frozen=True)
 class ChoiceData:
-    """Validated belief, action and truth of one unit.
+    """Validated belief, action and truth of one unit."""
 
-    Parameters
-    ----------
-    belief : ndarray, shape (n,) or (n, n_states)
-        Stated beliefs.
-    action : ndarray of int, shape (n,)
-        Codes of the chosen actions; empty where actions are probabilities.
-    truth, context : ndarray of int, shape (n,)
-        Codes.
-    actions, states, contexts : tuple
-        Labels of the codes, in the order of the codes.
-    policy : ndarray, shape (n, n_actions), or None
-        Probability of each action; None where actions were chosen.
-    """
-
-    belief: Floats
-    action: Codes
+    belief: Floats  # shape (n,) or (n, n_states): stated beliefs
+    action: Codes  # shape (n,): codes of the chosen actions; empty where actions are probabilities
+    # truth, context: shape (n,): codes
     truth: Codes
     context: Codes
+    # actions, states, contexts: labels of the codes, in the order of the codes
     actions: tuple[Any, ...]
     states: tuple[Any, ...]
     contexts: tuple[Any, ...]
+    # shape (n, n_actions), or None: probability of each action; None where actions were chosen
     policy: Floats | None = None
 
     @property
@@ -85,34 +74,7 @@ def as_choices(
     positive: Any = None,
     oriented: bool = False,
 ) -> ChoiceData:
-    """Validate the three aligned arrays and their contexts.
-
-    Parameters
-    ----------
-    belief, truth : array-like
-        See `ChoiceData`.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or probabilities; see `as_actions`.
-    context : array-like or None
-        Ids of the evidence; None makes every row its own context.
-    positive : Any
-        Label of the state that a belief in one state is in; all others are then the other state.
-        None where the labels say it; see `coherence.table.states`.
-    oriented : bool
-        Whether the caller must know which of two states the belief is in.
-
-    Returns
-    -------
-    ChoiceData
-        Codes and labels; the belief in one of two states is in the last of `states`, where that is
-        known.
-
-    Raises
-    ------
-    InputError
-        Any array breaks its rule, `truth` varies within a context, or it is not known which state
-        the belief is in where that must be known.
-    """
+    """Validate the three aligned arrays and their contexts."""
     require_aligned(belief=belief, action=action, truth=truth, context=context)
     checked = as_belief(belief)
     n_rows = len(checked)
@@ -169,25 +131,7 @@ def _oriented(
 
 
 def one_dimensional(data: ChoiceData, check: str) -> Floats:
-    """Return the belief as one number per row, or refuse.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Validated data.
-    check : str
-        Name of the check, for the message.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Belief in the last of two states.
-
-    Raises
-    ------
-    InputError
-        Beliefs over more than two states.
-    """
+    """Return the belief as one number per row, or refuse."""
     if data.belief.ndim == 1:
         return data.belief
     require(
@@ -210,16 +154,6 @@ def separated(data: ChoiceData) -> bool:
     most probable one always came true. Nothing about the state is left to chance then. What a
     smooth regression misses of such a step it misses alike in choices that follow the belief, and
     covariance of these remains would be no sign of anything.
-
-    Parameters
-    ----------
-    data : ChoiceData
-        Validated data.
-
-    Returns
-    -------
-    bool
-        Whether there is nothing to compare at equal belief.
     """
     if in_several_states(data):
         all_seen = data.belief.shape[1] == len(data.states)

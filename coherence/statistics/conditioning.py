@@ -18,24 +18,15 @@ from coherence.statistics.resample import context_means
 
 @dataclass(frozen=True)
 class Conditioning:
-    """Conditioning columns of one unit.
+    """Conditioning columns of one unit."""
 
-    Parameters
-    ----------
-    continuous : ndarray, shape (n, n_columns)
-        Beliefs, then scaled numeric features.
-    stratum : ndarray of int, shape (n,)
-        Code of the combination of discrete features; zeros if there are none.
-    summary : ndarray, shape (n_contexts, n_summaries)
-        Context means of the continuous columns and of one indicator per label, by which contexts
-        are compared.
-    numeric, discrete : tuple of str
-        Names of the features.
-    """
-
-    continuous: Floats
+    continuous: Floats  # shape (n, n_columns): beliefs, then scaled numeric features
+    # shape (n,): code of the combination of discrete features; zeros if there are none
     stratum: Codes
+    # shape (n_contexts, n_summaries): context means of the continuous columns and of one indicator
+    # per label, by which contexts are compared
     summary: Floats
+    # numeric, discrete: names of the features
     numeric: tuple[str, ...] = ()
     discrete: tuple[str, ...] = ()
 
@@ -93,29 +84,7 @@ def _scaled(column: "pd.Series[float]", name: str) -> Floats:
 def gather_conditioning(
     belief: Floats, features: ArrayLike | pd.DataFrame | None, context: Codes, n_contexts: int
 ) -> Conditioning:
-    """Gather what is conditioned on.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,) or (n, n_states)
-        Stated probabilities.
-    features : DataFrame or array-like, shape (n,) or (n, n_features), or None
-        Numeric columns are scaled; booleans, text, categories and other objects are labels.
-    context : ndarray of int, shape (n,)
-        Context of each row.
-    n_contexts : int
-        Number of contexts.
-
-    Returns
-    -------
-    Conditioning
-        The columns.
-
-    Raises
-    ------
-    InputError
-        Wrong shape or length, missing or infinite values.
-    """
+    """Gather what is conditioned on."""
     n_rows = len(belief)
     columns = list(belief.reshape(n_rows, -1).T)
     indicators: list[Floats] = []

@@ -16,51 +16,21 @@ from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
 
 @dataclass(frozen=True)
 class ContextShares:
-    """Mean share of each group of rows, with an interval over contexts.
+    """Mean share of each group of rows, with an interval over contexts."""
 
-    Parameters
-    ----------
-    share, low, high : ndarray, shape (n_groups, n_columns)
-        Means over rows and the ends of their 95% intervals; NaN in groups without rows, and ends
-        NaN in groups of one context.
-    n_rows : ndarray, shape (n_groups,)
-        Rows of each group, or their weights.
-    n_contexts : ndarray of int, shape (n_groups,)
-        Contexts of each group.
-    """
-
+    # share, low, high: shape (n_groups, n_columns): means over rows and the ends of their 95%
+    # intervals; NaN in groups without rows, and ends NaN in groups of one context
     share: Floats
     low: Floats
     high: Floats
-    n_rows: Floats
-    n_contexts: Codes
+    n_rows: Floats  # shape (n_groups,): rows of each group, or their weights
+    n_contexts: Codes  # shape (n_groups,): contexts of each group
 
 
 def sums_by_context(
     values: Floats, group: Codes, context: Codes, n_groups: int, weights: Floats | None = None
 ) -> tuple[Codes, Codes, Floats, Floats]:
-    """Sum the rows of every context in every group.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n, n_columns)
-        What is summed.
-    group, context : ndarray of int, shape (n,)
-        Group and context of each row.
-    n_groups : int
-        Their number.
-    weights : ndarray, shape (n,), optional
-        How many rows each row counts as; 1 by default.
-
-    Returns
-    -------
-    of_group, of_context : ndarray of int, shape (n_cells,)
-        Group and context of each cell that has rows.
-    rows : ndarray, shape (n_cells,)
-        Rows of the cell.
-    sums : ndarray, shape (n_cells, n_columns)
-        Sums over them.
-    """
+    """Sum the rows of every context in every group."""
     cells, cell = np.unique(context.astype(np.int64) * n_groups + group, return_inverse=True)
     rows: Floats = np.bincount(cell, weights=weights, minlength=len(cells)).astype(np.float64)
     counted = values if weights is None else values * weights[:, None]
@@ -79,42 +49,14 @@ def context_shares(
 ) -> ContextShares:
     """Average shares by group, with contexts as units.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, n_columns)
-        Shares in [0, 1]: whether an action was chosen, its probability, or whether a state holds.
-    group, context : ndarray of int, shape (n,)
-        Group and context of each row; a context may have rows in several groups.
-    n_groups : int
-        Number of groups.
-    weights : ndarray, shape (n,), optional
-        How many rows each row counts as; 1 by default. Shares with weights are no single choices.
-
-    Returns
-    -------
-    ContextShares
-        Means and intervals.
-
-    Notes
-    -----
     Assumes independent contexts. The variance of a mean is that of the ratio of sums over contexts,
     and at least what the dependence within contexts of all groups together makes of it: a group in
     which a few contexts differ shows too little of its own. Where no group shows any dependence,
     because all contexts of a group agree, a context counts as one toss. Few contexts lower the
     number of trials as they widen a t interval.
 
-    References
-    ----------
     Korn and Graubard (1998), Survey Methodology 24(2), on confidence intervals for proportions of
     few clusters, with Wilson's in place of the exact interval.
-
-    Examples
-    --------
-    >>> answers = np.repeat([1.0, 0.0, 1.0, 0.0, 1.0, 1.0], 5)[:, None]  # contexts always agree
-    >>> one = np.zeros(30, dtype=int)
-    >>> found = context_shares(answers, one, np.repeat(np.arange(6), 5), 1)
-    >>> f"{found.low[0, 0]:.2f} to {found.high[0, 0]:.2f}"  # of six trials, not of thirty
-    '0.21 to 0.94'
     """
     of_group, _, rows, sums = sums_by_context(values, group, context, n_groups, weights)
     n_contexts = np.bincount(of_group, minlength=n_groups)
@@ -166,22 +108,7 @@ def _design_effect(
 
 
 def spare_variance(covariance: Floats, least: Floats) -> Floats:
-    """Variance that bins must be given so that no share and no difference is taken for certain.
-
-    Parameters
-    ----------
-    covariance : ndarray, shape (n_bins, n_bins)
-        Of shares, over contexts.
-    least : ndarray, shape (n_bins,)
-        Least variance of each share: what one context that was not seen might change.
-
-    Returns
-    -------
-    ndarray, shape (n_bins,)
-        With it every share has its least variance, and every difference between two shares that of
-        both. Where contexts move all bins alike, the covariance alone would give a difference no
-        error, however few contexts show it.
-    """
+    """Variance that bins must be given so that no share and no difference is taken for certain."""
     variance = np.diag(covariance)
     own = np.maximum(least - variance, 0.0)
     raised = variance + own

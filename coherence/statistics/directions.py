@@ -25,20 +25,7 @@ class Scan:
     spare: Floats  # (n_draws, n_bins): for what the least variance adds to the sandwich
 
     def drops(self, direction: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return drops between bins j < k along a direction.
-
-        Parameters
-        ----------
-        direction : ndarray, shape (n_actions,)
-            What each action counts.
-
-        Returns
-        -------
-        drop, spread : ndarray, shape (n_pairs,)
-            Drops and their standard errors.
-        added : ndarray, shape (n_bins,)
-            Variance that the least variance of a bin adds to the sandwich.
-        """
+        """Return drops between bins j < k along a direction."""
         along = self.share @ direction
         covariance = np.einsum("iajb,a,b->ij", self.covariance, direction, direction)
         least = np.einsum("kiab,a,b->ki", self.least, direction, direction).max(axis=0)
@@ -67,28 +54,7 @@ def choice_vectors(
     *,
     policies: bool = False,
 ) -> tuple[Scan, Floats]:
-    """Estimate the choice vectors by bin, and draw their errors from a multivariate t.
-
-    Parameters
-    ----------
-    bins, context : ndarray of int, shape (n,)
-        Codes without gaps; contexts are the units.
-    chosen : ndarray, shape (n, n_actions)
-        Probability of each action; 1 for the one that was chosen, where one was.
-    n_draws : int
-        Draws of the errors.
-    rng : Generator
-        Source of the draws.
-    policies : bool
-        Whether no action was chosen, so that shares do not vary as those of choices do.
-
-    Returns
-    -------
-    scan : Scan
-        Choice vectors, to be read along any direction.
-    rows : ndarray, shape (n_bins,)
-        Rows of each bin.
-    """
+    """Estimate the choice vectors by bin, and draw their errors from a multivariate t."""
     n_bins, n_actions = int(bins.max()) + 1, chosen.shape[1]
     rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
     share = np.zeros((n_bins, n_actions))
@@ -132,22 +98,7 @@ def _scaled(directions: Floats) -> Floats:
 
 
 def orders(n_actions: int) -> tuple[Floats, Codes, Codes]:
-    """List all orders of actions, as the sets of actions above each of their steps.
-
-    Parameters
-    ----------
-    n_actions : int
-        At least 2.
-
-    Returns
-    -------
-    sets : ndarray, shape (2 ** n_actions, n_actions)
-        Indicators; row i holds the bits of i.
-    ranks : ndarray of int, shape (n_orders, n_actions)
-        Rank of each action.
-    steps : ndarray of int, shape (n_orders, n_actions - 1)
-        Rows of `sets`.
-    """
+    """List all orders of actions, as the sets of actions above each of their steps."""
     patterns = itertools.product((0.0, 1.0), repeat=n_actions)
     sets = np.array([pattern[::-1] for pattern in patterns])
     ranks = np.array(list(itertools.permutations(range(n_actions))))
@@ -161,19 +112,6 @@ def orders(n_actions: int) -> tuple[Floats, Codes, Codes]:
 class Best:
     """The candidate that fits best.
 
-    Parameters
-    ----------
-    candidate : int
-        Its position.
-    pvalue : float
-        That its shares rise.
-    largest : float
-        Its largest drop.
-    low, high : float
-        95% interval for the smallest largest drop over all candidates.
-
-    Notes
-    -----
     The interval holds the truth more often than stated, because the smallest of several candidates
     is hardly ever missed by all of them: in 150 simulated tables each of the violated designs in
     ``tests/validity/designs.py`` in .97 to 1.00, and in .98 where all orders tie at a drop of .4.
@@ -182,9 +120,10 @@ class Best:
     .99 there, but in .90 in the limit where one order and one drop are clearly the best.
     """
 
-    candidate: int
-    pvalue: float
-    largest: float
+    candidate: int  # its position
+    pvalue: float  # that its shares rise
+    largest: float  # its largest drop
+    # low, high: 95% interval for the smallest largest drop over all candidates
     low: float
     high: float
 
@@ -255,22 +194,7 @@ def _smallest_largest(
 
 
 def best_fit(scan: Scan) -> tuple[Best, Floats, int]:
-    """Try all orders of the actions.
-
-    Parameters
-    ----------
-    scan : Scan
-        Choice vectors.
-
-    Returns
-    -------
-    best : Best
-        The order that fits best.
-    direction : ndarray, shape (n_actions,)
-        Places of the actions in it, from -1/2 to 1/2.
-    n_candidates : int
-        How many orders there were.
-    """
+    """Try all orders of the actions."""
     sets, ranks, steps = orders(scan.share.shape[1])
     # The empty set and the set of all actions bound no step: drop them, so that no share
     # without variance is studied.

@@ -24,25 +24,7 @@ def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
 
 
 def used_bins(belief: Floats, context: Codes, n_bins: int) -> tuple[Codes, NDArray[np.bool_]]:
-    """Cut beliefs into bins and leave out those with too few contexts.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,)
-        Stated beliefs.
-    context : ndarray of int, shape (n,)
-        Context of each row.
-    n_bins : int
-        Quantile bins wanted.
-
-    Returns
-    -------
-    used : ndarray of int, shape (n_kept,)
-        Bin of each row that is kept, numbered without gaps; all 0 where fewer than two bins have
-        enough contexts.
-    kept : ndarray of bool, shape (n,)
-        Rows in bins with enough contexts.
-    """
+    """Cut beliefs into bins and leave out those with too few contexts."""
     bins = belief_bins(belief, n_bins)
     enough = contexts_per_bin(bins, context, int(bins.max()) + 1) >= MIN_CONTEXTS_PER_BIN
     kept = enough[bins]
@@ -67,23 +49,7 @@ def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -
 def policy_shares(
     bins: Codes, first: Floats, context: Codes, mass: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the share of the first action of a pair by bin, from probabilities.
-
-    Parameters
-    ----------
-    bins, context : ndarray of int, shape (n,)
-        Bin, from 0 without gaps, and context of each row.
-    first, mass : ndarray, shape (n,)
-        Probability of the first action, and of both together.
-
-    Returns
-    -------
-    share, rows : ndarray, shape (n_bins,)
-        Share of the first action in the probability of both, and sum of the latter: the number of
-        choices from the pair that are to be expected.
-    covariance : ndarray, shape (n_bins, n_bins)
-        Of the shares, by the sandwich formula with contexts as units.
-    """
+    """Return the share of the first action of a pair by bin, from probabilities."""
     n_bins = int(bins.max()) + 1
     rows = np.bincount(bins, weights=mass, minlength=n_bins).astype(np.float64)
     share = np.bincount(bins, weights=first, minlength=n_bins) / rows
@@ -101,22 +67,7 @@ def policy_shares(
 
 
 def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, Floats]:
-    """Return the share of the first action by bin, with its covariance.
-
-    Parameters
-    ----------
-    bins, context : ndarray of int, shape (n,)
-        Bin, from 0 without gaps, and context of each row.
-    first : ndarray, shape (n,)
-        1 where the first action was chosen, else 0.
-
-    Returns
-    -------
-    share, rows : ndarray, shape (n_bins,)
-        Share of the first action, and number of rows.
-    covariance : ndarray, shape (n_bins, n_bins)
-        Of the shares, by the sandwich formula with contexts as units.
-    """
+    """Return the share of the first action by bin, with its covariance."""
     n_bins = int(bins.max()) + 1
     rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
     share = np.bincount(bins, weights=first, minlength=n_bins) / rows
@@ -138,25 +89,16 @@ def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, 
 
 @dataclass(frozen=True)
 class BinnedPair:
-    """Shares of the first action of a pair in the bins of belief that have enough contexts.
+    """Shares of the first action of a pair in the bins of belief that have enough contexts."""
 
-    Parameters
-    ----------
-    share, rows, belief : ndarray, shape (n_bins,)
-        Share, number of rows (or sum of probabilities), and mean belief of each bin.
-    covariance : ndarray, shape (n_bins, n_bins)
-        Of the shares.
-    degrees : int
-        Degrees of freedom of the bin with the fewest contexts.
-    low, high : ndarray, shape (n_bins,)
-        95% intervals of the single shares, over contexts.
-    """
-
+    # share, rows, belief: shape (n_bins,): share, number of rows (or sum of probabilities), and
+    # mean belief of each bin
     share: Floats
     rows: Floats
     belief: Floats
-    covariance: Floats
-    degrees: int
+    covariance: Floats  # shape (n_bins, n_bins): of the shares
+    degrees: int  # degrees of freedom of the bin with the fewest contexts
+    # low, high: shape (n_bins,): 95% intervals of the single shares, over contexts
     low: Floats
     high: Floats
 
@@ -164,26 +106,7 @@ class BinnedPair:
 def binned_pair(
     belief: Floats, first: Floats, mass: Floats, context: Codes, *, n_bins: int, policies: bool
 ) -> BinnedPair | None:
-    """Cut beliefs into bins and count the choices of a pair of actions in them.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,)
-        Stated beliefs.
-    first, mass : ndarray, shape (n,)
-        Probability of the first action, and of both together; 0 or 1 where one was chosen.
-    context : ndarray of int, shape (n,)
-        Context of each row.
-    n_bins : int
-        Quantile bins wanted.
-    policies : bool
-        Whether actions are probabilities.
-
-    Returns
-    -------
-    BinnedPair or None
-        None where fewer than two bins have enough contexts with a choice from the pair.
-    """
+    """Cut beliefs into bins and count the choices of a pair of actions in them."""
     # Bins are those of all choices, so that the pairs of a unit can be read side by side.
     bins, in_pair = belief_bins(belief, n_bins), mass > 0
     mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
@@ -210,27 +133,15 @@ def binned_pair(
 
 @dataclass(frozen=True)
 class Drops:
-    """Drops s_j - s_k between all bins j < k, shape (n_pairs,) each, and what is said of them all.
+    """Drops s_j - s_k between all bins j < k, and what is said of them all."""
 
-    Parameters
-    ----------
-    j, k : ndarray of int
-        The earlier and the later bin.
-    drop : ndarray
-        Difference of their shares; positive where it violates the order.
-    adjusted : ndarray
-        p-value of each, adjusted for all pairs.
-    pvalue : float
-        That no share falls.
-    low, high : float
-        95% interval for the largest true drop.
-    """
-
+    # j, k: the earlier and the later bin
     j: Codes
     k: Codes
-    drop: Floats
-    adjusted: Floats
-    pvalue: float
+    drop: Floats  # difference of their shares; positive where it violates the order
+    adjusted: Floats  # p-value of each, adjusted for all pairs
+    pvalue: float  # that no share falls
+    # low, high: 95% interval for the largest true drop
     low: float
     high: float
 
@@ -243,26 +154,7 @@ def largest_drop(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Drops:
-    """Study all drops of shares against their joint distribution at equal shares.
-
-    Parameters
-    ----------
-    share : ndarray, shape (n_bins,)
-        Shares that must not fall.
-    covariance : ndarray, shape (n_bins, n_bins)
-        Their covariance.
-    degrees : int
-        Degrees of freedom of the multivariate t.
-    n_draws : int
-        Draws from the null.
-    rng : Generator
-        Source of the draws.
-
-    Returns
-    -------
-    Drops
-        All pairs of bins.
-    """
+    """Study all drops of shares against their joint distribution at equal shares."""
     j, k = np.triu_indices(share.size, 1)
     variance = np.diag(covariance)
     spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], _LEAST_VARIANCE))
@@ -280,20 +172,7 @@ def largest_drop(
 
 
 def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.bool_]:
-    """Tell which of several parameters could be the largest, at simultaneous level .99.
-
-    Parameters
-    ----------
-    estimate, spread : ndarray, shape (n_parameters,)
-        Estimates and standard errors.
-    null : ndarray, shape (n_draws, n_parameters)
-        Draws of the studentised errors.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_parameters,)
-        False for those that are surely below another; at least one is True.
-    """
+    """Tell which of several parameters could be the largest, at simultaneous level .99."""
     reach = float(np.quantile(np.abs(null).max(axis=1), 0.99)) * spread
     return np.asarray(estimate + reach >= (estimate - reach).max())
 
@@ -301,20 +180,6 @@ def contenders(estimate: Floats, spread: Floats, null: Floats) -> NDArray[np.boo
 def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:
     """Return a 95% interval for the largest of several parameters.
 
-    Parameters
-    ----------
-    estimate, spread, null
-        As for `contenders`.
-
-    Returns
-    -------
-    tuple of float
-        Ends. The lower one is simultaneous over the parameters that could be the largest; the upper
-        one needs to hold only for the one that is, so it is pointwise. With one clear largest both
-        miss 2.5% of the time; ties make the interval conservative.
-
-    References
-    ----------
     Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection
     of the near-binding ones.
     """

@@ -109,20 +109,7 @@ class SortedNeighbours:
         self._first_row = np.append(first, levels.size)  # of each distinct belief, and the end
 
     def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
-        """Estimate the information with several numbers of neighbours.
-
-        Parameters
-        ----------
-        truth : ndarray of int, shape (n,)
-            Codes in the order of the levels.
-        neighbours : sequence of int
-            Each at least 1 and below n.
-
-        Returns
-        -------
-        list of float
-            Nats, one per number; unbiased only in the limit and possibly negative, never clipped.
-        """
+        """Estimate the information with several numbers of neighbours."""
         levels, width = self._levels, self._levels.size + 1
         n_states = int(truth.max()) + 1
         cell = self._action * n_states + truth
@@ -232,25 +219,7 @@ def _stratum_sum(points: Floats, action: Codes, truth: Codes, k: int, psi: Float
 def general_information(
     continuous: Floats, stratum: Codes, action: Codes, truth: Codes, k: int
 ) -> float:
-    """Estimate I(action; truth | continuous, stratum) in nats.
-
-    Parameters
-    ----------
-    continuous : ndarray, shape (n, n_columns)
-        Continuous conditioning columns, one or more, in units in which a difference of 1 weighs as
-        much as two different labels. Values closer than 1e-9 tie.
-    stratum : ndarray of int, shape (n,)
-        Code of the combination of discrete conditioning values; zeros if there are none.
-    action, truth : ndarray of int, shape (n,)
-        Codes.
-    k : int
-        Neighbours, at least 1 and below n.
-
-    Returns
-    -------
-    float
-        The estimate; unbiased only in the limit and possibly negative, never clipped.
-    """
+    """Estimate I(action; truth | continuous, stratum) in nats."""
     points = as_levels(continuous).astype(np.float64)
     psi = digamma_table(len(points))
     total = 0.0
@@ -266,16 +235,6 @@ def scaled_policies(share: Floats) -> Floats:
     Four standard deviations become 1, as those of numeric features do. A model that hardly leaves
     one half would otherwise show nothing: every difference in its policy would be smaller than
     those in belief, of which the larger counts.
-
-    Parameters
-    ----------
-    share : ndarray, shape (n, n_actions)
-        Probability of each action.
-
-    Returns
-    -------
-    ndarray, shape (n, n_actions)
-        Scaled; zeros for an action whose probability never changes.
     """
     spread = share.std(axis=0)
     moving = spread > 1e-12
@@ -286,27 +245,7 @@ def scaled_policies(share: Floats) -> Floats:
 def policy_information(
     continuous: Floats, stratum: Codes, share: Floats, truth: Codes, k: int
 ) -> float:
-    """Estimate I(policy; truth | continuous, stratum) in nats, by k-d trees.
-
-    Parameters
-    ----------
-    continuous : ndarray, shape (n, n_columns)
-        Continuous conditioning columns in units in which a difference of 1 weighs as much as two
-        different labels. Values closer than 1e-9 tie.
-    stratum : ndarray of int, shape (n,)
-        Code of the combination of discrete conditioning values; zeros if there are none.
-    share : ndarray, shape (n, n_actions)
-        Probability of each action, or what `scaled_policies` makes of it.
-    truth : ndarray of int, shape (n,)
-        Codes.
-    k : int
-        Neighbours, at least 1 and below n.
-
-    Returns
-    -------
-    float
-        The estimate; unbiased only in the limit and possibly negative, never clipped.
-    """
+    """Estimate I(policy; truth | continuous, stratum) in nats, by k-d trees."""
     # Two strata lie further apart than any distance at which neighbours count.
     given = np.column_stack([as_levels(continuous), 2 * RESOLUTION * stratum]).astype(np.float64)
     joint = np.column_stack([given, as_levels(share)])

@@ -29,23 +29,13 @@ Words = NDArray[np.object_]
 
 @dataclass(frozen=True)
 class LearnerInputs:
-    """What a model of the action may see, row by row.
+    """What a model of the action may see, row by row."""
 
-    Parameters
-    ----------
-    belief : ndarray, shape (n, n_columns)
-        Stated beliefs.
-    numbers : ndarray, shape (n, n_numbers)
-        Numeric features; NaN where a value was not shown.
-    words : ndarray of str, shape (n, n_words)
-        Categories.
-    truth : ndarray of float, shape (n, n_states - 1)
-        Indicator of each state but the first; no columns for the model without truth.
-    """
-
-    belief: Floats
-    numbers: Floats
-    words: Words
+    belief: Floats  # shape (n, n_columns): stated beliefs
+    numbers: Floats  # shape (n, n_numbers): numeric features; NaN where a value was not shown
+    words: Words  # shape (n, n_words): categories
+    # shape (n, n_states - 1): indicator of each state but the first; no columns for the model
+    # without truth
     truth: Floats
 
     @property
@@ -315,27 +305,7 @@ def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]
 
 
 def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
-    """Split features into numbers and categories.
-
-    Parameters
-    ----------
-    features : DataFrame or array-like, shape (n, n_features)
-        Numeric columns stay numbers; truth values, text, categories and dates become categories.
-    n_rows : int
-        Rows required.
-
-    Returns
-    -------
-    numbers : ndarray, shape (n, n_numbers)
-        NaN where missing.
-    words : ndarray of str, shape (n, n_words)
-        Missing values are the category "(not shown)".
-
-    Raises
-    ------
-    InputError
-        Wrong number of rows, no columns, infinite numbers.
-    """
+    """Split features into numbers and categories."""
     numbers, words = [], []
     for name, column in _named_columns(features, n_rows):
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):

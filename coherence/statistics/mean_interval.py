@@ -43,42 +43,13 @@ def mean_interval(
 ) -> Interval | None:
     """Return an interval for a mean over contexts.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_contexts,)
-        One value per context, at least two.
-    weights : ndarray, shape (n_contexts,), optional
-        Rows of each context, where the mean is over rows; values are then means of contexts.
-    root : bool
-        Whether to return the interval of the square root; a low end below 0 becomes 0.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval or None
-        Ends in the unit of the values, or of their root. None where all values are equal up to
-        rounding: they show nothing of how far off their mean may be, and an interval without width
-        would claim that it is certain. None, too, where the high end of a root would be 0 or below,
-        for the same reason.
-
-    Notes
-    -----
     Assumes independent contexts with a finite fourth moment. With weights the values enter through
     their influence on the weighted mean. Where a tenth of 30 or 50 contexts holds nearly all of the
     sum and differs greatly within, coverage is .75 to .85, with this and every other method tried:
     the few large values do not show how large others may be.
 
-    References
-    ----------
     Hall (1992), On the removal of skewness by transformation, JRSS B 54(1), the monotone cubic
     transformation; Satterthwaite (1946), Biometrics Bulletin 2(6), for the degrees of freedom.
-
-    Examples
-    --------
-    >>> interval = mean_interval(np.arange(20.0) ** 2)
-    >>> round(interval.low, 1), round(interval.high, 1)
-    (74.4, 185.7)
     """
     if _all_equal(values):
         return None
@@ -107,30 +78,10 @@ def mean_interval(
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:
     """Return an interval for the mean of paired differences.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_contexts,)
-        One difference per context, at least two.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval or None
-        The wider at each end of `mean_interval` and of Student's. None where all values are equal.
-
-    Notes
-    -----
     Differences of things that are alike are symmetric. Their skewness is then chance, which goes
     with that of the mean, and taking it out rejects a true null in up to twice as many samples as
     stated, at small levels; differences of things that are not alike may be skewed, of which
     Student's does so in up to four times as many. The wider of both does neither.
-
-    Examples
-    --------
-    >>> interval = difference_interval(np.arange(20.0) ** 2)
-    >>> round(interval.low, 1), round(interval.high, 1)
-    (69.0, 185.7)
     """
     skewed = mean_interval(values, level=level)
     if skewed is None:
@@ -143,27 +94,8 @@ def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | No
 def difference_pvalue(values: Floats) -> float:
     """Test that a mean of paired differences is 0, two-sidedly, as `difference_interval` does.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_contexts,)
-        One difference per context, at least two.
-
-    Returns
-    -------
-    float
-        The level at which an end of the interval comes to 0, but never less than signs of the
-        values alone could give: as many heads in a row as there are values other than 0. NaN where
-        all are 0.
-
-    Notes
-    -----
     Assumes independent contexts. Where one context in a hundred has a value at all, a normal
     statistic would make three of them evidence, of which one in four studies has as much.
-
-    Examples
-    --------
-    >>> round(difference_pvalue(np.arange(-3.0, 9.0)), 4), difference_pvalue(np.eye(20)[0])
-    (0.0351, 1.0)
     """
     n_moved = int((np.abs(values) > NOTHING).sum())
     if not n_moved:
@@ -207,35 +139,10 @@ def _standardised_moment(values: Floats, order: int) -> float:
 def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval | None:
     """Return an interval for the median of all rows, with contexts as units.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        One value per row.
-    context : ndarray of int, shape (n,)
-        Context of each row.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval or None
-        Quantiles of the values at the levels that the share of rows below the median may reach by
-        chance. None where all values are equal.
-
-    Notes
-    -----
     Assumes independent contexts. The spread of the share below the sample median is estimated from
     context totals, so that rows of one context may depend on each other in any way.
 
-    References
-    ----------
     Woodruff (1952), Confidence intervals for medians and other position measures, JASA 47(260).
-
-    Examples
-    --------
-    >>> interval = median_interval(np.arange(100.0), np.arange(100))
-    >>> round(interval.low), round(interval.high)
-    (40, 59)
     """
     if _all_equal(values):
         return None

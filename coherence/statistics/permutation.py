@@ -32,30 +32,14 @@ LONGER = 10  # times as many permutations where the first leave the verdict open
 
 @dataclass(frozen=True)
 class Contexts:
-    """One row per context, in an order that their contents give: no name or row order enters.
+    """One row per context, in an order that their contents give: no name or row order enters."""
 
-    Parameters
-    ----------
-    belief : ndarray, shape (n_contexts,) or (n_contexts, n_states)
-        Mean over repetitions.
-    share : ndarray, shape (n_contexts, n_actions)
-        Mean of choices or policies.
-    state : ndarray of int, shape (n_contexts,)
-        Realised state.
-    group : ndarray of int, shape (n_contexts,), or None
-        What contexts share beyond their belief.
-    order : ndarray of int, shape (n_contexts,)
-        Code of each context in the data.
-    rows : ndarray of int, shape (n_contexts,)
-        Repetitions.
-    """
-
-    belief: Floats
-    share: Floats
-    state: Codes
-    group: Codes | None
-    order: Codes
-    rows: Codes
+    belief: Floats  # shape (n_contexts,) or (n_contexts, n_states): mean over repetitions
+    share: Floats  # shape (n_contexts, n_actions): mean of choices or policies
+    state: Codes  # shape (n_contexts,): realised state
+    group: Codes | None  # shape (n_contexts,), or None: what contexts share beyond their belief
+    order: Codes  # shape (n_contexts,): code of each context in the data
+    rows: Codes  # shape (n_contexts,): repetitions
 
     @property
     def position(self) -> Codes:
@@ -133,21 +117,6 @@ def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[C
     columns, each context is joined with its nearest neighbours. Where the borders fall is
     arbitrary: there are up to four ways of cutting, which differ in where the first block ends, so
     that no single context moves all borders of the result.
-
-    Parameters
-    ----------
-    summary : ndarray, shape (n_contexts,) or (n_contexts, n_columns)
-        What is conditioned on.
-    group : ndarray of int, optional
-        Blocks stay within groups; groups of fewer than four contexts are pooled with others of
-        like mean belief.
-
-    Returns
-    -------
-    cuts : list of ndarray of int, each of shape (n_contexts,)
-        Block of each context, for each different way of cutting.
-    note : str
-        What was pooled; empty where nothing was.
     """
     pooled, note = (np.zeros(len(summary), dtype=np.int64), "")
     if group is not None:
@@ -349,23 +318,13 @@ Score = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class Permuted:
-    """What permutations say of one or several scores.
+    """What permutations say of one or several scores."""
 
-    Parameters
-    ----------
-    pvalues : ndarray, shape (n_scores,)
-        Of each score, averaged over the cuts; the first is that of the test.
-    observed : ndarray, shape (n_statistics,)
-        Statistics of the data, with the first cut.
-    drawn : ndarray, shape (n_permutations, n_statistics)
-        Statistics of permutations.
-    settings : dict
-        How many permutations, whether they are all, and whether the verdict hangs on them.
-    """
-
+    # shape (n_scores,): of each score, averaged over the cuts; the first is that of the test
     pvalues: Floats
-    observed: Floats
-    drawn: Floats
+    observed: Floats  # shape (n_statistics,): statistics of the data, with the first cut
+    drawn: Floats  # shape (n_permutations, n_statistics): statistics of permutations
+    # how many permutations, whether they are all, and whether the verdict hangs on them
     settings: dict[str, object]
 
 
@@ -382,21 +341,6 @@ def permutation_test(
     Shares of arrangements that reach the data are averaged over cuts. All arrangements of a cut are
     listed if they are no more than its part of the permutations. A p-value within two Monte Carlo
     errors of .05 is drawn ten times as long.
-
-    Parameters
-    ----------
-    statistic : callable
-        Blocks of a cut -> the statistic of that cut.
-    score : callable
-        Statistics of the data and of permutations of one cut -> scores.
-    cuts : list of ndarray
-        From `exchange_blocks`.
-    state : ndarray of int, shape (n_contexts,)
-        Realised states.
-    n_permutations : int
-        Of all cuts together.
-    rng : Generator
-        Source of randomness.
     """
     part = -(-n_permutations // len(cuts))
     exact = [count_arrangements(blocks, state, part) <= part for blocks in cuts]

@@ -22,37 +22,21 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Pairs:
-    """Differences of all pairs of columns, first less second.
+    """Differences of all pairs of columns, first less second."""
 
-    Parameters
-    ----------
-    first, second : ndarray of int, shape (n_pairs,)
-        Columns.
-    difference, low, high : ndarray, shape (n_pairs,)
-        Mean difference and the ends of its own 95% interval; NaN where no context shows how far off
-        it may be.
-    pvalue : ndarray, shape (n_pairs,)
-        Of no difference, each alone; NaN where no context differs.
-    pvalue_ranks : ndarray, shape (n_pairs,)
-        Adjusted for all pairs, by which ranks are told apart.
-    """
-
+    # first, second: shape (n_pairs,): columns
     first: Codes
     second: Codes
+    # difference, low, high: shape (n_pairs,): mean difference and the ends of its own 95% interval;
+    # NaN where no context shows how far off it may be
     difference: Floats
     low: Floats
     high: Floats
-    pvalue: Floats
-    pvalue_ranks: Floats
+    pvalue: Floats  # shape (n_pairs,): of no difference, each alone; NaN where no context differs
+    pvalue_ranks: Floats  # shape (n_pairs,): adjusted for all pairs, by which ranks are told apart
 
     def apart(self, *, level: float = LEVEL) -> set[tuple[int, int]]:
-        """Return the pairs that are told apart, the lower column first.
-
-        Parameters
-        ----------
-        level : float
-            Chance that all rank intervals hold their ranks.
-        """
+        """Return the pairs that are told apart, the lower column first."""
         sure = np.flatnonzero(self.pvalue_ranks <= 1 - level)
         both = [(int(self.first[pair]), int(self.second[pair])) for pair in sure]
         return {
@@ -64,30 +48,11 @@ class Pairs:
 def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_DRAWS) -> Pairs:
     """Compare the means of several columns with rows in common.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_contexts, n_models)
-        Values whose mean is the estimate of each model: those of the contexts where it is a mean,
-        else estimate plus influence.
-    rng : Generator
-        Source of the normal draws.
-    n_draws : int
-        Draws of the largest of all differences.
-
-    Returns
-    -------
-    Pairs
-        Every pair once.
-
-    Notes
-    -----
     Assumes independent contexts; what models share in a context may depend in any way. Each pair is
     tested alone by `coherence.statistics.mean_interval.difference_pvalue`, which allows for skewed
     and heavy-tailed differences; the joint distribution of the normal scores of these p-values is
     taken as normal, with the correlations of the differences.
 
-    References
-    ----------
     Mogstad, Romano, Shaikh and Wilhelm (2024), Inference for ranks with applications to mobility
     across neighbourhoods and academic achievement across countries, Review of Economic Studies
     91(1); Romano and Wolf (2005), JASA 100(469), for the stepdown.
@@ -118,17 +83,7 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
 
 
 def _stepdown(score: Floats, drawn: Floats, nothing: Codes) -> Floats:
-    """Adjust for both directions of all pairs; once one direction is sure, the other one stays.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n_pairs,)
-        Normal scores.
-    drawn : ndarray, shape (n_draws, n_pairs)
-        Their joint distribution where nothing differs.
-    nothing : ndarray of bool, shape (n_pairs,)
-        Pairs that have no test.
-    """
+    """Adjust for both directions of all pairs; once one direction is sure, the other one stays."""
     order = np.argsort(-np.abs(score), kind="stable")
     adjusted = np.full(score.size, np.nan)
     # From the end of the order: what is left of the comparisons when a pair's turn comes.
@@ -147,26 +102,7 @@ def _stepdown(score: Floats, drawn: Floats, nothing: Codes) -> Floats:
 
 
 def rank_intervals(n_models: int, apart: set[tuple[int, int]]) -> tuple[Codes, Codes]:
-    """Return the lowest and the highest rank that each model may have, 1 for the smallest value.
-
-    Parameters
-    ----------
-    n_models : int
-        Models.
-    apart : set of tuple
-        Pairs that are told apart, the lower one first.
-
-    Returns
-    -------
-    low, high : ndarray of int, shape (n_models,)
-        Ends of the rank intervals.
-
-    Examples
-    --------
-    >>> low, high = rank_intervals(3, {(0, 2)})
-    >>> low.tolist(), high.tolist()
-    ([1, 1, 2], [2, 3, 3])
-    """
+    """Return the lowest and the highest rank that each model may have, 1 for the smallest value."""
     low, high = np.ones(n_models, dtype=np.int64), np.full(n_models, n_models)
     for smaller, larger in apart:
         low[larger] += 1
@@ -177,27 +113,8 @@ def rank_intervals(n_models: int, apart: set[tuple[int, int]]) -> tuple[Codes, C
 def letters(order: Sequence[int], apart: set[tuple[int, int]]) -> list[str]:
     """Give models letters, of which any two share one unless they are told apart.
 
-    Parameters
-    ----------
-    order : sequence of int
-        All models; the letters are dealt in this order.
-    apart : set of tuple
-        Pairs that are told apart.
-
-    Returns
-    -------
-    list of str
-        Letters of each model, at its number.
-
-    References
-    ----------
     Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons,
     Journal of Computational and Graphical Statistics 13(2).
-
-    Examples
-    --------
-    >>> letters([2, 0, 1], {(2, 1)})
-    ['ab', 'b', 'a']
     """
     groups = [frozenset(order)]
     for pair in sorted(apart):

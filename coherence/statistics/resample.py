@@ -29,23 +29,7 @@ def as_generator(rng: Seed) -> np.random.Generator:
 
 
 def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:
-    """Return (1 + b) / (1 + B), where b of B permuted values are at least the observed one.
-
-    Parameters
-    ----------
-    observed : float
-        Statistic on the data; large values speak against the null.
-    permuted : ndarray
-        Statistic on permuted data.
-    exact : bool
-        `permuted` holds every arrangement, the observed one included, so that the p-value is the
-        plain share b / B.
-
-    Returns
-    -------
-    float
-        p-value; never 0 (Phipson and Smyth 2010).
-    """
+    """Return (1 + b) / (1 + B), where b of B permuted values are at least the observed one."""
     # Equal statistics differ in the last bits when they are summed in another order.
     margin = 1e-12 * max(1.0, abs(observed))
     as_large = np.count_nonzero(permuted >= observed - margin)
@@ -94,22 +78,7 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[float, floa
 def bootstrap_ratio(
     numerator: Floats, denominator: Floats, *, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Bootstrap a ratio of sums over contexts.
-
-    Parameters
-    ----------
-    numerator, denominator : ndarray, shape (n_contexts,)
-        Sums of each context.
-    n_resamples : int
-        Bootstrap samples.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples,)
-        Resampled ratios.
-    """
+    """Bootstrap a ratio of sums over contexts."""
     portion = max(1, NUMBERS_HELD // numerator.size)
     ratios = []
     for start in range(0, n_resamples, portion):
@@ -119,22 +88,7 @@ def bootstrap_ratio(
 
 
 def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) -> float:
-    """Test two-sidedly that independent gaps have mean zero, by random signs.
-
-    Parameters
-    ----------
-    gaps : ndarray, shape (n_contexts,)
-        One gap per context.
-    n_flips : int
-        Random sign assignments; all of them are used when there are fewer than that.
-    rng : Generator
-        Source of the signs.
-
-    Returns
-    -------
-    float
-        p-value; NaN when every gap is zero.
-    """
+    """Test two-sidedly that independent gaps have mean zero, by random signs."""
     gaps = gaps[np.abs(gaps) > 1e-12]  # a zero gap is unchanged by its sign; rounding makes none
     if gaps.size == 0:
         return float("nan")

@@ -19,22 +19,13 @@ MISLEADING = 0.03
 
 @dataclass(frozen=True)
 class Scatter:
-    """Scatter of the beliefs of a table within groups of equal evidence.
+    """Scatter of the beliefs of a table within groups of equal evidence."""
 
-    Parameters
-    ----------
-    sd : float
-        Standard deviation within groups, pooled; NaN where no group has two beliefs. Of beliefs
-        over several states, that of the state in which they scatter most.
-    n_groups : int
-        Groups with at least two beliefs.
-    across : str
-        What differs within a group: "repetitions" or "wordings".
-    """
-
+    # Standard deviation within groups, pooled; NaN where no group has two beliefs. Of beliefs over
+    # several states, that of the state in which they scatter most.
     sd: float
-    n_groups: int
-    across: str = "repetitions"
+    n_groups: int  # groups with at least two beliefs
+    across: str = "repetitions"  # what differs within a group: "repetitions" or "wordings"
 
     @property
     def misleads(self) -> bool:
@@ -43,27 +34,7 @@ class Scatter:
 
 
 def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitions") -> Scatter:
-    """Pool the variance of beliefs within groups.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,) or (n, n_states)
-        Beliefs in [0, 1].
-    group : array-like, shape (n,)
-        Ids of the evidence.
-    across : str
-        What differs within a group.
-
-    Returns
-    -------
-    Scatter
-        Standard deviation with n - 1 for each group.
-
-    Examples
-    --------
-    >>> scatter_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9]), ["a", "a", "b", "b", "c"])
-    Scatter(sd=0.1, n_groups=2, across='repetitions')
-    """
+    """Pool the variance of beliefs within groups."""
     codes, _ = as_codes(group, "group")
     sizes = np.bincount(codes)
     n_groups = int((sizes > 1).sum())

@@ -11,27 +11,7 @@ NORMAL_QUANTILE = 1.959963984540054  # of 0.975
 def wilson_interval(share: ArrayLike, count: ArrayLike) -> tuple[Floats, Floats]:
     """Return the ends of Wilson's 95% score interval for shares.
 
-    Parameters
-    ----------
-    share : array-like, shape (n_shares,)
-        Observed shares, in [0, 1].
-    count : array-like, shape (n_shares,)
-        Independent trials behind each, positive.
-
-    Returns
-    -------
-    low, high : ndarray, shape (n_shares,)
-        In [0, 1].
-
-    References
-    ----------
     Wilson (1927), Journal of the American Statistical Association 22, 209-212.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval([0.0, 0.5], [10, 10])
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.0, 0.2366], [0.2775, 0.7634])
     """
     from statsmodels.stats.proportion import proportion_confint
 

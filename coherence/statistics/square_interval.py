@@ -22,38 +22,12 @@ def squares_interval(
 ) -> Interval | None:
     """Return an interval for the root of the sum of squares of true means.
 
-    Parameters
-    ----------
-    means : ndarray, shape (n_means,)
-        Estimated means, each times the root of its weight.
-    covariance : ndarray, shape (n_means, n_means)
-        Their estimated covariance.
-    degrees : float
-        Degrees of freedom of the covariance.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    Interval or None
-        Ends in the unit of the means. None where the covariance is 0.
-
-    Notes
-    -----
     With several means the spread of the sum is matched by one scale and a fractional number of
     means (Box 1954), for the part of chance and the direction of the observed means alike. Sums
     below what chance gives are taken as that: they may not show that the true means are 0, and the
     interval then starts at 0 and covers more often than stated.
 
-    References
-    ----------
     Box (1954), Annals of Mathematical Statistics 25(2), theorem 3.1, for the scale.
-
-    Examples
-    --------
-    >>> interval = squares_interval(np.array([0.1]), np.array([[0.0004]]), 199)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.061, 0.139)
     """
     chance = float(np.trace(covariance))
     if chance <= 1e-20:

@@ -31,24 +31,15 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class StateShares:
-    """Shares of actions by bin of the belief and state.
+    """Shares of actions by bin of the belief and state."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        A row per action, bin and state: ``action``, ``bin``, ``state`` (0 or 1), ``belief`` (mean
-        of the rows), ``share`` with its interval ``low`` and ``high``, ``expected`` (what beliefs
-        alone would give) with the band ``band_low`` and ``band_high``, ``outside`` (whether the
-        share leaves the band), ``n_rows``, ``n_contexts``.
-    bin_of_row : ndarray of int, shape (n,)
-        Bin of each row.
-    reason : str
-        Why there is no table; empty where there is one.
-    """
-
+    # a row per action, bin and state: ``action``, ``bin``, ``state`` (0 or 1), ``belief`` (mean of
+    # the rows), ``share`` with its interval ``low`` and ``high``, ``expected`` (what beliefs alone
+    # would give) with the band ``band_low`` and ``band_high``, ``outside`` (whether the share
+    # leaves the band), ``n_rows``, ``n_contexts``
     table: pd.DataFrame
-    bin_of_row: Codes
-    reason: str = ""
+    bin_of_row: Codes  # shape (n,): bin of each row
+    reason: str = ""  # why there is no table; empty where there is one
 
 
 def state_shares(
@@ -61,32 +52,6 @@ def state_shares(
 ) -> StateShares:
     """Compare the shares of actions between two states in bins of the belief.
 
-    Parameters
-    ----------
-    belief : array-like, shape (n,)
-        Belief in the state 1, in [0, 1].
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,)
-        0 or 1; constant within a context.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    n_bins : int
-        Quantile bins of the belief, at most; neighbours are joined until each has
-        `CONTEXTS_PER_STATE` contexts of each state.
-
-    Returns
-    -------
-    StateShares
-        Shares with intervals over contexts, and the band.
-
-    Raises
-    ------
-    InputError
-        An array breaks its rule.
-
-    Notes
-    -----
     Assumes independent contexts and, as the test does, that a row's belief is the belief itself and
     that action and truth depend smoothly on it; what one regression misses does no harm where the
     other does not. The difference between the states has the larger of two standard errors, one
@@ -94,15 +59,6 @@ def state_shares(
     Sidak's t quantiles are those for all bins and actions at once. What beliefs alone would give is
     the share without its part of the difference, so that both states of a bin leave their bands
     together.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> belief = rng.uniform(size=400)
-    >>> truth, action = (rng.uniform(size=(2, 400)) < belief).astype(int)
-    >>> found = state_shares(belief, action, truth)
-    >>> bool(found.table["outside"].any())  # coherent: all shares are in their bands
-    False
     """
     data = as_choices(belief, action, truth, context, positive=1, oriented=True)
     nowhere = np.zeros(data.n_rows, dtype=np.int64)
@@ -173,13 +129,7 @@ def _joined(bins: Codes, data: ChoiceData) -> Codes | None:
 
 
 def _differences(left: Floats, bins: Codes, data: ChoiceData) -> tuple[Floats, Floats]:
-    """Estimate the difference between the states in each bin, and how far chance takes it.
-
-    Returns
-    -------
-    difference, reach : ndarray, shape (n_bins, n_actions)
-        Share in state 1 less that in state 0 at equal belief, and the end of its band.
-    """
+    """Estimate the difference between the states in each bin, and how far chance takes it."""
     n_bins, n_actions = int(bins.max()) + 1, left.shape[1] - 1
     # All pairs of a bin and a free action; the last action is one minus the others.
     tail = (1 - LEVEL ** (1 / (n_bins * max(n_actions - 1, 1)))) / 2

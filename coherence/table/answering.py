@@ -20,23 +20,13 @@ STATED = "stated belief"
 
 @dataclass(frozen=True)
 class Answering:
-    """The way of answering of one (task, model), as far as its table tells.
+    """The way of answering of one (task, model), as far as its table tells."""
 
-    Parameters
-    ----------
-    kinds : mapping of str to int
-        Kind of belief -> rows, in the order of the kinds; empty where the table does not tell.
-    policies : bool
-        Whether actions are probabilities.
-    n_mass : int
-        Rows whose `answer_mass` is known.
-    median_mass, smallest_mass : float
-        Over these rows; NaN where there are none.
-    """
-
+    # kind of belief -> rows, in the order of the kinds; empty where the table does not tell
     kinds: Mapping[str, int]
-    policies: bool = False
-    n_mass: int = 0
+    policies: bool = False  # whether actions are probabilities
+    n_mass: int = 0  # rows whose `answer_mass` is known
+    # median_mass, smallest_mass: over these rows; NaN where there are none
     median_mass: float = math.nan
     smallest_mass: float = math.nan
 

@@ -32,21 +32,11 @@ UNNAMED = "Unnamed: "
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a CSV file.
+    """The cells of a CSV file."""
 
-    Parameters
-    ----------
-    names : list of str
-        Of its columns, as written; none occurs twice.
-    columns : list of ChunkedArray
-        The cells of each as text, null where they are empty.
-    notes : tuple of str
-        What was passed over, and what may be missing.
-    """
-
-    names: list[str]
-    columns: list[pa.ChunkedArray]
-    notes: tuple[str, ...]
+    names: list[str]  # of its columns, as written; none occurs twice
+    columns: list[pa.ChunkedArray]  # the cells of each as text, null where they are empty
+    notes: tuple[str, ...]  # what was passed over, and what may be missing
 
     def records(self) -> Iterable[dict[str, str | None]]:
         """Yield the rows, empty cells as None."""

@@ -19,32 +19,15 @@ from coherence.table.written_numbers import log_notes, read_probabilities
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file's columns are to be understood.
+    """How a file's columns are to be understood."""
 
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Column of the runs table -> column of the file.
-    decimal : {".", ","}
-        Decimal mark of numbers that are text.
-    percent : bool
-        Whether stated probabilities are percentages.
-    ignore : collection of str
-        Columns of the file to leave out.
-    merge_labels : bool, optional
-        What becomes of labels that differ only in how they are written; see
-        `coherence.table.storage.read_runs`.
-
-    Raises
-    ------
-    InputError
-        The columns are no mapping.
-    """
-
+    # column of the runs table -> column of the file
     columns: Mapping[str, str] = field(default_factory=dict)
-    decimal: str = "."
-    percent: bool = False
-    ignore: Collection[str] = ()
+    decimal: str = "."  # decimal mark of numbers that are text
+    percent: bool = False  # whether stated probabilities are percentages
+    ignore: Collection[str] = ()  # columns of the file to leave out
+    # what becomes of labels that differ only in how they are written; see
+    # `coherence.table.storage.read_runs`.
     merge_labels: bool | None = None
 
     def __post_init__(self) -> None:

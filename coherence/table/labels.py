@@ -29,22 +29,13 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Alike:
-    """Labels of one column that differ only in how they are written.
+    """Labels of one column that differ only in how they are written."""
 
-    Parameters
-    ----------
-    column : str
-        Column of the runs table.
-    task : str
-        The task whose labels they are; empty for the labels of tasks and models themselves, and
-        in a table without tasks.
-    counts : tuple of (label, int)
-        The labels and their rows, the most frequent first.
-    """
-
-    column: str
+    column: str  # column of the runs table
+    # the task whose labels they are; empty for the labels of tasks and models themselves, and in a
+    # table without tasks
     task: str
-    counts: tuple[tuple[Any, int], ...]
+    counts: tuple[tuple[Any, int], ...]  # the labels and their rows, the most frequent first
 
     @property
     def common(self) -> Any:

@@ -6,23 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Naming:
-    """Names for messages.
+    """Names for messages."""
 
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Column of the runs table -> column of the file, as for `coherence.read_runs`; columns that
-        are not in it are called alike.
-
-    Examples
-    --------
-    >>> named = Naming({"p": "prob"})
-    >>> named("p"), named("theta")
-    ("'prob' (mapped to 'p')", "'theta'")
-    >>> named.plain("p"), named.plain("theta")
-    ("prob (mapped to 'p')", 'theta')
-    """
-
+    # column of the runs table -> column of the file, as for `coherence.read_runs`; columns that are
+    # not in it are called alike.
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, name: str) -> str:

@@ -21,30 +21,14 @@ MOST_BELOW = 1 / 3  # of the numbers of a column of percentages; one such number
 
 @dataclass(frozen=True)
 class Tally:
-    """What is to be known of the numbers of a column; those of its parts are added up.
+    """What is to be known of the numbers of a column; those of its parts are added up."""
 
-    Parameters
-    ----------
-    n : int
-        How many there are without a percent sign.
-    largest : float
-        The largest; 0 where none is above 0.
-    n_below : int
-        How many lie between 0 and 1, both left out.
-    first_below : float
-        The first of those; NaN where there is none.
-    n_signed : int
-        How many numbers there are with a percent sign.
-    first_signed : str
-        The first of those; empty where there is none.
-    """
-
-    n: int = 0
-    largest: float = 0.0
-    n_below: int = 0
-    first_below: float = np.nan
-    n_signed: int = 0
-    first_signed: str = ""
+    n: int = 0  # how many there are without a percent sign
+    largest: float = 0.0  # the largest; 0 where none is above 0
+    n_below: int = 0  # how many lie between 0 and 1, both left out
+    first_below: float = np.nan  # the first of those; NaN where there is none
+    n_signed: int = 0  # how many numbers there are with a percent sign
+    first_signed: str = ""  # the first of those; empty where there is none
 
     @staticmethod
     def of(numbers: Iterable[float], signed: Sequence[str] = ()) -> "Tally":

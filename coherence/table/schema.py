@@ -38,21 +38,11 @@ STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated wit
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the runs table.
+    """One column of the runs table."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the table.
-    kind : str
-        "probability", "label", "integer", "number" or "text".
-    meaning : str
-        One sentence.
-    """
-
-    name: str
-    kind: str
-    meaning: str
+    name: str  # name in the table
+    kind: str  # "probability", "label", "integer", "number" or "text"
+    meaning: str  # one sentence
 
 
 COLUMNS = (

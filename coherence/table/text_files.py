@@ -38,26 +38,13 @@ _TAB_NAMES = ("\\t", "tab")  # what a shell passes on of a tab that was typed as
 
 @dataclass(frozen=True)
 class TextForm:
-    r"""What the user says about how a table of text is written.
+    r"""What the user says about how a table of text is written."""
 
-    Parameters
-    ----------
-    sep : str or None
-        The separator of cells, one character; ``tab`` and ``\t`` are one too. None: told by the
-        header.
-    decimal : {".", ","}
-        The decimal mark.
-    encoding : str or None
-        A name that Python knows; None: told by the file's first bytes, else UTF-8.
-
-    Raises
-    ------
-    InputError
-        Each of them can only be as said here.
-    """
-
+    # The separator of cells, one character; ``tab`` and ``\t`` are one too. None: told by the
+    # header.
     sep: str | None = None
-    decimal: str = "."
+    decimal: str = "."  # the decimal mark
+    # a name that Python knows; None: told by the file's first bytes, else UTF-8
     encoding: str | None = None
 
     def __post_init__(self) -> None:
@@ -207,21 +194,11 @@ def open_text(
 
 
 class Header(NamedTuple):
-    """The first line of a table.
+    """The first line of a table."""
 
-    Parameters
-    ----------
-    names : list of str
-        Its cells.
-    sep : str
-        What separates them.
-    spaced : bool
-        Whether blanks follow separators, so that cells begin behind them.
-    """
-
-    names: list[str]
-    sep: str
-    spaced: bool
+    names: list[str]  # its cells
+    sep: str  # what separates them
+    spaced: bool  # whether blanks follow separators, so that cells begin behind them
 
 
 def header_and_separator(

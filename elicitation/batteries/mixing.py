@@ -89,29 +89,14 @@ WORD_PAIRS = (
 
 @dataclass(frozen=True)
 class MixingQuestion:
-    """One condition of the battery.
+    """One condition of the battery."""
 
-    Parameters
-    ----------
-    experiment : str
-        Part of the battery, as in `coherence.batteries.mixing.design.PARTS`.
-    p : float
-        Instructed probability, or parameter of a game.
-    text : str
-        The question.
-    answers : tuple of str
-        Readable answers, as asked for.
-    outcomes : tuple of str
-        What each of them means in the table of answers.
-    item, order : str
-        Of words: the pair, and whether it is asked in its forward or reverse order.
-    """
-
-    experiment: str
-    p: float
-    text: str
-    answers: tuple[str, ...]
-    outcomes: tuple[str, ...]
+    experiment: str  # part of the battery, as in `coherence.batteries.mixing.design.PARTS`.
+    p: float  # instructed probability, or parameter of a game
+    text: str  # the question
+    answers: tuple[str, ...]  # readable answers, as asked for
+    outcomes: tuple[str, ...]  # what each of them means in the table of answers
+    # item, order: of words: the pair, and whether it is asked in its forward or reverse order
     item: str = ""
     order: str = ""
 
@@ -185,33 +170,7 @@ def mixing_questions() -> list[MixingQuestion]:
 def read_mixing_answer(
     text: str, question: MixingQuestion, *, finish_reason: str | None = None
 ) -> tuple[str | None, str]:
-    r"""Read the outcome that an answer begins with: the event whose probability is read exactly.
-
-    Parameters
-    ----------
-    text : str
-        The answer as it came.
-    question : MixingQuestion
-        What was asked.
-    finish_reason : str or None
-        Why it ended, as in `Answer`.
-
-    Returns
-    -------
-    outcome : str or None
-        The outcome for the table of answers; None where there is none.
-    status : str
-        ``ok``; a repair where more or other than the outcome was said; ``refused``; ``truncated``
-        where the answer was cut before its outcome was certain; ``unparsed``.
-
-    Examples
-    --------
-    >>> man_or_woman = [asked for asked in mixing_questions() if asked.experiment == "words"][0]
-    >>> [read_mixing_answer(text, man_or_woman) for text in ("man", "Woman.", "man or woman")]
-    [('man', 'ok'), ('woman', 'repaired:punctuation'), (None, 'unparsed')]
-    >>> read_mixing_answer("I can't choose.", man_or_woman)
-    (None, 'refused')
-    """
+    r"""Read the outcome that an answer begins with: the event whose probability is read exactly."""
     if finish_reason == WITHHELD:
         return None, REFUSED
     reply = take_apart(text)
@@ -336,20 +295,7 @@ def elicit_mixing(
 def tabulate_mixing(
     model: str, answered: Iterable[tuple[MixingQuestion, int, str, str | None]]
 ) -> pd.DataFrame:
-    """Read answers and lay them out as a table.
-
-    Parameters
-    ----------
-    model : str
-        Who answered.
-    answered : iterable of tuple
-        Question, number of the draw, answer as it came, and why it ended.
-
-    Returns
-    -------
-    DataFrame
-        As from `elicit_mixing`.
-    """
+    """Read answers and lay them out as a table."""
     rows = [
         (
             *_condition(model, question),

@@ -40,13 +40,7 @@ _TERMS = {"chance": None, "stake": None, "payout": None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     add_model_options(
         parser,
         kind="multiple-choice or causal model",
@@ -264,18 +258,7 @@ def _add_transfer(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask or read, score, write and print; or write questions, train, or test transfer.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, or 130 after Ctrl-C.
-    """
+    """Ask or read, score, write and print; or write questions, train, or test transfer."""
     if args.action is None:
         from elicitation.commands.bets_scoring import score
 

@@ -14,20 +14,7 @@ _NONE = "–"
 
 
 def bets_report(scores: "BetScores", comparison: "pd.DataFrame") -> str:
-    """Return the accuracies of every model as lines, and several models beside each other.
-
-    Parameters
-    ----------
-    scores : BetScores
-        Of one model or several.
-    comparison : DataFrame
-        From ``coherence.batteries.bets.scores.compare_models``.
-
-    Returns
-    -------
-    str
-        Lines, without a line break at the end.
-    """
+    """Return the accuracies of every model as lines, and several models beside each other."""
     from coherence.report.columns import aligned
     from coherence.report.wording import clean, format_pvalue
 

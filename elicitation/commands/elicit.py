@@ -39,13 +39,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
     _add_subject(parser)
     _add_answers(parser)
@@ -165,18 +159,7 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, write, sum up; or only look.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, or 130 after Ctrl-C.
-    """
+    """Ask, write, sum up; or only look."""
     if args.status is not None:
         _print_status(args.status)
         return 0

@@ -43,19 +43,7 @@ def check_preview_options(args: argparse.Namespace) -> None:
 
 
 def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str) -> None:
-    """Say what would be asked.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of `add_preview_options` and of servers.
-    plan : Plan
-        What would be asked.
-    model : str
-        Name of the model in the store.
-    store : str
-        Where answers may be already.
-    """
+    """Say what would be asked."""
     from elicitation.session.overview import preview
 
     outlook = preview(plan, model_name=model, store=store, pacing=pacing_of(args))

@@ -20,23 +20,7 @@ PROMPTS = ("standard", "mse", "absolute", "bayes")
 
 
 def design_of(args: argparse.Namespace) -> "Design":
-    """Return how often, in which ways and how randomly questions are asked.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``coherence elicit``.
-
-    Returns
-    -------
-    Design
-        Checked.
-
-    Raises
-    ------
-    InputError
-        An option is outside its range, or a file of framings breaks a rule.
-    """
+    """Return how often, in which ways and how randomly questions are asked."""
     from elicitation.session.plan import Design
 
     prompts, templates = _prompts(args)
@@ -73,38 +57,15 @@ def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
 
 @dataclass(frozen=True)
 class Source:
-    """What a session asks about.
+    """What a session asks about."""
 
-    Parameters
-    ----------
-    cases : DataFrame
-        The contexts, or the questions of the user's own.
-    subject : Task, or another Subject, or None
-        Where the cases are from; None of questions of the user's own.
-    """
-
-    cases: "pd.DataFrame"
+    cases: "pd.DataFrame"  # the contexts, or the questions of the user's own
+    # where the cases are from; None of questions of the user's own
     subject: "Subject | None" = None
 
 
 def source_of(args: argparse.Namespace) -> Source:
-    """Return what a session asks about, its cases drawn.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``coherence elicit``.
-
-    Returns
-    -------
-    Source
-        Of a network, records, or a table of questions.
-
-    Raises
-    ------
-    InputError
-        What is asked about is not known, or breaks a rule.
-    """
+    """Return what a session asks about, its cases drawn."""
     if args.questions is not None:
         from elicitation.session.custom import load_questions
 
@@ -115,27 +76,7 @@ def source_of(args: argparse.Namespace) -> Source:
 
 
 def plan_of(args: argparse.Namespace, source: Source, design: "Design") -> "Plan":
-    """Return the questions of a session, before anyone is asked.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``coherence elicit``.
-    source : Source
-        From `source_of`.
-    design : Design
-        From `design_of`.
-
-    Returns
-    -------
-    Plan
-        One question for each answer.
-
-    Raises
-    ------
-    InputError
-        An option is outside its range.
-    """
+    """Return the questions of a session, before anyone is asked."""
     from elicitation.session.plan import plan_own_questions, plan_task
 
     if source.subject is None:
@@ -156,25 +97,7 @@ def named_model(args: argparse.Namespace) -> str:
 
 
 def load_model(args: argparse.Namespace, source: Source) -> "Model":
-    """Load the model that is asked, connect to its servers, or make the agent.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of ``coherence elicit``.
-    source : Source
-        What it will be asked about; a simulated agent knows these cases.
-
-    Returns
-    -------
-    Model
-        Ready to answer.
-
-    Raises
-    ------
-    CoherenceError
-        It cannot be loaded or reached.
-    """
+    """Load the model that is asked, connect to its servers, or make the agent."""
     if args.agent is not None:
         from elicitation.simulated_model import agent_for_task
 

@@ -46,27 +46,7 @@ def beliefs_and_actions(
     records: str | None = None,
     min_records: int | None = None,
 ) -> Task:
-    """Beliefs under prompt variants, actions, and the questions of iterated expectation.
-
-    Parameters
-    ----------
-    network : str
-        A network of the catalogue, or a data set.
-    task_file : str or None
-        Instead of it a network of your own (.bif, .xml, .xmlbif, .json) or a table of questions
-        (.csv, .jsonl).
-    target, contexts, reps, prompts, draws, seed, phrases, positive, records, min_records
-        As the options of ``coherence elicit``.
-    iterated : bool
-        Whether to ask the questions of iterated expectation.
-    belief : {"verbalised", "sampled"}
-        Stated as a number, or the rate of Yes over draws.
-
-    Returns
-    -------
-    Task
-        One sample for each answer.
-    """
+    """Beliefs under prompt variants, actions, and the questions of iterated expectation."""
     from argparse import Namespace
 
     from coherence.errors import InputError

@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     add_model_options(parser, several=True, server=True, chat=True)
     parser.add_argument(
         "--answers",
@@ -85,18 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask or read, score, write and print.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, or 130 after Ctrl-C.
-    """
+    """Ask or read, score, write and print."""
     from coherence.batteries.mixing.scoring import score_mixing
 
     _check(args)

@@ -22,24 +22,7 @@ WRITTEN = (
 def write_mix_results(
     out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, inputs: list[str] | None
 ) -> list[str]:
-    """Write tables and figures, in place of those of an earlier call.
-
-    Parameters
-    ----------
-    out : Path
-        A folder that is there.
-    answers : DataFrame
-        What was scored.
-    scores : MixingScores
-        Of these answers.
-    inputs : list of str or None
-        Files that the answers came from; None where they were elicited now.
-
-    Returns
-    -------
-    list of str
-        Names of what was written.
-    """
+    """Write tables and figures, in place of those of an earlier call."""
     from coherence.batteries.mixing.plots import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.runs import mixing_runs
     from coherence.table.storage import write_runs
@@ -102,18 +85,7 @@ def _write_json(path: Path, scores: "MixingScores") -> None:
 
 
 def mix_report(scores: "MixingScores") -> str:
-    """Return the tables for the terminal.
-
-    Parameters
-    ----------
-    scores : MixingScores
-        Of one model or several.
-
-    Returns
-    -------
-    str
-        Lines, without a line break at the end.
-    """
+    """Return the tables for the terminal."""
     from coherence.report.columns import aligned
     from coherence.report.wording import clean
 

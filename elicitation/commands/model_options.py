@@ -30,23 +30,7 @@ def add_model_options(
     server: bool = False,
     chat: bool = False,
 ) -> None:
-    """Declare who is asked, where it runs and how.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    kind : str
-        What a folder must hold.
-    dest : str
-        Attribute that ``--model`` goes to.
-    several : bool
-        Whether ``--model`` may be repeated.
-    server : bool
-        Whether the model may stand behind servers.
-    chat : bool
-        Whether the user chooses between chat template and plain text.
-    """
+    """Declare who is asked, where it runs and how."""
     group = parser.add_argument_group("the model that is asked")
     group.add_argument(
         "--model",
@@ -166,27 +150,7 @@ def load_causal(
     system: str | None = None,
     prefill: str = "",
 ) -> "CausalModel":
-    """Load a causal model.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of `add_model_options`.
-    model : path-like
-        A folder, a .gguf file, or a name on the hub.
-    chat, system, prefill
-        As of ``elicitation.load_causal_model``.
-
-    Returns
-    -------
-    CausalModel
-        Ready to answer.
-
-    Raises
-    ------
-    InputError
-        As of ``elicitation.load_causal_model``.
-    """
+    """Load a causal model."""
     from elicitation.models.local.causal import load_causal_model
 
     return load_causal_model(
@@ -248,27 +212,7 @@ def ask_and_keep(
     usual: str | os.PathLike[str],
     asking: "Callable[[AnswerStore], Result]",
 ) -> Result | None:
-    """Ask with the store open, and say after Ctrl-C what is kept.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of `add_store_options`, and the name of the `command`.
-    usual : path-like
-        The store without ``--store``.
-    asking : callable
-        Takes the store and asks.
-
-    Returns
-    -------
-    object or None
-        What `asking` returned; None after Ctrl-C.
-
-    Raises
-    ------
-    InputError
-        ``--no-resume``, and the store has answers.
-    """
+    """Ask with the store open, and say after Ctrl-C what is kept."""
     from coherence.errors import InputError
     from elicitation.store import AnswerStore
 
@@ -295,13 +239,7 @@ def ask_and_keep(
 
 
 def tell_damage(store: "AnswerStore") -> None:
-    """Say on stderr how many stored answers were not as they were written.
-
-    Parameters
-    ----------
-    store : AnswerStore
-        After what is missing was asked.
-    """
+    """Say on stderr how many stored answers were not as they were written."""
     if store.damaged:
         print(
             f"{counted(len(store.damaged), 'damaged answer')} in {store.path} "

@@ -9,13 +9,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser(
         "list",
@@ -50,18 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, fetch or show.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """List, fetch or show."""
     if args.action == "list":
         _print_catalogue()
     elif args.action == "fetch":

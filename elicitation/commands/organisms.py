@@ -11,13 +11,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     parser.add_argument(
         "names",
         nargs="*",
@@ -49,18 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train and report.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """Train and report."""
     from coherence.errors import InputError
     from coherence.report.columns import aligned
     from elicitation.training.organisms.catalog import ORGANISMS

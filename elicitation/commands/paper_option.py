@@ -17,15 +17,7 @@ _ALWAYS = ("paper.md", "paper.tex")
 
 
 def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
-    """Declare the option.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of a battery, or of one of its actions.
-    **default : object
-        ``default=argparse.SUPPRESS`` in an action, which must not undo what stands before it.
-    """
+    """Declare the option."""
     parser.add_argument(
         "--paper",
         metavar="DIR",
@@ -47,21 +39,7 @@ def write_paper_tables(
     *,
     earlier: str,
 ) -> None:
-    """Write tables and indexes where a folder was named, and say so.
-
-    Parameters
-    ----------
-    folder : Path or None
-        From `paper_folder`.
-    title : str
-        Of the indexes.
-    tables : sequence of PaperTable
-        In their order.
-    draw : callable
-        Writes figures into the folder that it is given, and returns them.
-    earlier : str
-        Regular expression of names that this battery may have written there.
-    """
+    """Write tables and indexes where a folder was named, and say so."""
     if folder is None:
         return
     from coherence.report.tables.document import write_document

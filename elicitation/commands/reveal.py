@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     add_model_options(parser, several=True, server=True)
     parser.add_argument(
         "--base", metavar="DIR", help="folder of a base model, to stand beside --instruct"
@@ -116,18 +110,7 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, measure, draw, check, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0, or 130 after Ctrl-C.
-    """
+    """Read, measure, draw, check, write."""
     _check(args)
     settings = _settings(args)
     if args.questions is not None:

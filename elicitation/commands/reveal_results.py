@@ -37,21 +37,7 @@ def write_battery(
     inputs: "Sequence[str]" = (),
     paper: Path | None = None,
 ) -> None:
-    """Write tables and figures, print the summary, and with a runs table the verdict.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder that is there.
-    battery : Battery
-        What was elicited.
-    seed : int
-        Of the checks.
-    inputs : sequence of str
-        Files that this call read, which stay.
-    paper : Path, optional
-        Folder for the tables as the paper lays them out.
-    """
+    """Write tables and figures, print the summary, and with a runs table the verdict."""
     from coherence.batteries.revealed.figures import write_figures
     from coherence.batteries.revealed.misses_plot import misses_figure
     from coherence.table.storage import write_runs

@@ -40,21 +40,7 @@ def ask_served(
     store: "AnswerStore",
     battery: "Battery",
 ) -> None:
-    """Put to a model behind servers what it can answer, and say before what it cannot.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of the command.
-    name : str
-        Name of the model at the servers.
-    settings : list of Setting
-        The grid.
-    store : AnswerStore
-        Where answers are kept and found.
-    battery : Battery
-        What was asked is added to it.
-    """
+    """Put to a model behind servers what it can answer, and say before what it cannot."""
     from elicitation.batteries.revealed.bets import tabulate_bets, wagered
     from elicitation.batteries.revealed.served import (
         ROOM,

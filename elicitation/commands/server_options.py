@@ -24,13 +24,7 @@ SERVER_DEFAULTS: dict[str, Any] = {
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
-    """Declare where servers listen, and how they are to be asked.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of the command.
-    """
+    """Declare where servers listen, and how they are to be asked."""
     group = parser.add_argument_group("servers, see docs/servers.md")
     group.add_argument(
         "--server",
@@ -86,27 +80,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 
 
 def connect(args: argparse.Namespace, model: str, *, api: "Api | None" = None) -> "ServerModel":
-    """Connect to the servers of a model and find out what they can do.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options of `add_server_options`, with those of chats.
-    model : str
-        Its name at the servers.
-    api : {"chat", "completions"} or None
-        Which API is used; None takes chats, unless ``--no-chat`` says otherwise.
-
-    Returns
-    -------
-    ServerModel
-        Ready to answer.
-
-    Raises
-    ------
-    CoherenceError
-        As of ``elicitation.connect_servers``.
-    """
+    """Connect to the servers of a model and find out what they can do."""
     from elicitation.models.servers.address import Limits
     from elicitation.models.servers.server import connect_servers
 

@@ -12,13 +12,7 @@ _OF_FILES = TASK_OPTIONS[:3]
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what a network of the user's own comes with.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of a command with ``--task`` and ``--target``.
-    """
+    """Declare what a network of the user's own comes with."""
     group = parser.add_argument_group("a network of your own, or records")
     group.add_argument(
         "--phrases",
@@ -47,24 +41,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def load_subject(args: argparse.Namespace) -> "Subject":
-    """Load what is asked about.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With `task`, `target` and the options of `add_task_options`.
-
-    Returns
-    -------
-    Subject
-        From a file, the catalogue or a data set.
-
-    Raises
-    ------
-    InputError
-        As of ``elicitation.load_task`` and ``elicitation.load_task_file``; or options of a file
-        beside the name of something else.
-    """
+    """Load what is asked about."""
     from coherence.errors import InputError
     from elicitation.session.task_file import is_network_file, load_task_file
 

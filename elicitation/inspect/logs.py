@@ -64,33 +64,7 @@ class _Log:
 def read_inspect_runs(
     paths: Sequence[str | os.PathLike[str]],
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read logs of the task ``belief_coherence/beliefs_and_actions`` as one runs table.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Logs of one model or of several: ``.eval``, or ``.json``.
-
-    Returns
-    -------
-    runs : DataFrame
-        As ``elicitation.elicit`` returns it; `model` is the name that Inspect has. Epochs are
-        further repetitions. An answer that has not come leaves its row out; one that ended in an
-        error is unparsed.
-    notes : list of str
-        What the logs lack, one line each.
-
-    Raises
-    ------
-    InputError
-        A file is not a log of this task, or two logs have the same answers.
-
-    Examples
-    --------
-    >>> read_inspect_runs(["nowhere.eval"])
-    Traceback (most recent call last):
-    coherence.errors.InputError: nowhere.eval: no such file. Name logs that inspect eval wrote.
-    """
+    """Read logs of the task ``belief_coherence/beliefs_and_actions`` as one runs table."""
     logs = [_read(path, BELIEFS) for path in paths]
     tables = [_runs_of(log) for log in logs]
     key = ["task", "model", "context", "rep", "prompt", "z_state"]

@@ -138,18 +138,7 @@ class StreamingModel(Model, Protocol):
     def stream_answers(
         self, requests: Sequence[Request]
     ) -> Generator[tuple[int, Answer], None, None]:
-        """Answer every request, in the order in which answers come.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Yields
-        ------
-        int, Answer
-            Position of the request, and its answer; closing the iterator early gives up the rest.
-        """
+        """Answer every request, in the order in which answers come."""
         ...
 
 
@@ -160,20 +149,7 @@ class LabelModel(Model, Protocol):
     def label_probabilities(
         self, texts: Sequence[str], labels: Sequence[str]
     ) -> list[tuple[float, ...]]:
-        """Return, for each text, the probability that the answer is each label.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        labels : sequence of str
-            Labels, such as No and Yes.
-
-        Returns
-        -------
-        list of tuple of float
-            In [0, 1], one per label, not renormalised: their sum is the mass on readable answers.
-        """
+        """Return, for each text, the probability that the answer is each label."""
         ...
 
 
@@ -182,18 +158,7 @@ class BoundingModel(Model, Protocol):
     """A model that lists its likeliest tokens only, which bound the probabilities of labels."""
 
     def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> "list[LabelBounds]":
-        """Return, for each text, bounds on the probability that the answer is each label.
-
-        Parameters
-        ----------
-        texts, labels : sequence of str
-            See `LabelModel.label_probabilities`.
-
-        Returns
-        -------
-        list of LabelBounds
-            One per text.
-        """
+        """Return, for each text, bounds on the probability that the answer is each label."""
         ...
 
 
@@ -206,20 +171,7 @@ class ForcingModel(Model, Protocol):
     """
 
     def forced_answers(self, requests: Sequence[Request], form: "AnswerForm") -> list[Answer]:
-        """Answer every request in a form.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-        form : AnswerForm
-            What an answer must look like; `AnswerForm.pattern` describes it in whole.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests; a model that cannot hold the form raises.
-        """
+        """Answer every request in a form."""
         ...
 
 
@@ -235,21 +187,7 @@ class FormModel(Protocol):
     def form_probabilities(
         self, texts: Sequence[str], form: "AnswerForm"
     ) -> list[tuple[dict[str, float], ...]]:
-        """Return, for each text, the probabilities of the answers to every part of a form.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        form : AnswerForm
-            What an answer must look like.
-
-        Returns
-        -------
-        list of tuple of dict
-            For each text one mapping per part, from answer to probability, not renormalised; of
-            numbers any may be named, not only those that the form lists.
-        """
+        """Return, for each text, the probabilities of the answers to every part of a form."""
         ...
 
 
@@ -266,20 +204,7 @@ class OutcomeModel(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the token ids of each text as the model reads it.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        answer : str
-            Beginning of the answer, which is part of what is read.
-
-        Returns
-        -------
-        list of list of int
-            One list per text.
-        """
+        """Return the token ids of each text as the model reads it."""
         ...
 
     def spelling_masses(
@@ -290,25 +215,7 @@ class OutcomeModel(Protocol):
         tolerance: float,
         itemised: bool = False,
     ) -> "SpellingMasses":
-        """Return the probabilities that the answers to texts begin with spellings.
-
-        Parameters
-        ----------
-        texts : sequence of sequence of int
-            Token ids, as from `encode`.
-        spellings : sequence of Spelling
-            The spellings.
-        tolerance : float
-            Token sequences may be given up as long as all of them together are no more probable
-            than this, per text.
-        itemised : bool
-            Whether to list what the masses are made of.
-
-        Returns
-        -------
-        SpellingMasses
-            Masses, and what was given up.
-        """
+        """Return the probabilities that the answers to texts begin with spellings."""
         ...
 
 

@@ -11,32 +11,17 @@ from elicitation.spelling.forms import AnswerForm
 
 @dataclass(frozen=True)
 class Draw:
-    """One answer to be had: the request, and what tells it from other draws of the same text.
+    """One answer to be had: the request, and what tells it from other draws of the same text."""
 
-    Parameters
-    ----------
-    request : Request
-        What the model is asked; its seed follows from the base seed, the text and the number.
-    number : int
-        The how-manieth draw of this text, from 0.
-    base_seed : int
-        Seed of the session.
-    labels : tuple of str
-        Where the answer is the probability of each of these labels, and nothing is drawn.
-    about : str
-        How the answer is to be read; kept beside it, and no part of the key.
-    form : AnswerForm or None
-        What the answer must look like; None leaves it to the model.
-    exact : bool
-        Whether the answer is the distribution over all answers in the form, and none is drawn.
-    """
-
+    # what the model is asked; its seed follows from the base seed, the text and the number
     request: Request
-    number: int
-    base_seed: int
+    number: int  # the how-manieth draw of this text, from 0
+    base_seed: int  # seed of the session
+    # where the answer is the probability of each of these labels, and nothing is drawn
     labels: tuple[str, ...] = ()
-    about: str = ""
-    form: AnswerForm | None = None
+    about: str = ""  # how the answer is to be read; kept beside it, and no part of the key
+    form: AnswerForm | None = None  # what the answer must look like; None leaves it to the model
+    # whether the answer is the distribution over all answers in the form, and none is drawn
     exact: bool = False
 
     @classmethod
@@ -62,27 +47,7 @@ class Draw:
         about: str = "",
         form: AnswerForm | None = None,
     ) -> "Draw":
-        """Make a draw whose seed depends on the text, the number and the base seed alone.
-
-        Parameters
-        ----------
-        text : str
-            The question.
-        number : int
-            The how-manieth draw of this text. At temperature 0 all draws agree, and number and
-            seeds count as 0.
-        base_seed : int
-            Seed of the session.
-        temperature, max_new_tokens, max_lines
-            See `Request`.
-        about, form
-            See `Draw`.
-
-        Returns
-        -------
-        Draw
-            With a seed below 2**63.
-        """
+        """Make a draw whose seed depends on the text, the number and the base seed alone."""
         # Nothing is random, so that all draws of a text share one key and are asked once.
         if temperature == 0:
             return cls(
@@ -120,18 +85,7 @@ class Draw:
         return json.dumps(values, sort_keys=True)
 
     def key(self, fingerprint: str) -> str:
-        """Return the key of this draw's answer.
-
-        Parameters
-        ----------
-        fingerprint : str
-            Of the model.
-
-        Returns
-        -------
-        str
-            A hexadecimal digest.
-        """
+        """Return the key of this draw's answer."""
         # A session asks for the key of every draw five times, always for one model.
         if fingerprint not in self._keys:
             identity = [fingerprint, self.request.text, self.settings, self.number]

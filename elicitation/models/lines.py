@@ -2,21 +2,7 @@
 
 
 def end_of_lines(text: str, max_lines: int | None) -> int | None:
-    """Return where so many lines with visible characters end.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    max_lines : int or None
-        How many lines; None never ends.
-
-    Returns
-    -------
-    int or None
-        Position after the line break that ends the last of these lines; None while it is not
-        complete.
-    """
+    """Return where so many lines with visible characters end."""
     if max_lines is None:
         return None
     position = n_visible = 0
@@ -30,23 +16,5 @@ def end_of_lines(text: str, max_lines: int | None) -> int | None:
 
 
 def first_lines(text: str, max_lines: int | None) -> str:
-    r"""Cut a text after so many lines with visible characters.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    max_lines : int or None
-        How many; None cuts nothing.
-
-    Returns
-    -------
-    str
-        The text up to and with the line break that ends the last of these lines.
-
-    Examples
-    --------
-    >>> first_lines("\nNo: 0.4\n\nYes: 0.6\nI hope that helps", 2)
-    '\nNo: 0.4\n\nYes: 0.6\n'
-    """
+    r"""Cut a text after so many lines with visible characters."""
     return text[: end_of_lines(text, max_lines)]

@@ -36,48 +36,18 @@ counts as unread."""
 
 @dataclass(frozen=True)
 class ReadBelief:
-    """A belief that was read off.
+    """A belief that was read off."""
 
-    Parameters
-    ----------
-    value : float or None
-        Probability of Yes among the labels; None unless the status is `ok` or a repair.
-    status : str
-        One of `coherence.table.schema.STATUSES`.
-    answer_mass : float
-        Share of the mass, or of the draws, on readable answers.
-    """
-
+    # probability of Yes among the labels; None unless the status is `ok` or a repair
     value: float | None
-    status: str
-    answer_mass: float
+    status: str  # one of `coherence.table.schema.STATUSES`.
+    answer_mass: float  # share of the mass, or of the draws, on readable answers
 
 
 def ask_labels(
     model: Model, texts: Sequence[str], labels: Sequence[str] = BELIEF_LABELS
 ) -> list[Answer]:
-    """Ask a model for the probabilities of labels, and write them as answers that can be stored.
-
-    Parameters
-    ----------
-    model : Model
-        One that is also an `OutcomeModel`, a `BoundingModel` or a `LabelModel`.
-    texts, labels : sequence of str
-        See `LabelModel`.
-
-    Returns
-    -------
-    list of Answer
-        Texts that are JSON objects, label -> probability, with every digit; with ``share``, bounds
-        on the last label's, where a list had an end.
-
-    Raises
-    ------
-    InputError
-        The model does not give probabilities of labels.
-    CoherenceError
-        It gave something that is none.
-    """
+    """Ask a model for the probabilities of labels, and write them as answers that can be stored."""
     if isinstance(model, OutcomeModel):
         # Exact, and over every way to cut a label into tokens.
         outcomes = outcome_probabilities(model, texts, labels, ignore_case=True)
@@ -120,49 +90,14 @@ def _label_answer(
 
 
 def mass_status(mass: float, min_mass: float = 0.0) -> str:
-    """Return the status of what is read off the answers that have a mass.
-
-    Parameters
-    ----------
-    mass : float
-        Probability of the readable answers.
-    min_mass : float
-        What is less is unread.
-
-    Returns
-    -------
-    str
-        `ok`, `low_mass` below one half, or `unparsed`.
-    """
+    """Return the status of what is read off the answers that have a mass."""
     if mass <= 0 or mass < min_mass:
         return UNPARSED
     return LOW_MASS if mass < LEAST_MASS else OK
 
 
 def token_belief(text: str, min_mass: float = 0.0) -> ReadBelief:
-    """Read the belief off the probabilities of No and Yes.
-
-    Parameters
-    ----------
-    text : str
-        As from `ask_labels`.
-    min_mass : float
-        Least mass on No and Yes of a belief.
-
-    Returns
-    -------
-    ReadBelief
-        The share of Yes.
-
-    Examples
-    --------
-    >>> token_belief('{"No": 0.5, "Yes": 0.25}')
-    ReadBelief(value=0.3333333333333333, status='ok', answer_mass=0.75)
-    >>> token_belief('{"No": 0.02, "Yes": 0.06}')
-    ReadBelief(value=0.75, status='low_mass', answer_mass=0.08)
-    >>> token_belief('{"No": 0.02, "Yes": 0.06}', min_mass=0.1)
-    ReadBelief(value=None, status='unparsed', answer_mass=0.08)
-    """
+    """Read the belief off the probabilities of No and Yes."""
     masses = json.loads(text)
     no, yes = (masses[label] for label in BELIEF_LABELS)
     low, high = masses.get("share", (0.0, 0.0))
@@ -177,25 +112,7 @@ def token_belief(text: str, min_mass: float = 0.0) -> ReadBelief:
 
 
 def sampled_belief(draws: Sequence[Decoded[str]]) -> ReadBelief:
-    """Read the belief off the rate of Yes over draws.
-
-    Parameters
-    ----------
-    draws : sequence of Decoded
-        One or more answers Yes or No.
-
-    Returns
-    -------
-    ReadBelief
-        The share of Yes among the readable draws. Its status is the gravest repair among them, or
-        the commonest failure if too few can be read.
-
-    Examples
-    --------
-    >>> draws = [Decoded("Yes", "ok"), Decoded("No", "ok"), Decoded(None, "refused")]
-    >>> sampled_belief([*draws, Decoded("Yes", "ok")]).value
-    0.6666666666666666
-    """
+    """Read the belief off the rate of Yes over draws."""
     # Unreadable draws are left out of the rate, and counted in the answer mass.
     readable = [draw for draw in draws if draw.readable]
     mass = len(readable) / len(draws)

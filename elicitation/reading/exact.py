@@ -34,15 +34,9 @@ Masses = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Distribution:
-    """Probabilities of the answers to every part of a form.
+    """Probabilities of the answers to every part of a form."""
 
-    Parameters
-    ----------
-    parts : tuple of mapping of str to float
-        For every part of the form answer -> probability, not renormalised.
-    """
-
-    parts: tuple[Masses, ...]
+    parts: tuple[Masses, ...]  # for every part of the form answer -> probability, not renormalised
 
     @property
     def answer_mass(self) -> float:
@@ -62,28 +56,16 @@ class Distribution:
 
 @dataclass(frozen=True)
 class ExactReading:
-    """What a distribution over answers says.
+    """What a distribution over answers says."""
 
-    Parameters
-    ----------
-    value : object or None
-        Mean probability of Yes; shares of labels that sum to 1; or action -> probability.
-    status : str
-        One of `coherence.table.schema.STATUSES`.
-    answer_mass : float
-        Probability that an answer has the form.
-    sd, q05, q95 : float
-        Standard deviation and quantiles of a belief; NaN of all else.
-    raw_sum : float
-        What the shares of labels summed to before they were made to sum to 1; NaN of all else.
-    """
-
-    value: Any
-    status: str
-    answer_mass: float
+    value: Any  # mean probability of Yes; shares of labels that sum to 1; or action -> probability
+    status: str  # one of `coherence.table.schema.STATUSES`.
+    answer_mass: float  # probability that an answer has the form
+    # sd, q05, q95: standard deviation and quantiles of a belief; NaN of all else
     sd: float = math.nan
     q05: float = math.nan
     q95: float = math.nan
+    # what the shares of labels summed to before they were made to sum to 1; NaN of all else
     raw_sum: float = math.nan
 
 
@@ -95,30 +77,7 @@ def gives_distributions(model: object) -> bool:
 def answers_in_form(
     model: Model, texts: Sequence[str], forms: Sequence[AnswerForm]
 ) -> list[Answer]:
-    """Return the distributions over the answers in forms, as answers that can be stored.
-
-    Parameters
-    ----------
-    model : Model
-        One that is also a `FormModel` or an `OutcomeModel`.
-    texts : sequence of str
-        Questions.
-    forms : sequence of AnswerForm
-        One per text.
-
-    Returns
-    -------
-    list of Answer
-        Texts that are JSON lists with an object for each part of the form, answer -> probability,
-        with every digit.
-
-    Raises
-    ------
-    InputError
-        The model does not give such probabilities, or a text does not fit into its context.
-    CoherenceError
-        It gave something that is none.
-    """
+    """Return the distributions over the answers in forms, as answers that can be stored."""
     if isinstance(model, FormModel):
         parts = _known(model, texts, forms)
     elif isinstance(model, OutcomeModel):
@@ -192,23 +151,7 @@ def _by_name(
 
 
 def exact_belief(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the belief off a distribution over numbers.
-
-    Parameters
-    ----------
-    distribution : Distribution
-        Over the numbers of the first of two lines, whose complement the belief is; or over the
-        numbers for Yes alone.
-    form : AnswerForm
-        Of kind "lines" or "number".
-    min_mass : float
-        Least answer mass of a belief.
-
-    Returns
-    -------
-    ExactReading
-        Mean, standard deviation and quantiles of the probability of Yes.
-    """
+    """Read the belief off a distribution over numbers."""
     mass = distribution.answer_mass
     status = mass_status(mass, min_mass)
     if status == UNPARSED:
@@ -229,20 +172,7 @@ def exact_belief(distribution: Distribution, form: AnswerForm, min_mass: float) 
 
 
 def exact_shares(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the probabilities of labels off distributions over numbers, and make them sum to 1.
-
-    Parameters
-    ----------
-    distribution, min_mass
-        As of `exact_belief`; one part for each of more than two labels.
-    form : AnswerForm
-        Of kind "lines".
-
-    Returns
-    -------
-    ExactReading
-        One share per label, in the order of the form.
-    """
+    """Read the probabilities of labels off distributions over numbers, and make them sum to 1."""
     mass = distribution.answer_mass
     status = mass_status(mass, min_mass)
     if status == UNPARSED:
@@ -266,20 +196,7 @@ def _normalised(
 
 
 def exact_action(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the probabilities of actions off a distribution over decisions or options.
-
-    Parameters
-    ----------
-    distribution, min_mass
-        As of `exact_belief`.
-    form : AnswerForm
-        Of kind "decision" or "choice".
-
-    Returns
-    -------
-    ExactReading
-        Action -> probability; they sum to 1.
-    """
+    """Read the probabilities of actions off a distribution over decisions or options."""
     mass = distribution.answer_mass
     status = mass_status(mass, min_mass)
     if status == UNPARSED:
@@ -302,23 +219,7 @@ def _numbers(distribution: Distribution, part: int = 0) -> tuple[Any, Any]:
 
 
 def draw_in_form(distribution: Distribution, form: AnswerForm, seed: int) -> Answer:
-    """Draw an answer from those in a form, by the probabilities that the model gives them.
-
-    Parameters
-    ----------
-    distribution : Distribution
-        Of the form after the text.
-    form : AnswerForm
-        The form.
-    seed : int
-        Seed of this answer alone.
-
-    Returns
-    -------
-    Answer
-        A whole answer in the form, with its answer mass; an empty one where no answer in the form
-        has any probability.
-    """
+    """Draw an answer from those in a form, by the probabilities that the model gives them."""
     mass = distribution.answer_mass
     if mass <= 0:
         return Answer("", answer_mass=mass)
@@ -335,25 +236,6 @@ def draw_in_form(distribution: Distribution, form: AnswerForm, seed: int) -> Ans
 
 
 def forced_shares(text: str, form: AnswerForm) -> ExactReading:
-    r"""Read the numbers of lines that `draw_in_form` wrote, and make them sum to 1.
-
-    Parameters
-    ----------
-    text : str
-        The answer, with a line for each of more than two labels, drawn one by one.
-    form : AnswerForm
-        Of kind "lines".
-
-    Returns
-    -------
-    ExactReading
-        One share per label; no value where all numbers are 0.
-
-    Examples
-    --------
-    >>> form = AnswerForm("lines", ("a", "b", "c"))
-    >>> forced_shares("a: 0.50\nb: 0.50\nc: 1.00", form).value
-    (0.25, 0.25, 0.5)
-    """
+    r"""Read the numbers of lines that `draw_in_form` wrote, and make them sum to 1."""
     numbers = [float(line.rpartition(": ")[2]) for line in text.split("\n")]
     return _normalised(numbers, form, "ok", math.nan)

@@ -58,45 +58,7 @@ def ask_missing(
     watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
-    """Have every draw answered, from the store where it can be.
-
-    Parameters
-    ----------
-    respondent : Respondent
-        Who is asked.
-    draws : sequence of Draw
-        In any order; equal draws are asked once.
-    store : AnswerStore
-        Where answers are kept and found.
-    answer : callable
-        Takes draws that are to be asked, a portion or all, and yields their answers in any order.
-    worth_a_write : int
-        So many answers are written at once; fewer may wait for others, a second at most.
-    portion : int or None
-        So many neighbours in `draws` are asked together or not at all, and what was asked together
-        is returned together, whatever the store had of it. For answers whose last digits depend on
-        the others of a batch.
-    whole : bool
-        Whether a portion of which the store has a part is asked anew, for equal digits whatever was
-        asked before; else what the store has is used, and the rest is parted into portions. A
-        killed session goes on with the same portions in both cases: they are stored whole.
-    watch : Watch, optional
-        Is shown every answer, those of the store first, and may end the session.
-    progress : callable, optional
-        See `Progress`.
-
-    Returns
-    -------
-    answers : list of StoredAnswer
-        One per draw, in order.
-    asked : int
-        How many the respondent gave now.
-
-    Raises
-    ------
-    CoherenceError
-        The store failed; what it holds is kept.
-    """
+    """Have every draw answered, from the store where it can be."""
     keys = [draw.key(respondent.fingerprint) for draw in draws]
     # Equal draws have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, draws, strict=True))
@@ -183,39 +145,7 @@ def ask(
     hint: str = "",
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
-    """Have every draw answered in words or, where it names labels, by their probabilities.
-
-    Parameters
-    ----------
-    model : Model
-        Who is asked; the answers of a `StreamingModel` are kept as they come.
-    draws : sequence of Draw
-        In any order; equal draws are asked once.
-    store : AnswerStore
-        Where answers are kept and found.
-    batch_size : int
-        Draws per call of the model and per transaction, at most: the first calls ask for fewer.
-    readable : callable, optional
-        Tells whether an answer in words has a value; where none of the first 50 has one, no more
-        are asked. None asks on whatever comes.
-    hint : str
-        What would help then, see `Patience`.
-    progress : callable, optional
-        See `Progress`.
-
-    Returns
-    -------
-    answers, asked
-        As from `ask_missing`.
-
-    Raises
-    ------
-    InputError
-        The model does not give probabilities of labels, and a draw names some.
-    CoherenceError
-        The store failed, the model gave too few answers, or none of many can be read; what the
-        store holds is kept.
-    """
+    """Have every draw answered in words or, where it names labels, by their probabilities."""
 
     def answer(missing: Sequence[Draw]) -> AnswerStream:
         # Long texts first: if memory does not suffice, that shows at once; and texts of similar

@@ -77,33 +77,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
-    """Check a table of questions that was made in Python; as `load_questions`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns as in `COLUMNS`.
-    source : str
-        Name of the table in the message.
-
-    Returns
-    -------
-    DataFrame
-        A copy in the types of `load_questions`.
-
-    Raises
-    ------
-    InputError
-        With every fault at once.
-
-    Examples
-    --------
-    >>> table = {"context": ["a", "a"], "belief_question": ["How likely is rain?", ""]}
-    >>> check_questions(pd.DataFrame(table))
-    Traceback (most recent call last):
-    coherence.errors.InputError: questions has 2 faults: column 'context' must be unique; \
-row 1 repeats an earlier one. | column 'belief_question' is empty in row 1.
-    """
+    """Check a table of questions that was made in Python; as `load_questions`."""
     table = table.reset_index(drop=True)
     names = [str(name) for name in table.columns]
     faults = [

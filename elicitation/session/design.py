@@ -14,49 +14,30 @@ from elicitation.session.prompts import BELIEF, PromptSet
 
 @dataclass(frozen=True)
 class Design:
-    """How often, in which ways and how randomly the questions of a session are asked.
+    """How often, in which ways and how randomly the questions of a session are asked."""
 
-    Parameters
-    ----------
-    reps : int or None
-        Repetitions, positive; None takes 5, or 1 of exact answers, which do not vary.
-    prompts : sequence of str
-        Framings of a verbalised belief. Actions are set beside "standard", or beside the first
-        framing where it is missing.
-    iterated : bool
-        Whether to ask the two questions of the law of iterated expectation; only of verbalised
-        beliefs about a network.
-    belief : {"verbalised", "token", "sampled"}
-        How beliefs are elicited; the latter two ask one question whose answer is Yes or No, and
-        name the `prompt` after themselves.
-    draws : int
-        Answers of one sampled belief, positive.
-    temperature : float
-        At least 0; a sampled belief needs more.
-    max_new_tokens : int or None
-        Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
-        before it answers needs thousands.
-    seed : int
-        Base seed of the draws, at least 0.
-    templates : PromptSet or None
-        Templates of one's own; None takes the built-in ones.
-    answers : {"drawn", "forced", "exact"}
-        How stated beliefs and actions are had: in free text that is read, drawn from the answers in
-        the form asked for, or as the distribution over these.
-    min_mass : float
-        In [0, 1]; what is read off answers that have less mass together counts as unread.
-    """
-
+    # repetitions, positive; None takes 5, or 1 of exact answers, which do not vary
     reps: int | None = None
+    # Framings of a verbalised belief. Actions are set beside "standard", or beside the first
+    # framing where it is missing.
     prompts: Sequence[str] = tuple(BELIEF)
+    # whether to ask the two questions of the law of iterated expectation; only of verbalised
+    # beliefs about a network
     iterated: bool = True
+    # how beliefs are elicited; the latter two ask one question whose answer is Yes or No, and name
+    # the `prompt` after themselves
     belief: Way = "verbalised"
-    draws: int = 20
-    temperature: float = 1.0
+    draws: int = 20  # answers of one sampled belief, positive
+    temperature: float = 1.0  # at least 0; a sampled belief needs more
+    # Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
+    # before it answers needs thousands.
     max_new_tokens: int | None = None
-    seed: int = 0
-    templates: PromptSet | None = None
+    seed: int = 0  # base seed of the draws, at least 0
+    templates: PromptSet | None = None  # templates of one's own; None takes the built-in ones
+    # how stated beliefs and actions are had: in free text that is read, drawn from the answers in
+    # the form asked for, or as the distribution over these
     answers: Answers = "drawn"
+    # in [0, 1]; what is read off answers that have less mass together counts as unread
     min_mass: float = 0.0
 
     @property
@@ -121,17 +102,7 @@ def check_design(
 
 
 def check_cases(cases: pd.DataFrame, phrases: Phrases, *, iterated: bool) -> None:
-    """Raise `InputError` where cases are about variables or states that have no words.
-
-    Parameters
-    ----------
-    cases : DataFrame
-        The contexts, with columns ``x_<variable>`` and, for the law of iterated expectation, ``z``.
-    phrases : Phrases
-        Words for variables and states.
-    iterated : bool
-        Whether beliefs given z are asked for.
-    """
+    """Raise `InputError` where cases are about variables or states that have no words."""
     if iterated and "z" not in cases.columns:
         raise InputError(
             f"cases must have a column 'z', as those of sample_cases; found: "

@@ -34,18 +34,7 @@ _form = cache(AnswerForm)
 
 
 def form_of(question: Question) -> AnswerForm:
-    """Return what a readable answer to a question looks like.
-
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-
-    Returns
-    -------
-    AnswerForm
-        One object per form, which has its spellings listed once.
-    """
+    """Return what a readable answer to a question looks like."""
     kinds: dict[str, FormKind] = {"decision": "decision", "choice": "choice"}
     kind = kinds.get(question.role, question.form)
     return _form(kind, () if kind in ("decision", "number") else question.lines)
@@ -64,26 +53,7 @@ def read_in_form(
     *,
     min_mass: float = 0.0,
 ) -> ExactReading | Decoded[Any]:
-    """Read an answer that has the form of its question.
-
-    Parameters
-    ----------
-    question : Question
-        Whose `way` is "exact" or "forced".
-    text : str
-        What the store holds: a distribution, or the answer that was drawn.
-    answer_mass : float or None
-        See `Answer`; None where a model masked its tokens, or the store does not say.
-    decode : callable
-        Reads the text as any other answer in words.
-    min_mass : float
-        Least answer mass of what is read.
-
-    Returns
-    -------
-    ExactReading or Decoded
-        With the answer mass, where it is known.
-    """
+    """Read an answer that has the form of its question."""
     form = form_of(question)
     if question.way == "exact":
         distribution = Distribution.load(text)
@@ -113,25 +83,7 @@ def ask_for_plan(
     hint: str = "",
     progress: Progress | None = None,
 ) -> tuple[list[StoredAnswer], int]:
-    """Have every draw answered: in words, by probabilities, or in its form; else as `ask`.
-
-    Parameters
-    ----------
-    model, draws, store, batch_size, readable, hint, progress
-        See `ask`; answers in a form are not stopped for being unreadable.
-
-    Returns
-    -------
-    answers, asked
-        As from `ask`.
-
-    Raises
-    ------
-    InputError
-        The model can neither give the distribution over a form nor hold to it.
-    CoherenceError
-        As of `ask`.
-    """
+    """Have every draw answered: in words, by probabilities, or in its form; else as `ask`."""
     free = [draw for draw in draws if draw.form is None]
     formed = [draw for draw in draws if draw.form is not None]
     if not formed:

@@ -130,40 +130,20 @@ def _name(question: Question | None) -> str:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a session would ask.
+    """What a session would ask."""
 
-    Parameters
-    ----------
-    n_questions : int
-        Answers that the runs table needs.
-    n_distinct : int
-        Answers to be had: at temperature 0 equal texts are asked once.
-    n_stored : int
-        Answers that the store has of a model of this name and that would be found again.
-    n_text_tokens : float
-        Tokens of the texts still to be asked, estimated from their characters.
-    n_answer_tokens : int
-        Tokens of their answers at most.
-    n_expected_tokens : float or None
-        Tokens of their answers if they are as long as those that the store has of this model; None
-        where it has none with a count.
-    seconds : float
-        Time for the rest.
-    basis : str
-        What the time follows from, in words.
-    speed_known : bool
-        Whether that is answers in the store, and no assumption.
-    """
-
-    n_questions: int
-    n_distinct: int
+    n_questions: int  # answers that the runs table needs
+    n_distinct: int  # answers to be had: at temperature 0 equal texts are asked once
+    # answers that the store has of a model of this name and that would be found again
     n_stored: int
-    n_text_tokens: float
-    n_answer_tokens: int
+    n_text_tokens: float  # tokens of the texts still to be asked, estimated from their characters
+    n_answer_tokens: int  # tokens of their answers at most
+    # tokens of their answers if they are as long as those that the store has of this model; None
+    # where it has none with a count
     n_expected_tokens: float | None
-    seconds: float
-    basis: str
-    speed_known: bool
+    seconds: float  # time for the rest
+    basis: str  # what the time follows from, in words
+    speed_known: bool  # whether that is answers in the store, and no assumption
 
     @property
     def n_left(self) -> int:
@@ -173,22 +153,15 @@ class Preview:
 
 @dataclass(frozen=True)
 class Pacing:
-    """What the speed of answers depends on: limits of servers, the size of a model on this machine.
+    """What the speed of answers depends on: limits of servers, the size of a local model."""
 
-    Parameters
-    ----------
-    n_at_once : int or None
-        Answers under way at all servers together; None for a model on this machine.
-    requests_per_minute, tokens_per_minute : float or None
-        Limits of all servers together; None where there is none.
-    n_parameters : int or None
-        Of a model on this machine; None where that is not known.
-    """
-
+    # answers under way at all servers together; None for a model on this machine
     n_at_once: int | None = None
+    # requests_per_minute, tokens_per_minute: limits of all servers together; None where there is
+    # none
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    n_parameters: int | None = None
+    n_parameters: int | None = None  # of a model on this machine; None where that is not known
 
     def least_seconds(self, n_requests: int, n_tokens: float) -> float:
         """Return how long the limits make so many requests and tokens last."""

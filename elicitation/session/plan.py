@@ -331,20 +331,7 @@ def _in_form(questions: Sequence[Question], design: Design) -> list[Question]:
 
 
 def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
-    """Number the draws of every text: contexts with the same words get answers of their own.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        In the order of `plan_questions` or `plan_table`.
-    design : Design
-        Seed, temperature and cut of the answers; at temperature 0 all draws of a text are one.
-
-    Returns
-    -------
-    list of Draw
-        One per question.
-    """
+    """Number the draws of every text: contexts with the same words get answers of their own."""
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()

@@ -194,25 +194,7 @@ TABLE_PROMPTS = PromptSet(
 
 
 def label_words(labels: Sequence[str]) -> dict[str, str]:
-    r"""Return the placeholders that depend on the labels of the answer.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Labels in the order that is asked for, two or more.
-
-    Returns
-    -------
-    dict
-        `labels`, `example` (equal probabilities) and `n_lines`.
-
-    Examples
-    --------
-    >>> label_words(("No", "Yes"))["example"]
-    'No: 0.50\nYes: 0.50'
-    >>> label_words(("a cold, or the flu", "neither"))["labels"]
-    'a cold, or the flu; neither'
-    """
+    r"""Return the placeholders that depend on the labels of the answer."""
     # What parts the labels must not occur in one, or it would read as two.
     separators = (", ", "; ", " | ", " || ")
     fits = [mark for mark in separators if not any(mark.strip() in label for label in labels)]

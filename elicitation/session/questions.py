@@ -39,36 +39,18 @@ ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply w
 
 @dataclass(frozen=True)
 class Question:
-    """A text and the place of its answer.
+    """A text and the place of its answer."""
 
-    Parameters
-    ----------
-    case : int
-        Row of the cases, from 0.
-    rep : int
-        Repetition, from 0.
-    role : {"belief", "decision", "choice", "auxiliary", "conditional"}
-        What is asked; a decision is yes, no or deferred, a choice one of the `lines`.
-    key : str
-        Framing of a belief, state of z of a conditional belief, else empty.
-    text : str
-        The question.
-    lines : tuple of str
-        Beginnings of the lines that the answer must have, or the answers that there are: those of a
-        choice, Yes and No.
-    form : {"lines", "number"}
-        What a stated belief looks like.
-    way : {"verbalised", "token", "sampled", "forced", "exact"}
-        How a belief is elicited; of the latter two how any answer is.
-    """
-
-    case: int
-    rep: int
-    role: Role
-    key: str
-    text: str
+    case: int  # row of the cases, from 0
+    rep: int  # repetition, from 0
+    role: Role  # what is asked; a decision is yes, no or deferred, a choice one of the `lines`
+    key: str  # framing of a belief, state of z of a conditional belief, else empty
+    text: str  # the question
+    # beginnings of the lines that the answer must have, or the answers that there are: those of a
+    # choice, Yes and No
     lines: tuple[str, ...]
-    form: Form = "lines"
+    form: Form = "lines"  # what a stated belief looks like
+    # how a belief is elicited; of the latter two how any answer is
     way: Way | Answers = "verbalised"
 
     @property
@@ -115,18 +97,7 @@ def question_about(about: str) -> Question | None:
 
 
 def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
-    """Return the observed variables of a case.
-
-    Parameters
-    ----------
-    case : Series
-        A row of the cases, with columns ``x_<variable>``; missing where not observed.
-
-    Returns
-    -------
-    dict of str to str
-        Variable -> state.
-    """
+    """Return the observed variables of a case."""
     columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
     # A variable that was not observed has an empty cell, and must not be described.
     seen = [name for name in columns if pd.notna(case[name])]
@@ -145,26 +116,7 @@ def belief_question(
     *,
     wording: int = 0,
 ) -> str:
-    """Return the text that asks for the belief in the target.
-
-    Parameters
-    ----------
-    phrases : Phrases
-        Words of the network.
-    evidence : dict
-        Observed variables.
-    target : str
-        The variable asked about.
-    prompt : str or Template
-        A framing in `elicitation.session.prompts.BELIEF`, or a template of one's own.
-    wording : int
-        Which phrasing of the evidence.
-
-    Returns
-    -------
-    str
-        The question.
-    """
+    """Return the text that asks for the belief in the target."""
     words = {**_case_words(phrases, evidence, wording), "question": phrases.question(target)}
     template = BELIEF[prompt] if isinstance(prompt, str) else prompt
     return template.fill(**words, **label_words(BELIEF_LABELS))
@@ -352,25 +304,7 @@ def plan_table(
     draws: int = 20,
     templates: PromptSet = TABLE_PROMPTS,
 ) -> list[Question]:
-    """List every question of a session about a table; parameters and order as in `plan_questions`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As from ``elicitation.session.custom.load_questions``.
-    reps, prompts, belief, draws, templates
-        See `plan_questions`.
-
-    Returns
-    -------
-    list of Question
-        Beliefs, and choices where the table has them.
-
-    Raises
-    ------
-    InputError
-        An unknown framing or way, no repetition, or a table without the column that the way needs.
-    """
+    """List every question of a session about a table, in the order of `plan_questions`."""
     check_design(prompts, templates, reps=reps, belief=belief, draws=draws)
     # A question for a number does not read as one for Yes or No, so that each way has its column.
     column = "belief_question" if belief == "verbalised" else "yes_no_question"

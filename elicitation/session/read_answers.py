@@ -26,21 +26,11 @@ _STATEMENT = re.compile(r"[^:]+: \S+")  # such as an example in a question has, 
 
 @dataclass(frozen=True)
 class ReadAnswer:
-    """An answer and what was read of it.
+    """An answer and what was read of it."""
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    stored : StoredAnswer
-        What came back.
-    decoded : Decoded, ReadBelief or ExactReading
-        From `decode_answer`.
-    """
-
-    question: Question
-    stored: StoredAnswer
-    decoded: Decoded[Any] | ReadBelief | ExactReading
+    question: Question  # what was asked
+    stored: StoredAnswer  # what came back
+    decoded: Decoded[Any] | ReadBelief | ExactReading  # from `decode_answer`
 
     @property
     def answer_mass(self) -> float | None:
@@ -64,27 +54,7 @@ def decode_answer(
     answer_mass: float | None = None,
     min_mass: float = 0.0,
 ) -> Decoded[Any] | ReadBelief | ExactReading:
-    """Read the answer of a question according to its role.
-
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    text : str
-        What came back, whole.
-    finish_reason : str or None
-        Why it ended; what was cut has no value unless it was complete by then.
-    answer_mass : float or None
-        See `Answer`.
-    min_mass : float
-        Least answer mass of what is read off probabilities, or drawn from a form.
-
-    Returns
-    -------
-    Decoded, ReadBelief or ExactReading
-        A probability, an action, or the probabilities of the states of z; for one draw of a sampled
-        belief Yes or No. What is read off probabilities comes with its mass.
-    """
+    """Read the answer of a question according to its role."""
     # The way comes first: a belief that is read off has the role of a stated one.
     if question.way == "token":
         return token_belief(text, min_mass)
@@ -104,14 +74,6 @@ def without_echo(text: str, asked: str) -> str:
 
     Two lines and more that follow each other in the question are an echo where one of them is no
     statement: an answer may well equal the example.
-
-    Examples
-    --------
-    >>> asked = "How probable?\nFor instance:\nNo: 0.50\nYes: 0.50"
-    >>> without_echo("For instance:\nNo: 0.50\nYes: 0.50\nNo: 0.20\nYes: 0.80", asked)
-    'No: 0.20\nYes: 0.80'
-    >>> without_echo("No: 0.50\nYes: 0.50", asked)
-    'No: 0.50\nYes: 0.50'
     """
     known = [line.strip() for line in asked.splitlines() if line.strip()]
     lines = [line for line in text.splitlines(keepends=True) if line.strip()]
@@ -149,22 +111,7 @@ def _decode_words(question: Question, text: str, finish_reason: str | None) -> D
 def read_all(
     questions: Sequence[Question], answers: Sequence[StoredAnswer], *, min_mass: float = 0.0
 ) -> list[ReadAnswer]:
-    """Read all answers of a session, each once.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        What was asked.
-    answers : sequence of StoredAnswer
-        One per question.
-    min_mass : float
-        See `decode_answer`.
-
-    Returns
-    -------
-    list of ReadAnswer
-        One per question, in order.
-    """
+    """Read all answers of a session, each once."""
     return [
         ReadAnswer(
             question,

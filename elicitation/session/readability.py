@@ -92,13 +92,7 @@ class Patience:
         return not self._read_one and len(self._unread) + n_waiting >= self._limit
 
     def check(self) -> None:
-        """Raise if too many answers came without a readable one.
-
-        Raises
-        ------
-        UnreadableError
-            With three of them.
-        """
+        """Raise if too many answers came without a readable one."""
         if self.may_end(0):
             # Different ones say more than the same three times.
             different = {answer.text: answer for answer in self._unread}

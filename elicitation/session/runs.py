@@ -150,24 +150,6 @@ def assemble_runs(
 
     A row of which an answer has not come is left out: of a session that is none, of the log of a
     run that was cut off the last ones.
-
-    Parameters
-    ----------
-    cases : DataFrame
-        As from ``bayesnets.sample_cases``, or a table of questions. What it lacks of ``theta``,
-        ``p_true`` and ``z`` the runs table lacks too.
-    read : sequence of ReadAnswer
-        Of questions about these cases.
-    truth : mapping
-        See `Truth`.
-    task, model : str
-        Values of these columns.
-
-    Returns
-    -------
-    DataFrame
-        Sorted by context, repetition, framing; it depends on the answers alone, so a second
-        assembly is the same to the byte.
     """
     readings, reference = _gathered(read), _reference(read)
     acting = next((role for _, _, role, _ in readings if role in ("decision", "choice")), None)

@@ -41,22 +41,7 @@ SPREAD = ("p_sd", "p_q05", "p_q95")
 def typed_runs(
     rows: list[dict[str, Any]], cases: pd.DataFrame, features: list[str]
 ) -> pd.DataFrame:
-    """Lay rows out as a table whose columns and types do not depend on what was answered.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Cells by column.
-    cases : DataFrame
-        What is known of the case of each row, in further columns.
-    features : list of str
-        Columns of the evidence.
-
-    Returns
-    -------
-    DataFrame
-        Columns in a fixed order, the evidence before the status.
-    """
+    """Lay rows out as a table whose columns and types do not depend on what was answered."""
     # The same columns whatever was asked, so that sessions can be put below each other; but spreads
     # and the shares of actions are there only where answers are distributions.
     answered = pd.DataFrame.from_records(rows)

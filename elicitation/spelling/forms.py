@@ -32,17 +32,10 @@ _YES_NO = ("Yes", "No")
 
 @dataclass(frozen=True)
 class FormPart:
-    """One thing that a model is asked to go on with.
+    """One thing that a model is asked to go on with."""
 
-    Parameters
-    ----------
-    prefill : str
-        What the answer has begun with.
-    spellings : tuple of Spelling
-        What it may go on with; their outcomes are the names of the answers.
-    """
-
-    prefill: str
+    prefill: str  # what the answer has begun with
+    # what it may go on with; their outcomes are the names of the answers
     spellings: tuple[Spelling, ...]
 
     @property
@@ -53,18 +46,12 @@ class FormPart:
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """What an answer must look like.
+    """What an answer must look like."""
 
-    Parameters
-    ----------
-    kind : {"lines", "number", "decision", "choice"}
-        A line ``<label>: <probability>`` for each label; one probability; the two lines of a
-        decision; one of several options.
-    labels : tuple of str
-        Labels of the lines, or the options; of a number and a decision none.
-    """
-
+    # a line ``<label>: <probability>`` for each label; one probability; the two lines of a
+    # decision; one of several options
     kind: FormKind
+    # labels of the lines, or the options; of a number and a decision none
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -122,23 +109,7 @@ class AnswerForm:
         return hashlib.sha256(json.dumps([self.kind, self.labels, listed]).encode()).hexdigest()
 
     def write(self, outcomes: Sequence[str]) -> str:
-        r"""Return an answer in this form.
-
-        Parameters
-        ----------
-        outcomes : sequence of str
-            Name of the answer to each of `parts`.
-
-        Returns
-        -------
-        str
-            The whole answer, in the plainest spelling.
-
-        Examples
-        --------
-        >>> AnswerForm("lines", ("No", "Yes")).write(["0.30"])
-        'No: 0.30\nYes: 0.70'
-        """
+        r"""Return an answer in this form."""
         if self.kind != "lines":
             return outcomes[0]
         numbers = list(outcomes)

@@ -32,20 +32,11 @@ FORBIDDEN = {
 
 @dataclass(frozen=True)
 class Spelling:
-    """One way to write an outcome.
+    """One way to write an outcome."""
 
-    Parameters
-    ----------
-    outcome : str
-        The outcome.
-    text : bytes
-        What the answer begins with, in UTF-8.
-    forbidden : tuple of bytes
-        What must not follow directly; none of them begins with another.
-    """
-
-    outcome: str
-    text: bytes
+    outcome: str  # the outcome
+    text: bytes  # what the answer begins with, in UTF-8
+    # what must not follow directly; none of them begins with another
     forbidden: tuple[bytes, ...] = ()
 
     @cached_property
@@ -76,19 +67,12 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Collision:
-    """Two spellings of which one begins with the other.
+    """Two spellings of which one begins with the other."""
 
-    Parameters
-    ----------
-    first, second : Spelling
-        The shorter and the longer one.
-    overlap : {"none", "part", "whole"}
-        How much of the longer one's event belongs to the shorter one's too.
-    """
-
+    # first, second: the shorter and the longer one
     first: Spelling
     second: Spelling
-    overlap: Overlap
+    overlap: Overlap  # how much of the longer one's event belongs to the shorter one's too
 
 
 def spellings_of(
@@ -98,37 +82,7 @@ def spellings_of(
     leading_space: bool = True,
     ignore_case: bool = False,
 ) -> list[Spelling]:
-    """List the spellings of outcomes.
-
-    Parameters
-    ----------
-    outcomes : sequence of str, or mapping of str to sequence of str
-        Outcomes, or their names with one or more ways to write each.
-    boundary : {"auto", "number", "word", "none"}
-        What must not follow: "number", a digit, or a point or comma with a digit; "word", a letter
-        or a digit; "none", nothing is forbidden. "auto" takes "number" after a digit, "word" after
-        a letter, and "none" after anything else.
-    leading_space : bool
-        Whether each is meant with a blank before it as well.
-    ignore_case : bool
-        Whether each is meant in lower case, in upper case and with a capital as well.
-
-    Returns
-    -------
-    list of Spelling
-        Distinct, outcome by outcome; one whose event another of the same outcome contains is left
-        out.
-
-    Raises
-    ------
-    InputError
-        No outcome, an empty one, or two spellings of one outcome that overlap in part.
-
-    Examples
-    --------
-    >>> [spelling.text for spelling in spellings_of(["Yes"], ignore_case=True)]
-    [b'Yes', b'yes', b'YES', b' Yes', b' yes', b' YES']
-    """
+    """List the spellings of outcomes."""
     if boundary not in BOUNDARIES:
         raise InputError(f"boundary must be one of {', '.join(BOUNDARIES)}; received {boundary!r}.")
     # Its characters would pass for outcomes.
@@ -197,18 +151,7 @@ def _boundary_of(text: str) -> Literal["number", "word", "none"]:
 
 
 def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:
-    """List the pairs of spellings of which one begins with the other.
-
-    Parameters
-    ----------
-    spellings : sequence of Spelling
-        In any order; an equal text of two outcomes is a collision.
-
-    Returns
-    -------
-    list of Collision
-        Shorter before longer.
-    """
+    """List the pairs of spellings of which one begins with the other."""
     # Only a shorter text can be the beginning of a longer one.
     by_length = sorted(spellings, key=lambda spelling: len(spelling.text))
     # `combinations` keeps the order: the first of a pair is never the longer one.

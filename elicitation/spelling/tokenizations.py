@@ -20,21 +20,13 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class SpellingGraph:
-    """The open states of a set of spellings, and what each token does there.
+    """The open states of a set of spellings, and what each token does there."""
 
-    Parameters
-    ----------
-    states : list of bytes
-        Texts so far that leave something open; the first is the empty one.
-    steps : list of list of (int, int)
-        For every state the tokens that keep it open, each with the state it leads to.
-    deciding : list of list of (int, int, int)
-        For every state ``(spelling, start, stop)``: the places in `Vocabulary.order` of tokens that
-        decide in favour of a spelling.
-    """
-
-    states: list[bytes]
+    states: list[bytes]  # texts so far that leave something open; the first is the empty one
+    # for every state the tokens that keep it open, each with the state it leads to
     steps: list[list[tuple[int, int]]]
+    # for every state ``(spelling, start, stop)``: the places in `Vocabulary.order` of tokens that
+    # decide in favour of a spelling.
     deciding: list[list[tuple[int, int, int]]]
 
     def count_paths(self) -> int:
@@ -47,20 +39,7 @@ class SpellingGraph:
 
 
 def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> SpellingGraph:
-    """Work out the open states of spellings under a vocabulary.
-
-    Parameters
-    ----------
-    spellings : sequence of Spelling
-        The spellings.
-    vocabulary : Vocabulary
-        Tokens of the model.
-
-    Returns
-    -------
-    SpellingGraph
-        All ways to cut the spellings into tokens, the usual one and all others.
-    """
+    """Work out the open states of spellings under a vocabulary."""
     # A state is open while the text is not complete, and as long as what follows it may still turn
     # into something forbidden.
     alive: dict[bytes, list[int]] = {b"": []}
@@ -160,41 +139,20 @@ def _without(whole: Range, taken: Iterable[Range]) -> list[Range]:
 
 @dataclass(frozen=True)
 class Part:
-    """Part of an outcome's probability: the answers that begin with these tokens and decide next.
+    """Part of an outcome's probability: answers that begin with these tokens and decide next."""
 
-    Parameters
-    ----------
-    text : int
-        Position of the text.
-    spelling : int
-        Position of the spelling.
-    tokens : tuple of int
-        Tokens before the one that decides.
-    mass : float
-        Probability of the part.
-    """
-
-    text: int
-    spelling: int
-    tokens: tuple[int, ...]
-    mass: float
+    text: int  # position of the text
+    spelling: int  # position of the spelling
+    tokens: tuple[int, ...]  # tokens before the one that decides
+    mass: float  # probability of the part
 
 
 @dataclass(frozen=True, eq=False)
 class SpellingMasses:
-    """Probabilities of spellings after texts.
+    """Probabilities of spellings after texts."""
 
-    Parameters
-    ----------
-    masses : ndarray, shape (n_texts, n_spellings)
-        Probabilities.
-    unresolved : ndarray, shape (n_texts,)
-        Probability of the token sequences that were given up: what any of the masses may lack at
-        most.
-    parts : list of Part
-        What the masses are made of; empty unless asked for.
-    """
-
-    masses: NDArray[np.float64]
+    masses: NDArray[np.float64]  # shape (n_texts, n_spellings): probabilities
+    # shape (n_texts,): probability of the token sequences that were given up: what any of the
+    # masses may lack at most
     unresolved: NDArray[np.float64]
-    parts: list[Part]
+    parts: list[Part]  # what the masses are made of; empty unless asked for

@@ -23,15 +23,10 @@ _CHECKED_TOKENS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The tokens of a model as byte strings.
+    """The tokens of a model as byte strings."""
 
-    Parameters
-    ----------
-    spelling : sequence of bytes or None
-        Bytes of every token id that the model can draw; None for what is no text: special tokens,
-        unused ids.
-    """
-
+    # bytes of every token id that the model can draw; None for what is no text: special tokens,
+    # unused ids
     spelling: Sequence[bytes | None]
 
     @property
@@ -75,26 +70,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tokenizer: Any, size: int) -> "Vocabulary":
-        """Read the vocabulary of a tokenizer.
-
-        Parameters
-        ----------
-        tokenizer : transformers.PreTrainedTokenizerBase
-            A fast tokenizer.
-        size : int
-            Token ids that the model can draw; often more than the tokenizer has.
-
-        Returns
-        -------
-        Vocabulary
-            Of `size` ids.
-
-        Raises
-        ------
-        InputError
-            The tokenizer belongs to neither family, or decodes its own tokens otherwise than
-            expected.
-        """
+        """Read the vocabulary of a tokenizer."""
         # Slow tokenizers of transformers lack the attribute.
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:

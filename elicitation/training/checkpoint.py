@@ -28,19 +28,7 @@ _STATE, _WEIGHTS, _MOMENTS = "state.json", "model.safetensors", "optimiser.safet
 def keep_checkpoint(
     target: Path, network: Any, optimiser: torch.optim.Optimizer, state: dict[str, Any]
 ) -> None:
-    """Keep weights, moments and history; a crash leaves the old state or the new one.
-
-    Parameters
-    ----------
-    target : Path
-        Folder of the model to be; made if need be.
-    network : torch.nn.Module
-        Whose weights are kept.
-    optimiser : torch.optim.Optimizer
-        Whose moments are kept.
-    state : dict
-        What JSON can hold, with the ``digest`` of the training.
-    """
+    """Keep weights, moments and history; a crash leaves the old state or the new one."""
     fresh, last = target / _FRESH, target / FOLDER
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -62,29 +50,7 @@ def keep_checkpoint(
 def restore_checkpoint(
     target: Path, network: Any, optimiser: torch.optim.Optimizer, digest: str
 ) -> dict[str, Any] | None:
-    """Put the kept weights and moments back.
-
-    Parameters
-    ----------
-    target : Path
-        Folder of the model to be.
-    network : torch.nn.Module
-        Gets the weights.
-    optimiser : torch.optim.Optimizer
-        Gets the moments.
-    digest : str
-        Of all that shapes the training.
-
-    Returns
-    -------
-    dict or None
-        The state as it was kept; None where none is complete.
-
-    Raises
-    ------
-    InputError
-        The checkpoint is that of another training, or cannot be read.
-    """
+    """Put the kept weights and moments back."""
     folder, fresh = target / FOLDER, target / _FRESH
     if not (folder / _STATE).is_file():
         # Between removing the old state and renaming the new one there is only the new one.

@@ -92,28 +92,16 @@ class Lessons:
 
 @dataclass(frozen=True)
 class TuningRecipe:
-    """Course of the training.
+    """Course of the training."""
 
-    Parameters
-    ----------
-    batch_size : int
-        Questions per update.
-    learning_rate : float
-        Of AdamW, constant; the paper's 5e-5 suits pretrained models, one with random weights needs
-        about 2e-3.
-    goal : float
-        Share of right answers to the development questions at which training ends, in (0, 1].
-    max_epochs : int
-        Training ends here in any case.
-    weight_decay : float
-        Of matrices; vectors have none.
-    """
-
-    batch_size: int = 32
+    batch_size: int = 32  # questions per update
+    # of AdamW, constant; the paper's 5e-5 suits pretrained models, one with random weights needs
+    # about 2e-3
     learning_rate: float = 5e-5
+    # share of right answers to the development questions at which training ends, in (0, 1]
     goal: float = 0.9
-    max_epochs: int = 20
-    weight_decay: float = 0.01
+    max_epochs: int = 20  # training ends here in any case
+    weight_decay: float = 0.01  # of matrices; vectors have none
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.max_epochs < 1:

@@ -25,24 +25,7 @@ def make_optimiser(
     weight_decay: float,
     betas: tuple[float, float] = (0.9, 0.999),
 ) -> torch.optim.AdamW:
-    """Return the optimiser of a network.
-
-    Parameters
-    ----------
-    network : torch.nn.Module
-        What is trained.
-    learning_rate : float
-        Of all weights, positive.
-    weight_decay : float
-        Of matrices, at least 0; vectors have none.
-    betas : tuple of float
-        Memory of the gradient's two moments, in [0, 1).
-
-    Returns
-    -------
-    torch.optim.AdamW
-        With matrices and vectors as its two groups.
-    """
+    """Return the optimiser of a network."""
     # Vectors are biases and the gains of normalisations, whose resting value is not 0: decay would
     # pull a gain of 1 towards a layer that passes nothing on.
     matrices = [weight for weight in network.parameters() if weight.dim() >= 2]
@@ -61,25 +44,7 @@ def update_weights(
     *,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
 ) -> Iterator[float]:
-    """Update the weights once per batch.
-
-    Parameters
-    ----------
-    network : torch.nn.Module
-        What is trained.
-    optimiser : torch.optim.Optimizer
-        From `make_optimiser`.
-    batches : iterable of iterable of Tensor
-        For every update its losses, of one pass through the network each; they add up. An iterator
-        that computes each loss when it is asked for keeps one pass in memory at a time.
-    schedule : LRScheduler, optional
-        Of the learning rate, per update; None leaves it constant.
-
-    Yields
-    ------
-    float
-        The loss of every update, after it. What is not asked for is not done.
-    """
+    """Update the weights once per batch."""
     network.train()
     for losses in batches:
         total = 0.0

@@ -27,25 +27,14 @@ N_SHOWN = 3
 
 @dataclass(frozen=True)
 class Task:
-    """One task, and what several models answered about its cases.
+    """One task, and what several models answered about its cases."""
 
-    Parameters
-    ----------
-    name : str
-        Task.
-    rows : mapping
-        Model -> its rows, all about the cases of `contexts`; ``theta`` and ``p_true`` are those of
-        the case, also where only another model's table knows them.
-    contexts : tuple of str
-        Ids of the cases, sorted.
-    notes : tuple of str
-        What was assumed or left out.
-    """
-
-    name: str
+    name: str  # task
+    # model -> its rows, all about the cases of `contexts`; ``theta`` and ``p_true`` are those of
+    # the case, also where only another model's table knows them
     rows: Mapping[str, pd.DataFrame]
-    contexts: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    contexts: tuple[str, ...]  # ids of the cases, sorted
+    notes: tuple[str, ...] = ()  # what was assumed or left out
 
 
 Runs = pd.DataFrame | Mapping[str, pd.DataFrame]
@@ -84,25 +73,7 @@ def _completed(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def by_task_and_model(runs: Runs) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
-    """Part runs by task and model.
-
-    Parameters
-    ----------
-    runs : DataFrame or mapping of str to DataFrame
-        One table, or several by name. A table without models is its own model, by that name.
-
-    Returns
-    -------
-    rows : dict
-        Task -> model -> rows.
-    notes : list of str
-        Models that had to be named apart.
-
-    Raises
-    ------
-    SchemaError, InputError
-        A table breaks the schema, or has no column ``context``.
-    """
+    """Part runs by task and model."""
     sources = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     parts: dict[tuple[str, str], list[tuple[str, pd.DataFrame]]] = {}
     for source, table in sources.items():
@@ -199,22 +170,7 @@ def _with_facts(rows: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> Task | list[str]:
-    """Hold the cases of one task against each other.
-
-    Parameters
-    ----------
-    name : str
-        Task.
-    rows : mapping of str to DataFrame
-        Model -> rows, at least two models.
-    common : bool
-        Whether to keep the contexts that all models have where some lack others.
-
-    Returns
-    -------
-    Task or list of str
-        The task, or everything that differs.
-    """
+    """Hold the cases of one task against each other."""
     where = f"task {name!r}: " if name else ""
     contexts = {model: set(table["context"]) for model, table in rows.items()}
     kept = set.intersection(*contexts.values())
@@ -246,28 +202,7 @@ def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> 
 
 
 def gather(runs: Runs, *, common: bool = False) -> tuple[list[Task], list[str]]:
-    """Read several models' runs as tasks with the same cases.
-
-    Parameters
-    ----------
-    runs : DataFrame or mapping of str to DataFrame
-        As for `by_task_and_model`.
-    common : bool
-        Whether to keep what all models have in common: each task is then compared among the models
-        that were asked it, on the contexts that all of these have.
-
-    Returns
-    -------
-    tasks : list of Task
-        Those with at least two models.
-    notes : list of str
-        What was assumed or left out beyond single tasks.
-
-    Raises
-    ------
-    SchemaError, InputError
-        A table breaks the schema, there are fewer than two models, or cases differ.
-    """
+    """Read several models' runs as tasks with the same cases."""
     by_task, notes = by_task_and_model(runs)
     models = list(dict.fromkeys(model for rows in by_task.values() for model in rows))
     require(

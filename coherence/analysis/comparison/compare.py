@@ -141,13 +141,7 @@ def compare(
 
 
 def _comparable(tasks: Sequence[Task], notes: list[str]) -> list[Task]:
-    """Leave out tasks whose models have too few cases or no wording in common, with a note each.
-
-    Raises
-    ------
-    InputError
-        None is left.
-    """
+    """Leave out tasks whose models have too few cases or no wording in common, with a note each."""
     kept, faults = [], []
     for task in tasks:
         fault = _fault(task)
@@ -257,13 +251,7 @@ def _state_names(rows: pd.DataFrame) -> list[Any]:
 def _unused(
     positive: Any, answers: Mapping[str, Mapping[str, Answers]], runs: Runs
 ) -> Sequence[str]:
-    """Note labels of what was not compared, as one command may compare what another analyses.
-
-    Raises
-    ------
-    InputError
-        A label that occurs nowhere in the runs.
-    """
+    """Note labels of what was not compared, as one command may compare what another analyses."""
     compared = [
         name
         for task in answers.values()

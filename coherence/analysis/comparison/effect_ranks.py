@@ -19,19 +19,13 @@ MISSING_RANK = {"rank_low": None, "rank_high": None, "letters": ""}
 
 @dataclass(frozen=True)
 class Ranked:
-    """One effect in one task.
+    """One effect in one task."""
 
-    Parameters
-    ----------
-    estimates, differences : tuple of dict
-        Rows of `Comparison.estimates` and `Comparison.differences`, without the adjusted p-values.
-    notes : tuple of str
-        Which cases were left out, or why nothing is compared.
-    """
-
+    # estimates, differences: rows of `Comparison.estimates` and `Comparison.differences`, without
+    # the adjusted p-values.
     estimates: tuple[dict[str, Any], ...]
     differences: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # which cases were left out, or why nothing is compared
 
 
 def _usable(answers: Mapping[str, Answers], effect: Effect, n_cases: int) -> tuple[Any, Any]:
@@ -59,26 +53,7 @@ def _left_out(reason: str) -> dict[str, Any]:
 def rank_effect(
     task: str, answers: Mapping[str, Answers], effect: Effect, n_cases: int, entropy: int
 ) -> Ranked:
-    """Compare models in one effect.
-
-    Parameters
-    ----------
-    task : str
-        Name of the task.
-    answers : mapping
-        Model -> its answers about the same cases.
-    effect : Effect
-        What is compared.
-    n_cases : int
-        Cases of the task.
-    entropy : int
-        Seed of the folds, the same of all models, and of the draws.
-
-    Returns
-    -------
-    Ranked
-        A row for each model; pairs of those that have an estimate.
-    """
+    """Compare models in one effect."""
     cases, without = _usable(answers, effect, n_cases)
     common = sorted(set.intersection(*cases.values())) if cases else []
     where = f"task {task!r}, {effect.name}: " if task else f"{effect.name}: "

@@ -25,53 +25,27 @@ class Unfit(Exception):  # noqa: N818, a reason and no fault
 
 @dataclass(frozen=True)
 class Estimate:
-    """An effect of one model.
+    """An effect of one model."""
 
-    Parameters
-    ----------
-    value : float
-        Estimate, as the check reports it.
-    interval : Interval or None
-        Its own 95% interval.
-    cases : ndarray, shape (n_contexts,)
-        A value per case; their mean is compared. Of effects that are roots of mean squares it is
-        the mean square, which orders models alike and may fall below 0 by chance.
-    reason : str
-        Why there is no interval.
-    """
-
-    value: float
-    interval: Interval | None
+    value: float  # estimate, as the check reports it
+    interval: Interval | None  # its own 95% interval
+    # shape (n_contexts,): a value per case; their mean is compared. Of effects that are roots of
+    # mean squares it is the mean square, which orders models alike and may fall below 0 by chance.
     cases: Floats
-    reason: str = ""
+    reason: str = ""  # why there is no interval
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What one model answered, and what may be compared with other models.
+    """What one model answered, and what may be compared with other models."""
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one task and model, with all that `UnitRows` needs.
-    reference : str
-        Wording of the beliefs that are held against anything else, the same of all models.
-    prompts : tuple of str
-        Other wordings that all models were asked.
-    variables : tuple of str
-        Auxiliary variables z that all models were asked about.
-    positive : Any
-        Label of the state that beliefs are in; None where the labels say it.
-    labels : tuple
-        All labels of theta.
-    """
-
-    rows: pd.DataFrame
+    rows: pd.DataFrame  # rows of one task and model, with all that `UnitRows` needs
+    # wording of the beliefs that are held against anything else, the same of all models
     reference: str
-    prompts: tuple[str, ...]
-    variables: tuple[str, ...]
-    positive: Any
-    labels: tuple[Any, ...]
+    prompts: tuple[str, ...]  # other wordings that all models were asked
+    variables: tuple[str, ...]  # auxiliary variables z that all models were asked about
+    positive: Any  # label of the state that beliefs are in; None where the labels say it
+    labels: tuple[Any, ...]  # all labels of theta
     _kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -104,30 +78,17 @@ Estimating = Callable[[Answers, Sequence[str], int], Estimate]
 
 @dataclass(frozen=True)
 class Effect:
-    """One effect: which cases show it, and how it is estimated from them.
+    """One effect: which cases show it, and how it is estimated from them."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the result of `coherence.analyze`, where there is one.
-    says : str
-        What is estimated, in a phrase.
-    usable : callable
-        Answers -> ids of the cases that show it; raises `Unfit` where none can.
-    estimate : callable
-        Answers, ids of cases that all show it, in order, and a seed -> the estimate from these
-        cases; raises `Unfit`.
-    squared : bool
-        Whether mean squares are compared, of which the estimate is the root.
-    signed : bool
-        Whether values on both sides of 0 are equally amiss; else lower is better.
-    """
-
-    name: str
-    says: str
+    name: str  # name of the result of `coherence.analyze`, where there is one.
+    says: str  # what is estimated, in a phrase
+    # answers -> ids of the cases that show it; raises `Unfit` where none can
     usable: Callable[[Answers], "pd.Index[Any]"]
+    # answers, ids of cases that all show it, in order, and a seed -> the estimate from these cases;
+    # raises `Unfit`
     estimate: Estimating
-    squared: bool = False
+    squared: bool = False  # whether mean squares are compared, of which the estimate is the root
+    # whether values on both sides of 0 are equally amiss; else lower is better
     signed: bool = False
 
     @property

@@ -77,26 +77,7 @@ def render_page(
     n_contexts: Mapping[str, int],
     notes: Sequence[str],
 ) -> str:
-    """Render a comparison as a page.
-
-    Parameters
-    ----------
-    effects : iterable of (str, str, DataFrame)
-        Task, effect and rows of the estimates.
-    differences : DataFrame
-        Of `Comparison`.
-    summary : str
-        What was found, in a sentence.
-    n_contexts : mapping
-        Task -> its cases.
-    notes : sequence of str
-        What was assumed or left out.
-
-    Returns
-    -------
-    str
-        A complete HTML document, equal text for equal comparisons.
-    """
+    """Render a comparison as a page."""
     tasks: dict[str, list[dict[str, Any]]] = {}
     for number, (task, effect, rows) in enumerate(effects):
         pairs = differences[(differences["task"] == task) & (differences["effect"] == effect)]

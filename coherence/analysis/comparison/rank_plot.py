@@ -23,18 +23,7 @@ def draw_effect(rows: pd.DataFrame, *, ax: Axes, title: str | None = None) -> Ax
 
 
 def render_comparison(estimates: pd.DataFrame) -> str:
-    """Draw a panel for each task and effect.
-
-    Parameters
-    ----------
-    estimates : DataFrame
-        Of `Comparison`.
-
-    Returns
-    -------
-    str
-        SVG text, equal bytes for equal tables.
-    """
+    """Draw a panel for each task and effect."""
     groups = list(estimates.groupby(["task", "effect"], sort=False))
     across = min(max(len(groups), 1), MOST_ACROSS)
     down = max(-(-len(groups) // across), 1)

@@ -46,13 +46,7 @@ LEGEND = (
 
 
 def rank_text(row: Mapping[Any, Any]) -> str:
-    """Write a rank interval.
-
-    Examples
-    --------
-    >>> rank_text({"rank_low": 1, "rank_high": 1}), rank_text({"rank_low": 1, "rank_high": 3})
-    ('1', '1–3')
-    """
+    """Write a rank interval."""
     return span(row["rank_low"], row["rank_high"])
 
 
@@ -63,18 +57,7 @@ def ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference_cells(row: Mapping[Any, Any]) -> list[str]:
-    """Write a row of the differences for a page: difference, interval, p-values.
-
-    Parameters
-    ----------
-    row : mapping
-        Of `Comparison.differences`.
-
-    Returns
-    -------
-    list of str
-        Difference, interval, p, p adjusted for the ranks, p adjusted over all.
-    """
+    """Write a row of the differences for a page: difference, interval, p-values."""
     numbers = format_numbers([row["difference"], row["low"], row["high"]])
     known = not pd.isna(row["low"])
     names = ("pvalue", "pvalue_ranks", "pvalue_bh")

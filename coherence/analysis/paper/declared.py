@@ -10,55 +10,26 @@ from coherence.analysis.paper.supplement import ISOTONIC, NOISELESS, SCATTER, SI
 
 @dataclass(frozen=True)
 class Block:
-    """Neighbouring columns that show one result: as published, as repaired, and its p-value.
+    """Neighbouring columns that show one result: as published, as repaired, and its p-value."""
 
-    Parameters
-    ----------
-    check : str
-        Name of the result; one that ends in a colon stands for every variant that occurs.
-    heading : str
-        What stands above; ``{variant}`` is what follows the colon.
-    says : str
-        What the number is, a sentence of the caption.
-    repaired_heading : str
-        What stands above the repaired number, or the only one.
-    published : bool
-        Whether there is a published procedure that differs.
-    tested : bool
-        Whether the repaired result has a p-value.
-    published_percent : bool
-        Whether the published number is a share to be shown in percent.
-    """
-
-    check: str
-    heading: str
-    says: str
-    repaired_heading: str = "repaired"
-    published: bool = True
-    tested: bool = True
+    check: str  # name of the result; one that ends in a colon stands for every variant that occurs
+    heading: str  # what stands above; ``{variant}`` is what follows the colon
+    says: str  # what the number is, a sentence of the caption
+    repaired_heading: str = "repaired"  # what stands above the repaired number, or the only one
+    published: bool = True  # whether there is a published procedure that differs
+    tested: bool = True  # whether the repaired result has a p-value
+    # whether the published number is a share to be shown in percent
     published_percent: bool = False
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A table.
+    """A table."""
 
-    Parameters
-    ----------
-    number : int
-        In the paper.
-    title : str
-        What it shows.
-    blocks : tuple of Block
-        From left to right.
-    with_means : bool
-        Whether rows of means over tasks, and over all, stand at its end.
-    """
-
-    number: int
-    title: str
-    blocks: tuple[Block, ...]
-    with_means: bool = False
+    number: int  # in the paper
+    title: str  # what it shows
+    blocks: tuple[Block, ...]  # from left to right
+    with_means: bool = False  # whether rows of means over tasks, and over all, stand at its end
 
 
 _RAW = Block(

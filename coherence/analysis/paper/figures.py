@@ -36,21 +36,7 @@ _FOREST = "iterated_expectation:random_forest"
 
 
 def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure]:
-    """Draw Figures 1 and 2 into a folder, as SVG and PDF.
-
-    Parameters
-    ----------
-    results : PaperResults
-        From `coherence.analysis.paper.results.collect_results`.
-    folder : Path
-        A folder that is there.
-
-    Returns
-    -------
-    list of PaperFigure
-        Figure 1 for each procedure that was run, in several files where there are many tasks and
-        models, and Figure 2.
-    """
+    """Draw Figures 1 and 2 into a folder, as SVG and PDF."""
     figures = []
     for procedure, report in results.reports.items():
         figures += _choice_figures(report.units, procedure, folder)
@@ -214,22 +200,7 @@ def _first(results: PaperResults) -> tuple[str, str]:
 
 
 def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the median relative gap of the models of a task, with the forests' own.
-
-    Parameters
-    ----------
-    gaps, forests : DataFrame
-        Rows of one task in the frame of `coherence.analysis.paper.results.PaperResults`: gaps of
-        either procedure, and gaps of the fitted forests.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; a bar per model and procedure, a line for its interval, a dashed line for the forests
-        and a band for their interval.
-    """
+    """Draw the median relative gap of the models of a task, with the forests' own."""
     models = list(dict.fromkeys(gaps["model"]))
     procedures = [name for name in (PUBLISHED, REPAIRED) if name in set(gaps["procedure"])]
     width = 0.8 / len(procedures)

@@ -45,17 +45,10 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class PaperResults:
-    """What the tables and figures of a paper are made of.
+    """What the tables and figures of a paper are made of."""
 
-    Parameters
-    ----------
-    reports : mapping of str to Report
-        `REPAIRED`, `PUBLISHED` or both.
-    supplements : mapping of str to list
-        From `coherence.analysis.paper.supplement`, of the same procedures; empty without runs.
-    """
-
-    reports: dict[str, Report]
+    reports: dict[str, Report]  # `REPAIRED`, `PUBLISHED` or both
+    # from `coherence.analysis.paper.supplement`, of the same procedures; empty without runs.
     supplements: dict[str, list[UnitResult]]
 
     def frame(self) -> pd.DataFrame:
@@ -84,22 +77,7 @@ class PaperResults:
         return next(iter(self.reports.values())).units
 
     def why_absent(self, procedure: str, task: str, model: str, check: str) -> str:
-        """Say why there is no result.
-
-        Parameters
-        ----------
-        procedure : str
-            `REPAIRED` or `PUBLISHED`.
-        task, model : str
-            The unit.
-        check : str
-            Name of the result that was looked for.
-
-        Returns
-        -------
-        str
-            A sentence.
-        """
+        """Say why there is no result."""
         if procedure not in self.reports:
             return NOT_RUN[procedure]
         name, _, variant = check.partition(":")
@@ -148,35 +126,7 @@ def collect_results(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> PaperResults:
-    """Complete a report by what the papers' tables show besides.
-
-    Parameters
-    ----------
-    report : Report
-        Of several tasks and models, by the repaired procedures or by the published ones.
-    runs : DataFrame, optional
-        The runs table that the report was made of; without it only the tables of the report can be
-        filled.
-    published : bool
-        Run the published procedures as well, where the report has the repaired ones; the other way
-        round it is always done. Takes minutes.
-    n_jobs : int
-        Processes for joblib; results do not depend on it.
-    rng : Generator, int or None
-        Source of randomness; None takes the seed of the report.
-    progress : callable, optional
-        Called with (done, total, label) after each check of a further report.
-
-    Returns
-    -------
-    PaperResults
-        Reports and supplements.
-
-    Raises
-    ------
-    InputError
-        `published` without `runs`, or the units of the runs are not those of the report.
-    """
+    """Complete a report by what the papers' tables show besides."""
     settings = report.settings
     have, other = (PUBLISHED, REPAIRED) if settings["published"] else (REPAIRED, PUBLISHED)
     if runs is None:

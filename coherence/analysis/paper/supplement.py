@@ -56,33 +56,7 @@ def supplement(
     n_jobs: int = 1,
     rng: Seed = None,
 ) -> list[UnitResult]:
-    """Compute what the papers' tables show beyond the checks of a report.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        A runs table.
-    beside : sequence of float
-        P-values of the report that this stands beside: more tests were made than are here.
-    published : bool
-        Compute the information under isotonic calibration as it was published, and nothing else:
-        all else is an estimate that was published as it stands here.
-    strict, positive, reference, merge_labels
-        As in `coherence.analyze`.
-    n_jobs : int
-        Processes for joblib; results do not depend on it.
-    rng : Generator, int or None
-        Source of randomness.
-
-    Returns
-    -------
-    list of (task, model, CheckResult)
-        "cmi:isotonic", with p-values adjusted over all units and `beside`; "repetition_sd", the
-        standard deviation of repeated answers under the reference prompt; for each prompt
-        "truth_rmse:<prompt>", the root-mean-square error of single answers to ``p_true``, and
-        "truth_rmse_noise_removed:<prompt>", that of expected answers. What cannot be computed is
-        NaN with a reason, or left out where no row was asked for it.
-    """
+    """Compute what the papers' tables show beyond the checks of a report."""
     units, _ = read_units(
         runs,
         ["cmi"],

@@ -19,18 +19,7 @@ _KEY = ["procedure", "task", "model", "check"]
 
 
 def paper_tables(results: PaperResults) -> list[PaperTable]:
-    """Build Tables 1 to 5.
-
-    Parameters
-    ----------
-    results : PaperResults
-        From `coherence.analysis.paper.results.collect_results`.
-
-    Returns
-    -------
-    list of PaperTable
-        In the order of their numbers; rows are tasks and models.
-    """
+    """Build Tables 1 to 5."""
     frame = results.frame()
     return [_Layout(declared, results, frame).table() for declared in TABLES]
 

@@ -27,38 +27,7 @@ def write_paper(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write Tables 1 to 5 and Figures 1 and 2 of the paper, tasks and models side by side.
-
-    Parameters
-    ----------
-    report : Report
-        From `coherence.analyze`, of all checks of the tables that are wanted.
-    folder : path-like
-        Where to; made if it does not exist.
-    runs : DataFrame, optional
-        The runs table of the report. Table 4, the calibrated part of Table 5 and the scatter in
-        Table 3 are computed from it; without it their cells say that they were not.
-    published : bool
-        Run the published procedures as well, to stand beside the repaired ones. Takes minutes.
-    n_jobs : int
-        Processes for joblib; results do not depend on it.
-    rng : Generator, int or None
-        Source of randomness of what is computed here; None takes the seed of the report.
-    progress : callable, optional
-        Called with (done, total, label) after each check that is run here.
-
-    Returns
-    -------
-    list of Path
-        What was written, the index ``paper.md`` first: every table as Markdown, LaTeX (booktabs)
-        and CSV (unrounded), every figure as SVG and PDF, ``paper.tex``, which sets all of them, and
-        ``results.parquet``, which holds every number of the tables, and the list of digests.
-
-    Raises
-    ------
-    InputError
-        `published` without `runs`, or runs that are not those of the report.
-    """
+    """Write Tables 1 to 5 and Figures 1 and 2 of the paper, tasks and models side by side."""
     # Drawing loads matplotlib, which whoever imports this need not have loaded.
     from coherence.analysis.paper.figures import write_paper_figures
 

@@ -23,19 +23,12 @@ _METHOD = "exact binomial at the effective sample size, high and low things as c
 
 @dataclass(frozen=True)
 class ZTest:
-    """The one-sided z test of the paper.
+    """The one-sided z test of the paper."""
 
-    Parameters
-    ----------
-    z : float
-        Infinite at a share of 0 or 1, where the estimated variance is 0; NaN if the chance rate is
-        0 or 1 as well.
-    pvalue : float
-        Probability of a standard normal above `z`.
-    """
-
+    # infinite at a share of 0 or 1, where the estimated variance is 0; NaN if the chance rate is 0
+    # or 1 as well
     z: float
-    pvalue: float
+    pvalue: float  # probability of a standard normal above `z`
 
 
 def z_test(n_right: int, n: int, chance: float) -> ZTest:
@@ -44,31 +37,7 @@ def z_test(n_right: int, n: int, chance: float) -> ZTest:
     Null: answers are independent and right with probability `chance`; the variance is estimated at
     the observed share.
 
-    Parameters
-    ----------
-    n_right, n : int
-        Right answers, and all; at least two.
-    chance : float
-        Rate of a random guess, in [0, 1].
-
-    Returns
-    -------
-    ZTest
-        ``z = (share - chance) / sqrt(share (1 - share) / (n - 1))``.
-
-    Raises
-    ------
-    InputError
-        Counts or a rate outside their range.
-
-    References
-    ----------
     Tang and Kejriwal, tables 5 and 9 to 19; the formula is the one that gives their p-values.
-
-    Examples
-    --------
-    >>> round(z_test(13, 25, 1 / 3).pvalue, 4)
-    0.0336
     """
     _check(n_right, n, chance)
     whole_number(n, "n", 2)

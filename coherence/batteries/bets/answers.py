@@ -38,37 +38,25 @@ _MARKUP = re.compile(r'[*`"“”„«»]')
 
 @dataclass(frozen=True, eq=False)
 class BetAnswers:
-    """The answers of one model to questions of one kind and template.
+    """The answers of one model to questions of one kind and template."""
 
-    Parameters
-    ----------
-    model, kind, template : str
-        Whose answers, and to what.
-    questions : DataFrame, n rows
-        Only questions that were answered, in their order.
-    choice : ndarray of int, shape (n,)
-        Place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`; `NO_CHOICE`
-        where there is no single one.
-    stated : ndarray of int, shape (n,)
-        Codes of the sets of letters that were stated; 0 where none was, or where the answer is
-        unread.
-    scores : ndarray, shape (n, 3), or None
-        Scores in [0, 1] in the same order; None where only letters were given.
-    probabilities : ndarray, shape (n, 3)
-        Probability of each choice; of a letter 1, and NaN where there is no single choice.
-    unread : ndarray of bool, shape (n,)
-        Answers that are neither empty nor readable.
-    """
-
+    # model, kind, template: whose answers, and to what
     model: str
     kind: str
     template: str
-    questions: pd.DataFrame
+    questions: pd.DataFrame  # only questions that were answered, in their order
+    # shape (n,): place of the chosen option in the order of `BET_CHOICES` or `VALUE_CHOICES`;
+    # `NO_CHOICE` where there is no single one
     choice: Codes
+    # shape (n,): codes of the sets of letters that were stated; 0 where none was, or where the
+    # answer is unread
     stated: Codes
+    # shape (n, 3), or None: scores in [0, 1] in the same order; None where only letters were given
     scores: Floats | None
+    # shape (n, 3): probability of each choice; of a letter 1, and NaN where there is no single
+    # choice
     probabilities: Floats
-    unread: "np.typing.NDArray[np.bool_]"
+    unread: "np.typing.NDArray[np.bool_]"  # shape (n,): answers that are neither empty nor readable
 
     def only(self, keep: "np.typing.NDArray[np.bool_]") -> "BetAnswers":
         """Return the answers to some of the questions."""
@@ -86,19 +74,7 @@ class BetAnswers:
 
 
 def check_bet_questions(questions: pd.DataFrame) -> None:
-    """Raise if a table is not a table of bet questions.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        Columns as from ``elicitation.batteries.bets.questions.bet_questions``.
-
-    Raises
-    ------
-    InputError
-        A column is missing, an id occurs twice, kind or roles are unknown, or an amount is no
-        number.
-    """
+    """Raise if a table is not a table of bet questions."""
     only_values = "kind" in questions and (questions["kind"] == "value").all()
     for name in _ALWAYS if only_values else (*_ALWAYS, *_BETS):
         if name not in questions.columns:
@@ -135,28 +111,7 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
 
 
 def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:
-    """Bring answers to their questions.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        See `check_bet_questions`.
-    answers : DataFrame
-        ``question`` (id) and ``answer``: letters of the chosen options ("b", "a+c") or the words of
-        one; or ``score_a`` to ``score_c``, in [0, 1], each option by itself, with or without
-        ``prob_a`` to ``prob_c``, which sum to 1 (where both are there, the single choice is that of
-        the largest prob). ``model`` where there are several.
-
-    Returns
-    -------
-    list of BetAnswers
-        One per model, kind and template that has answers.
-
-    Raises
-    ------
-    InputError
-        An unknown or doubled question, neither letters nor scores, or a score outside its range.
-    """
+    """Bring answers to their questions."""
     require_frame(questions, "questions")
     require_frame(answers, "answers")
     check_bet_questions(questions)
@@ -279,34 +234,7 @@ def _chosen(part: pd.DataFrame, letter: Codes) -> tuple[Truths, Truths]:
 def read_letters(
     answer: object, options: list[str], *, finish_reason: str | None = None
 ) -> frozenset[str] | None:
-    """Read an answer given as letters, or in the words of an option.
-
-    Parameters
-    ----------
-    answer : object
-        A text; a missing one is an empty answer. Several letters are read where they are all of the
-        answer; one letter, or the words of one option, wherever `decode_choice` reads a choice.
-    options : list of str
-        Words of the options a, b and c.
-    finish_reason : str or None
-        Why a drawn answer ended, see `decode_choice`.
-
-    Returns
-    -------
-    frozenset of str or None
-        Chosen letters, none of an empty answer; None for what cannot be read, as a letter with the
-        words of another option.
-
-    Examples
-    --------
-    >>> sides = ["I bet on heads.", "I bet on tails."]
-    >>> sorted(read_letters("(a) and (c)", sides)), read_letters("I bet on tails", sides)
-    (['a', 'c'], frozenset({'b'}))
-    >>> read_letters("hm", sides) is None
-    True
-    >>> read_letters("The answer is **(b)**: I bet on tails.", sides)
-    frozenset({'b'})
-    """
+    """Read an answer given as letters, or in the words of an option."""
     if answer is None or (isinstance(answer, float) and np.isnan(answer)) or answer is pd.NA:
         return frozenset()
     text = " ".join(str(answer).split()).casefold()

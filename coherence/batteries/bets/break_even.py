@@ -15,24 +15,7 @@ from coherence.inputs import Floats, require
 
 
 def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0) -> Floats:
-    """Return the chance of the winning side at which a bet on it gains nothing.
-
-    Parameters
-    ----------
-    prize, stake, payout : array-like
-        As of `expected_gains`, under the rule "side".
-
-    Returns
-    -------
-    ndarray
-        ``stake / (prize + (1 + payout) stake)``; whoever maximises expected gain, and may not bet
-        on the other side, bets if the chance is larger.
-
-    Examples
-    --------
-    >>> break_even_chance([100.0, 100.0], [20.0, 100.0]).round(4).tolist()
-    [0.1667, 0.5]
-    """
+    """Return the chance of the winning side at which a bet on it gains nothing."""
     # p (H + b X) - (1 - p) X = 0, solved for p.
     prize, stake, payout = (np.asarray(value, dtype=np.float64) for value in (prize, stake, payout))
     return np.asarray(stake / (prize + (1 + payout) * stake))
@@ -43,40 +26,11 @@ def switching_chance(
 ) -> Floats:
     """Return the chance of the winning side above which a bet on it is the best choice.
 
-    Parameters
-    ----------
-    prize, loss, stake, payout : array-like
-        As of `expected_gains`, under the rule "side"; stakes must be positive.
-
-    Returns
-    -------
-    ndarray
-        In (0, 1): above it a bet on the winning side gains more than one on the losing side, and
-        more than none. It is the break-even chance wherever the losing side is never worth betting
-        on, as without a payout.
-
-    Notes
-    -----
     All gains are linear in the chance p, and at p = 1 the winning side gains the most. So it is
     best above the larger of two chances: where its gain is 0, and where it equals that of the
     losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H, loss L, stake X and
     payout b. The second exists only where the losing side returns more than it loses, (1 + b) X >
     L; elsewhere the winning side is ahead of it at every chance.
-
-    Examples
-    --------
-    >>> switching_chance(100, 1, [20, 100]).round(4).tolist()
-    [0.1667, 0.5]
-
-    Below it, bet on the losing side, for 80 on top of the stake:
-
-    >>> switching_chance(100, 1, 20, payout=4).round(4).tolist()
-    0.3311
-
-    The thing that may be lost is worth more than all that comes back:
-
-    >>> switching_chance(1, 100, 20).round(4).tolist()
-    0.9524
     """
     prize, loss, stake, payout = (
         np.asarray(value, dtype=np.float64) for value in (prize, loss, stake, payout)

@@ -28,30 +28,9 @@ _LETTERS = ("a", "b", "c")
 def best_constant(parts: Sequence[tuple[pd.DataFrame, Truths]]) -> tuple[str, float]:
     """Find the constant answer that is right most often.
 
-    Parameters
-    ----------
-    parts : sequence of (DataFrame, ndarray of bool)
-        Questions of one kind and their right choices, shape (n, 3), or right sets, shape (n, 8);
-        questions without any are left out.
-
-    Returns
-    -------
-    name : str
-        The answer, such as "none" or "letter b"; empty where no question is left.
-    rate : float
-        The share of questions to which it is right; NaN where none is left.
-
-    Notes
-    -----
     Constant are the roles of a bet (win, lose, none), the answer "same" to a question on values,
     and the letters of the options; of sets, those of roles. "High" and "low" are no constant
     answers: which thing that is has to be known.
-
-    Examples
-    --------
-    >>> bets = pd.DataFrame({"kind": ["bet", "bet", "bet"]})
-    >>> best_constant([(bets, np.array([[1, 0, 0], [0, 0, 1], [0, 0, 1]], dtype=bool))])
-    ('none', 0.6666666666666666)
     """
     counts: dict[str, int] = {}
     n = 0
@@ -89,20 +68,7 @@ def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
 
 
 def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
-    """Say where nearly all answers are alike, or one answer is right nearly everywhere.
-
-    Parameters
-    ----------
-    group : BetAnswers
-        Answers of one model to questions of one kind.
-    right : ndarray of bool, shape (n, 3)
-        Right choices.
-
-    Returns
-    -------
-    list of str
-        Notes; empty where answers and right answers vary.
-    """
+    """Say where nearly all answers are alike, or one answer is right nearly everywhere."""
     where = f"{group.model}, {group.template}"
     notes = []
     read = group.choice != NO_CHOICE

@@ -113,24 +113,7 @@ def expected_gains(
 
 
 def bet_gains(bets: pd.DataFrame, *, rule: BetRule = "side", swapped: bool = False) -> Floats:
-    """Return the expected gains of a table of bets.
-
-    Parameters
-    ----------
-    bets : DataFrame
-        With ``wins``, ``high_value``, ``low_value``, ``stake`` and ``chance``, and ``payout``
-        unless it is 0 throughout.
-    rule : {"side", "outcome"}
-        See `expected_gains`.
-    swapped : bool
-        Whether to exchange the two values, as for a model that holds the low thing for the more
-        valuable one.
-
-    Returns
-    -------
-    ndarray, shape (n, 4)
-        Win, lose, both, none.
-    """
+    """Return the expected gains of a table of bets."""
     prize, loss = _amounts(bets, swapped=swapped)
     return expected_gains(
         prize, loss, bets["stake"], chance=bets["chance"], payout=payouts(bets), rule=rule
@@ -138,18 +121,7 @@ def bet_gains(bets: pd.DataFrame, *, rule: BetRule = "side", swapped: bool = Fal
 
 
 def break_evens(bets: pd.DataFrame) -> Floats:
-    """Return the chances above which the winning side is the best choice, see `switching_chance`.
-
-    Parameters
-    ----------
-    bets : DataFrame
-        As of `bet_gains`; the rule is "side".
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In (0, 1).
-    """
+    """Return the chances above which the winning side is best, see `switching_chance`."""
     prize, loss = _amounts(bets)
     return switching_chance(prize, loss, bets["stake"], payout=payouts(bets))
 

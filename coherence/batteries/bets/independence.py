@@ -20,18 +20,10 @@ CROSSED = "high and low things, crossed"
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What depends on what.
+    """What depends on what."""
 
-    Parameters
-    ----------
-    name : str
-        `INDEPENDENT`, `PAIRS` or `CROSSED`.
-    sides : tuple of ndarray of int
-        Codes of the clusters of each answer, one array per kind of cluster.
-    """
-
-    name: str
-    sides: tuple[Codes, ...]
+    name: str  # `INDEPENDENT`, `PAIRS` or `CROSSED`
+    sides: tuple[Codes, ...]  # codes of the clusters of each answer, one array per kind of cluster
 
     def reach(self, n_parameters: int, level: float) -> float:
         """Return how far a log-likelihood may lie below its maximum at this level."""
@@ -49,26 +41,7 @@ class Units:
 
 
 def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units:
-    """Return the units of answers about things of two kinds.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n,), or None
-        The high and the low thing of each answer.
-    n : int
-        Number of answers.
-
-    Returns
-    -------
-    Units
-        Independent answers without things.
-
-    Raises
-    ------
-    InputError
-        Only one of the two is there, their lengths differ from `n`, or there is but one thing of a
-        kind.
-    """
+    """Return the units of answers about things of two kinds."""
     require((first is None) == (second is None), "first and second must both be given, or neither.")
     if first is None or second is None:
         return Units(INDEPENDENT, ())

@@ -39,31 +39,21 @@ _BLOCK = 256  # rungs at a time: things at many prices give many
 
 @dataclass(frozen=True, eq=False)
 class LadderFit:
-    """Implied probabilities beside the stated ones.
+    """Implied probabilities beside the stated ones."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row per stated chance: ``stated``, ``n``, ``share`` (of bets taken), ``implied`` (where
-        the choices switch; NaN where they do not within the ladder), ``low``, ``high`` (95%),
-        ``status``: "fitted", "below the ladder" or "above the ladder" (the switch would lie outside
-        the break-even chances that were offered), or "no response to stakes".
-    steepness : float
-        Slope of the logistic in logits of the break-even chance, common to all stated chances; the
-        largest tried where every switch is a jump, NaN where nothing switches.
-    contradicted : int
-        How many intervals do not hold the stated chance.
-    weighting : Weighting
-        All stated chances in one line: are implied and stated probabilities equal?
-    unit : str
-        What was taken as independent: every answer, pairs of things, or high and low things that
-        are crossed.
-    """
-
+    # one row per stated chance: ``stated``, ``n``, ``share`` (of bets taken), ``implied`` (where
+    # the choices switch; NaN where they do not within the ladder), ``low``, ``high`` (95%),
+    # ``status``: "fitted", "below the ladder" or "above the ladder" (the switch would lie outside
+    # the break-even chances that were offered), or "no response to stakes"
     table: pd.DataFrame
+    # slope of the logistic in logits of the break-even chance, common to all stated chances; the
+    # largest tried where every switch is a jump, NaN where nothing switches
     steepness: float
-    contradicted: int
+    contradicted: int  # how many intervals do not hold the stated chance
+    # all stated chances in one line: are implied and stated probabilities equal?
     weighting: Weighting
+    # what was taken as independent: every answer, pairs of things, or high and low things that are
+    # crossed
     unit: str
 
 

@@ -36,19 +36,7 @@ _HOW = (
 
 
 def bet_tables(accuracy: pd.DataFrame) -> list[PaperTable]:
-    """Lay out accuracies, tables 5, 6 and 14 of the paper: models x kinds of question.
-
-    Parameters
-    ----------
-    accuracy : DataFrame
-        Of `coherence.batteries.bets.scores.BetScores`.
-
-    Returns
-    -------
-    list of PaperTable
-        "values" and "bets" by the largest score, and with ``-sets`` by thresholds or stated sets;
-        those of which there are answers.
-    """
+    """Lay out accuracies, tables 5, 6 and 14 of the paper: models x kinds of question."""
     tables = []
     for kind, title in (("value", "Which thing is worth more"), ("bet", "Bets")):
         for suffix, methods in (("", (STANDARD,)), ("-sets", (THRESHOLD, STATED))):
@@ -61,18 +49,7 @@ def bet_tables(accuracy: pd.DataFrame) -> list[PaperTable]:
 
 
 def transfer_tables(scores: pd.DataFrame) -> list[PaperTable]:
-    """Lay out what carries over: trained on x tested on, figures 2 and 3 of the paper.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As bets are scored, with ``trained_on`` and ``tested_on``.
-
-    Returns
-    -------
-    list of PaperTable
-        "transfer" by the largest score and "transfer-sets" by thresholds.
-    """
+    """Lay out what carries over: trained on x tested on, figures 2 and 3 of the paper."""
     tables = []
     for suffix, methods in (("", (STANDARD,)), ("-sets", (THRESHOLD, STATED))):
         rows = scores[scores["method"].isin(methods)]

@@ -37,22 +37,7 @@ def accuracy_size(accuracy: pd.DataFrame) -> tuple[float, float]:
 
 
 def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw accuracies with their intervals, beside the rates of a random guess.
-
-    Parameters
-    ----------
-    accuracy : DataFrame
-        Rows of one model, as in ``BetScores.accuracy``: one per kind of question, truth and method.
-        Rows without questions are left out.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; points have the gid "accuracy", chance rates the gid "chance". A point is filled where
-        the exact test rejects at .05.
-    """
+    """Draw accuracies with their intervals, beside the rates of a random guess."""
     rows = accuracy[accuracy["n"] > 0].reset_index(drop=True)
     heights = np.arange(len(rows))[::-1].astype(float)
     # A little room between kinds of questions.
@@ -85,38 +70,12 @@ def models_size(comparison: pd.DataFrame) -> tuple[float, float]:
 
 
 def plot_models(comparison: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw several models: one block per measure, one row per model, the best one first.
-
-    Parameters
-    ----------
-    comparison : DataFrame
-        As from `coherence.batteries.bets.scores.compare_models`.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`, marked as by `plot_accuracies`.
-    """
+    """Draw several models: one block per measure, one row per model, the best one first."""
     return plot_accuracies(comparison.rename(columns={"measure": "template", "model": "truth"}), ax)
 
 
 def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the accuracies of models that were trained on one kind of bet and tested on each.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Shares of right answers; one row per kind trained on, one column per kind tested on.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; the image has the gid "transfer". Cells on the diagonal have a frame.
-    """
+    """Draw the accuracies of models that were trained on one kind of bet and tested on each."""
     values = table.to_numpy(dtype=np.float64)
     # The scale ends beyond 1, which keeps cells off the darkest blues.
     image = ax.imshow(values, cmap="Blues", vmin=0, vmax=1.25, aspect="equal")
@@ -141,21 +100,7 @@ def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def plot_ladder(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the probability that choices act on against the stated one.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As in ``LadderFit.table``.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; points where the choices switch have the gid "implied", intervals without one the gid
-        "bounds".
-    """
+    """Draw the probability that choices act on against the stated one."""
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=DASHES, gid="diagonal", zorder=1)
     fitted, bounded = (
         table[known] for known in (table["implied"].notna(), table["implied"].isna())

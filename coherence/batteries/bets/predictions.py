@@ -18,23 +18,7 @@ THRESHOLDS: Floats = np.arange(101) / 100
 
 
 def standard_choices(scores: ArrayLike) -> Codes:
-    """Return the choice with the largest score of each question: the standard method.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        One score per choice; a row with a missing score has no choice.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        0, 1 or 2; `NO_CHOICE` where the largest score is shared or a score is missing.
-
-    Examples
-    --------
-    >>> standard_choices([[0.1, 0.7, 0.2], [0.4, 0.4, 0.2]]).tolist()
-    [1, -1]
-    """
+    """Return the choice with the largest score of each question: the standard method."""
     values = _as_scores(scores)
     # `argmax` would take the first of equal scores, and the order of options would decide.
     largest = values.max(axis=1, keepdims=True)
@@ -43,75 +27,21 @@ def standard_choices(scores: ArrayLike) -> Codes:
 
 
 def threshold_sets(scores: ArrayLike, threshold: float) -> Codes:
-    """Return the set of all choices whose score is above a threshold: the threshold method.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        Scores in [0, 1], each choice by itself.
-    threshold : float
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Codes of the sets.
-
-    Examples
-    --------
-    >>> threshold_sets([[0.6, 0.2, 0.5], [0.1, 0.2, 0.3]], 0.4).tolist()
-    [5, 0]
-    """
+    """Return the set of all choices whose score is above a threshold: the threshold method."""
     return set_codes(_as_scores(scores) > threshold)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A tuned threshold.
+    """A tuned threshold."""
 
-    Parameters
-    ----------
-    value : float
-        Median of the thresholds of largest accuracy.
-    accuracy : float
-        Accuracy at any of those, on the questions it was tuned on.
-    n_best : int
-        How many of the 101 have it.
-    """
-
-    value: float
-    accuracy: float
-    n_best: int
+    value: float  # median of the thresholds of largest accuracy
+    accuracy: float  # accuracy at any of those, on the questions it was tuned on
+    n_best: int  # how many of the 101 have it
 
 
 def tune_threshold(scores: ArrayLike, right: Truths) -> Threshold:
-    """Choose the threshold on development questions: section 4.2.1.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n, 3)
-        Scores in [0, 1].
-    right : ndarray of bool, shape (n, 8)
-        Right sets; questions without any are left out.
-
-    Returns
-    -------
-    Threshold
-        The grid is 0, 0.01, ..., 1. With several best values the paper takes their median, which
-        lies between two of them if they are even in number, and need not be best itself if they are
-        not neighbours.
-
-    Raises
-    ------
-    InputError
-        No question has a right set, or a score is missing or outside [0, 1].
-
-    Examples
-    --------
-    >>> from coherence.batteries.bets.truths import value_truths
-    >>> tune_threshold([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3]], value_truths(2)["normal"])
-    Threshold(value=0.595, accuracy=1.0, n_best=40)
-    """
+    """Choose the threshold on development questions: section 4.2.1."""
     values, kept = _as_scores(scores), asked(right)
     require(
         bool(kept.any()),

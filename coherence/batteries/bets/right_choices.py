@@ -18,21 +18,7 @@ from coherence.batteries.bets.truths import (
 
 
 def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]:
-    """Return the role of the right option of every question, for training.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        Value questions or bets.
-    rule : {"side", "outcome"}
-        See `expected_gains`.
-
-    Returns
-    -------
-    list of str
-        "high" for a value question; "win", "lose" or "none" for a bet, the first of them where
-        gains are equal.
-    """
+    """Return the role of the right option of every question, for training."""
     roles = np.full(len(questions), "high", dtype=object)
     is_bet = (questions["kind"] != "value").to_numpy()
     if is_bet.any():
@@ -42,39 +28,14 @@ def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]
 
 
 def correct_choices(group: BetAnswers, rule: BetRule = "side") -> Truths:
-    """Return the truth of the standard method.
-
-    Parameters
-    ----------
-    group : BetAnswers
-        Answers to questions of one kind.
-    rule : {"side", "outcome"}
-        See `expected_gains`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, 3)
-        The high thing, or the choices of largest expected gain.
-    """
+    """Return the truth of the standard method."""
     if group.kind == "value":
         return np.tile([True, False, False], (len(group.questions), 1))
     return bet_truths(bet_gains(group.questions, rule=rule)).best
 
 
 def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
-    """Return which of two things a model holds for more valuable.
-
-    Parameters
-    ----------
-    group : BetAnswers
-        Answers to value questions. Pairs that were asked in both orders count as the paper asks
-        them, with the high thing first.
-
-    Returns
-    -------
-    dict
-        (high, low) -> position in `VALUE_CHOICES`, or `NO_CHOICE`.
-    """
+    """Return which of two things a model holds for more valuable."""
     asked = group.questions
     first = asked["first"] if "first" in asked else pd.Series("high", index=asked.index)
     answers = zip(asked["high"], asked["low"], first, group.choice, strict=True)
@@ -88,22 +49,7 @@ def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
 def rational_choices(
     group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: BetRule = "side"
 ) -> Truths:
-    """Return the choices that are rational given a model's own answers on values.
-
-    Parameters
-    ----------
-    group : BetAnswers
-        Answers to bets.
-    beliefs : mapping
-        As from `believed_values`.
-    rule : {"side", "outcome"}
-        See `expected_gains`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, 3)
-        No choice is rational for a pair without an answer on its values.
-    """
+    """Return the choices that are rational given a model's own answers on values."""
     bets = group.questions
     pairs = zip(bets["high"].astype(str), bets["low"].astype(str), strict=True)
     belief = np.array([beliefs.get(pair, NO_CHOICE) for pair in pairs], dtype=np.int64)

@@ -23,27 +23,6 @@ def belief_runs(
     The checks take contexts as independent. Pairs of things that share a thing are not: with all
     pairs p-values come out too small. With `disjoint` every thing is in one context at most, and
     contexts are as independent as things are; there are few of them.
-
-    Parameters
-    ----------
-    groups : list of BetAnswers
-        As from `join_answers`.
-    belief_template : str
-        Value questions that are the reference wording.
-    disjoint : bool
-        Whether to keep, of every split, only the pairs of the first high thing with the first low
-        one, the second with the second, and so on; the high thing is to be won in the first of
-        them, the low thing in the second, and so on in turn.
-
-    Returns
-    -------
-    DataFrame
-        ``task`` "bets:<modality>"; ``model``; ``context``, a pair of things and the one to be won;
-        ``rep``, the order of the sides; ``prompt``, "standard" for the reference wording of the
-        value question, the name of the template for others; ``p``, the belief that the thing to be
-        won is worth more (half of "the same" counts); ``action``, "win", "lose" or "none", on the
-        standard rows; ``theta``, 1 if the thing to be won is the high one; ``status``, and
-        ``split``. Empty where a model was not asked both.
     """
     rows = [
         _belief_rows(bets, values, belief_template)
@@ -112,24 +91,7 @@ def _belief_rows(bets: BetAnswers, values: BetAnswers, belief_template: str) -> 
 
 
 def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
-    """Return a runs table of stated probabilities and bets.
-
-    Parameters
-    ----------
-    groups : list of BetAnswers
-        As from `join_answers`.
-    rng : Generator, int or None
-        Draws which side comes up.
-
-    Returns
-    -------
-    DataFrame
-        ``task`` "ladder:<modality>"; ``model``; ``context``, a pair of things with chance and
-        stake; ``rep``, the order of the sides; ``p`` and ``p_true``, the stated chance of the
-        winning side; ``action``; ``theta``, 1 if that side comes up, drawn once per context;
-        ``status``; ``break_even``, the chance at which the stake gains nothing. Empty where no
-        ladder was answered.
-    """
+    """Return a runs table of stated probabilities and bets."""
     generator = as_generator(rng)
     rows = []
     drawn: dict[str, int] = {}

@@ -49,32 +49,22 @@ _Row = dict[str, object]
 
 @dataclass(frozen=True, eq=False)
 class BetScores:
-    """What `score_bets` returns.
+    """What `score_bets` returns."""
 
-    Parameters
-    ----------
-    accuracy : DataFrame
-        One row per model, kind, template, truth and method: ``n`` questions, ``n_right``,
-        ``accuracy``, ``chance`` (of a random guess, by enumeration), ``constant`` and
-        ``constant_rate`` (the answer that is right most often when it is always given, and how
-        often), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact,
-        one-sided), ``z`` and ``p_z`` (the test of the paper), both against the guess or the
-        constant answer, whichever is right more often, ``threshold`` and ``dev_accuracy`` where one
-        was tuned, ``n_tied`` (answers without a single choice), ``n_unread`` (answers that could
-        not be read; both count as wrong).
-    ladders : mapping of (str, str) to LadderFit
-        By model and modality; empty where no ladder was answered. Answers without a single choice
-        are left out.
-    answers : list of BetAnswers
-        What was scored.
-    notes : tuple of str
-        What could not be computed, and why.
-    """
-
+    # one row per model, kind, template, truth and method: ``n`` questions, ``n_right``,
+    # ``accuracy``, ``chance`` (of a random guess, by enumeration), ``constant`` and
+    # ``constant_rate`` (the answer that is right most often when it is always given, and how
+    # often), ``low`` and ``high`` (95%, things as crossed clusters), ``p_exact`` (exact, one-
+    # sided), ``z`` and ``p_z`` (the test of the paper), both against the guess or the constant
+    # answer, whichever is right more often, ``threshold`` and ``dev_accuracy`` where one was tuned,
+    # ``n_tied`` (answers without a single choice), ``n_unread`` (answers that could not be read;
+    # both count as wrong)
     accuracy: pd.DataFrame
+    # By model and modality; empty where no ladder was answered. Answers without a single choice are
+    # left out.
     ladders: Mapping[tuple[str, str], LadderFit]
-    answers: list[BetAnswers]
-    notes: tuple[str, ...]
+    answers: list[BetAnswers]  # what was scored
+    notes: tuple[str, ...]  # what could not be computed, and why
 
 
 def score_bets(
@@ -295,24 +285,7 @@ def compare_models(
     rule: BetRule = "side",
     belief_template: str = BELIEF_TEMPLATE,
 ) -> pd.DataFrame:
-    """Return the shares of right single choices of every model.
-
-    Parameters
-    ----------
-    answers : list of BetAnswers
-        As in ``BetScores.answers``.
-    split, rule, belief_template
-        As of `coherence.batteries.bets.scores.score_bets`.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure of `MEASURES` and model that was asked: ``measure``, ``model``, ``n``,
-        ``n_right``, ``accuracy``, ``chance`` (of a guess), ``constant`` and ``constant_rate`` (the
-        best constant answer), ``low``, ``high`` (95%, things as crossed clusters) and ``p_exact``
-        (one-sided, against the better of the two); within a measure the best
-        model first, equal ones by name.
-    """
+    """Return the shares of right single choices of every model."""
     rows: list[_Row] = []
     for model in dict.fromkeys(group.model for group in answers if group.kind != "ladder"):
         groups = [

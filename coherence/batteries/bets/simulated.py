@@ -64,29 +64,7 @@ BET_AGENTS: dict[str, tuple[str, _Gains, _Gains]] = {
 def simulate_answers(
     agent: str, questions: pd.DataFrame, *, sharpness: float = 20.0, rng: Seed = None
 ) -> pd.DataFrame:
-    """Answer questions as a simulated agent.
-
-    Parameters
-    ----------
-    agent : str
-        A key of `BET_AGENTS`.
-    questions : DataFrame
-        As from ``elicitation.batteries.bets.questions``.
-    sharpness : float
-        Logits per unit of gain seen, at least 0; a standard normal is added to every logit.
-    rng : Generator, int or None
-        Source of that noise.
-
-    Returns
-    -------
-    DataFrame
-        As `coherence.batteries.bets.answers.join_answers` reads it, with scores and probabilities.
-
-    Raises
-    ------
-    InputError
-        An unknown agent, or a negative sharpness.
-    """
+    """Answer questions as a simulated agent."""
     if agent not in BET_AGENTS:
         raise InputError(f"agent must be one of {', '.join(BET_AGENTS)}; received {agent!r}.")
     if not sharpness >= 0:

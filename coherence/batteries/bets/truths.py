@@ -31,25 +31,16 @@ _ROUNDING = 1e-9  # relative to the amounts; gains that differ by less are equal
 
 @dataclass(frozen=True, eq=False)
 class BetTruths:
-    """Which sets of choices count as right, one row per bet and one column per code.
+    """Which sets of choices count as right, one row per bet and one column per code."""
 
-    Parameters
-    ----------
-    best : ndarray of bool, shape (n, 3)
-        Single choices of largest expected gain: the truth of the standard method. More than one
-        where gains are equal.
-    strict : ndarray of bool, shape (n, 8)
-        Nothing but choices of largest gain.
-    positive : ndarray of bool, shape (n, 8)
-        Consistent sets with a gain above 0. A bet without any is not asked of a model, see `asked`.
-    non_negative : ndarray of bool, shape (n, 8)
-        Consistent sets with a gain of at least 0.
-    """
-
+    # shape (n, 3): single choices of largest expected gain: the truth of the standard method. More
+    # than one where gains are equal.
     best: Truths
-    strict: Truths
+    strict: Truths  # shape (n, 8): nothing but choices of largest gain
+    # shape (n, 8): consistent sets with a gain above 0. A bet without any is not asked of a model,
+    # see `asked`.
     positive: Truths
-    non_negative: Truths
+    non_negative: Truths  # shape (n, 8): consistent sets with a gain of at least 0
 
     def sets(self) -> Mapping[str, Truths]:
         """Return the truths of the threshold method by name, from the narrowest to the widest."""
@@ -65,23 +56,6 @@ def bet_truths(gains: ArrayLike) -> BetTruths:
 
     A set is consistent if it is not empty and holds "do not bet" only by itself; any other is wrong
     throughout.
-
-    Parameters
-    ----------
-    gains : array-like, shape (n, 4)
-        As from `expected_gains`.
-
-    Returns
-    -------
-    BetTruths
-        For every bet.
-
-    Examples
-    --------
-    >>> from coherence.batteries.bets.gains import expected_gains
-    >>> truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
-    >>> {name: random_rate(right) for name, right in truths.sets().items()}
-    {'strict': 0.125, 'positive gain': 0.25, 'non-negative gain': 0.25}
     """
     values = np.asarray(gains, dtype=np.float64)
     require(
@@ -101,24 +75,7 @@ def bet_truths(gains: ArrayLike) -> BetTruths:
 
 
 def value_truths(n: int) -> dict[str, Truths]:
-    """Return which sets of answers to "which is worth more" are right: section 4.3.2.
-
-    Parameters
-    ----------
-    n : int
-        Number of questions.
-
-    Returns
-    -------
-    dict of str to ndarray of bool, shape (n, 8)
-        "normal": the high thing alone. "weak normal": or with "the same". "weak": anything but a
-        contradiction (both things, or all three answers) and no answer.
-
-    Examples
-    --------
-    >>> {name: random_rate(right) for name, right in value_truths(25).items()}
-    {'normal': 0.125, 'weak normal': 0.25, 'weak': 0.625}
-    """
+    """Return which sets of answers to "which is worth more" are right: section 4.3.2."""
     # Codes: 1 is "high", 2 "low", 4 "the same", 5 "high" with "the same", 6 "low" with it.
     right = {"normal": [1], "weak normal": [1, 5], "weak": [1, 2, 4, 5, 6]}
     return {name: np.tile(np.isin(np.arange(8), codes), (n, 1)) for name, codes in right.items()}
@@ -130,18 +87,7 @@ def asked(right: Truths) -> NDArray[np.bool_]:
 
 
 def random_rate(right: Truths) -> float:
-    """Return how often a guess is right that takes each choice, or each set, equally often.
-
-    Parameters
-    ----------
-    right : ndarray of bool, shape (n, 3) or (n, 8)
-        Right choices, or right sets; questions without any are left out.
-
-    Returns
-    -------
-    float
-        By enumeration, in [0, 1]; NaN where no question is left.
-    """
+    """Return how often a guess is right that takes each choice, or each set, equally often."""
     kept = right[asked(right)]
     return float(kept.mean()) if kept.size else float("nan")
 
@@ -152,42 +98,13 @@ def set_codes(members: ArrayLike) -> Codes:
 
 
 def is_right(codes: Codes, right: Truths) -> NDArray[np.bool_]:
-    """Return whether each prediction is right.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Choices with `right` of shape (n, 3), where `NO_CHOICE` is wrong; codes of sets with shape
-        (n, 8).
-    right : ndarray of bool
-        As from `bet_truths` or `value_truths`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        Right or not.
-    """
+    """Return whether each prediction is right."""
     chosen = right[np.arange(len(codes)), np.maximum(codes, 0)]
     return np.asarray(chosen & (codes != NO_CHOICE))
 
 
 def believed_best(belief: Codes, gains: ArrayLike, swapped: ArrayLike) -> Truths:
-    """Return the choices that are rational given a model's own answer on values: section 4.4.2.
-
-    Parameters
-    ----------
-    belief : ndarray of int, shape (n,)
-        Place in `VALUE_CHOICES` of the answer on the two things of each bet, or `NO_CHOICE`.
-    gains : array-like, shape (n, 4)
-        Expected gains with the values as they are: rational if the answer is "high".
-    swapped : array-like, shape (n, 4)
-        The same with the two values exchanged: rational if it is "low".
-
-    Returns
-    -------
-    ndarray of bool, shape (n, 3)
-        Rational choices; not to bet if the answer is "same", none where there is no answer.
-    """
+    """Return the choices that are rational given a model's own answer on values: section 4.4.2."""
     answers = np.asarray(belief)
     rational = np.where((answers == 0)[:, None], bet_truths(gains).best, bet_truths(swapped).best)
     rational[answers == 2] = [False, False, True]

@@ -20,30 +20,19 @@ from coherence.result import Interval
 
 @dataclass(frozen=True)
 class Weighting:
-    """The line of implied on stated log odds.
+    """The line of implied on stated log odds."""
 
-    Parameters
-    ----------
-    elevation : float
-        Logit of the probability acted on where one half is stated; NaN, as the rest, with fewer
-        than two stated chances at which choices switch.
-    sensitivity : float
-        Slope.
-    elevation_interval, sensitivity_interval : Interval
-        In the same units.
-    pvalue : float
-        Two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0
-        and sensitivity 1), Bonferroni over the two.
-    n_chances : int
-        Stated chances at which choices switch.
-    """
-
+    # logit of the probability acted on where one half is stated; NaN, as the rest, with fewer than
+    # two stated chances at which choices switch
     elevation: float
-    sensitivity: float
+    sensitivity: float  # slope
+    # elevation_interval, sensitivity_interval: in the same units
     elevation_interval: Interval
     sensitivity_interval: Interval
+    # two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0 and
+    # sensitivity 1), Bonferroni over the two
     pvalue: float
-    n_chances: int
+    n_chances: int  # stated chances at which choices switch
 
 
 def weighting_line(
@@ -56,43 +45,7 @@ def weighting_line(
     freedom: float,
     level: float = 0.95,
 ) -> Weighting:
-    """Fit the line by least squares, with standard errors by the jackknife.
-
-    Parameters
-    ----------
-    stated : ndarray, shape (k,)
-        Logits of the stated chances.
-    switches : ndarray, shape (k,)
-        Logits of the chances at which choices switch.
-    errors : ndarray, shape (k,)
-        What each of them is uncertain by apart from the things asked about, independently of the
-        others: a positive standard deviation.
-    leans : ndarray, shape (k,)
-        How far each of them may lie from the stated chance, in logits, for no other reason than
-        where the rungs are: where stated chances are rungs themselves, whoever declines bets that
-        gain nothing switches below all of them. So these errors are no independent ones, and their
-        sizes are added up.
-    leave_outs : sequence of ndarray, shape (n_things, k)
-        Switches without one thing at a time, one array per kind of thing; variances add up over the
-        kinds.
-    freedom : float
-        Degrees of freedom of the t distribution.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    Weighting
-        NaN where there are fewer than two chances.
-
-    Examples
-    --------
-    >>> stated = np.array([-1.0, 0.0, 1.0])
-    >>> errors, leans = np.full(3, 0.01), np.zeros(3)
-    >>> line = weighting_line(stated, 0.2 + 0.5 * stated, errors, leans, [], freedom=4)
-    >>> round(line.elevation, 3), round(line.sensitivity, 3), line.pvalue < 0.001
-    (0.2, 0.5, True)
-    """
+    """Fit the line by least squares, with standard errors by the jackknife."""
     check_level(level)
     if stated.size < 2:
         nothing = Interval(math.nan, math.nan, level)

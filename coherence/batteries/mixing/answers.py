@@ -22,27 +22,15 @@ _TEXTS = ("model", "item", "order")
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Answers to one part of the battery by one model.
+    """Answers to one part of the battery by one model."""
 
-    Parameters
-    ----------
-    part : str
-        Name in `coherence.batteries.mixing.design.PARTS`.
-    conditions : DataFrame, shape (n_conditions, 3)
-        `p`, `item`, `order`; sorted.
-    weights : ndarray, shape (n_conditions, n_outcomes)
-        Readable answers by outcome; probabilities where `exact`.
-    failures : DataFrame, shape (n_conditions, n_statuses)
-        Unreadable answers by status, in the unit of `weights`.
-    exact : bool
-        Whether the rates are known and not drawn.
-    """
-
-    part: str
-    conditions: pd.DataFrame
+    part: str  # name in `coherence.batteries.mixing.design.PARTS`.
+    conditions: pd.DataFrame  # shape (n_conditions, 3): `p`, `item`, `order`; sorted
+    # shape (n_conditions, n_outcomes): readable answers by outcome; probabilities where `exact`
     weights: Floats
+    # shape (n_conditions, n_statuses): unreadable answers by status, in the unit of `weights`
     failures: pd.DataFrame
-    exact: bool
+    exact: bool  # whether the rates are known and not drawn
 
     @property
     def p(self) -> Floats:
@@ -83,30 +71,7 @@ class Counts:
 
 
 def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
-    """Check a table of answers and count it.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        `experiment` (a name in `coherence.batteries.mixing.design.PARTS`), `p` (instructed
-        probability of the first outcome, parameter of a game; words: 0.5 or absent), `answer`; for
-        words `item` ("first word/second word" as in the forward order) and `order` ("forward" or
-        "reverse", where the second word of the item is listed first). Optional: `model`, `draw`
-        (number of the draw, unique in its condition), `status` (absent: ok where there is an
-        answer, else unparsed), `count` (equal answers of a row; at most 10,000 in a condition) or
-        `probability` (exact rate of the outcome, one row for each; what is missing to 1 counts as
-        unparsed).
-
-    Returns
-    -------
-    dict
-        Model -> part -> counts.
-
-    Raises
-    ------
-    SchemaError
-        The table breaks a rule; every fault is listed.
-    """
+    """Check a table of answers and count it."""
     table = _complete(answers)
     table["outcome"] = _outcomes(table)
     faults = answer_faults(table, answers.reset_index(drop=True))

@@ -26,32 +26,9 @@ def flip_dependence(counts: Floats) -> tuple[float, float, float]:
 
     Null: within every condition the flips of an answer are independent; their rates may be any.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (n_conditions, 4)
-        Answers 00, 01, 10 and 11.
-
-    Returns
-    -------
-    observed, expected : float
-        Share of answers whose flips are equal, and its expectation under the null given how often
-        each flip was 1; NaN without answers.
-    pvalue : float
-        Exact, two-sided; NaN where no condition leaves room for more or fewer equal flips.
-
-    Notes
-    -----
     Assumes independent answers. Conditions with opposite dependence can cancel.
 
-    References
-    ----------
     Cochran-Mantel-Haenszel test with the exact distribution of the sum of hypergeometric counts.
-
-    Examples
-    --------
-    >>> observed, expected, pvalue = flip_dependence(np.array([[0.0, 10.0, 10.0, 0.0]]))
-    >>> observed, round(expected, 6), round(pvalue, 6)
-    (0.0, 0.5, 1.1e-05)
     """
     pairs = np.rint(counts).astype(int)
     total = int(pairs.sum())
@@ -81,26 +58,8 @@ def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, f
 
     Null: within every condition all orders of its answers are equally probable.
 
-    Parameters
-    ----------
-    sequences : sequence of sequence of int
-        Answers 0 or 1 of each condition, in the order in which they were drawn.
-
-    Returns
-    -------
-    observed, expected, pvalue : float
-        As of `flip_dependence`, for neighbouring answers.
-
-    References
-    ----------
     Wald and Wolfowitz (1940), On a test whether two samples are from the same population, Ann.
     Math. Statist. 11(2): the distribution of runs.
-
-    Examples
-    --------
-    >>> observed, expected, pvalue = draw_dependence([[0, 1] * 8])
-    >>> observed, round(expected, 3), round(pvalue, 6)
-    (0.0, 0.467, 0.000311)
     """
     runs, pairs, chances, start, mean = 0, 0, np.ones(1), 0, 0.0
     for sequence in sequences:
@@ -154,22 +113,7 @@ def _two_sided(chances: Floats, observed: int) -> float:
 
 
 def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
-    """Return both tests for every model whose answers allow them.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        The table of answers, as checked by `count_answers`.
-    counted : dict
-        Model -> part -> counts.
-
-    Returns
-    -------
-    DataFrame
-        `model`, `test` ("second flip given the first", or "flip given the draw before"), `observed`
-        and `expected` share of equal pairs, `excess` (their difference), `pvalue`, `pairs`. Exact
-        rates allow no test, answers without a `draw` number only the first.
-    """
+    """Return both tests for every model whose answers allow them."""
     rows = []
     for model, parts in counted.items():
         if "two_flips" in parts and not parts["two_flips"].exact:

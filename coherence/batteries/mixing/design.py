@@ -19,27 +19,14 @@ MIDDLE = 0.4  # probability of outcome 1 among three, in every condition
 
 @dataclass(frozen=True)
 class BatteryPart:
-    """A part of the battery.
+    """A part of the battery."""
 
-    Parameters
-    ----------
-    name : str
-        Value of the `experiment` column.
-    number : int
-        Experiment that its points count for, 1 to 5.
-    title : str
-        For tables and figures.
-    outcomes : tuple of str
-        The possible answers; those of `words` are the first and the second word of the pair.
-    probabilities : tuple of float
-        Published values of `p`.
-    """
-
-    name: str
-    number: int
-    title: str
+    name: str  # value of the `experiment` column
+    number: int  # experiment that its points count for, 1 to 5
+    title: str  # for tables and figures
+    # the possible answers; those of `words` are the first and the second word of the pair
     outcomes: tuple[str, ...]
-    probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...]  # published values of `p`
 
 
 _GRID = tuple(i / 20 for i in range(21))
@@ -73,18 +60,6 @@ def literal_shares(name: str, p: Floats) -> Floats:
     """Return the outcome probabilities of a sampler that takes `p` for the rate everywhere.
 
     As the published scoring does: for the rate of the counted outcome, in games too.
-
-    Parameters
-    ----------
-    name : str
-        BatteryPart.
-    p : ndarray, shape (n_conditions,)
-        Its conditions.
-
-    Returns
-    -------
-    ndarray, shape (n_conditions, n_outcomes)
-        Rows sum to 1.
     """
     if name == "two_flips":
         # Both flips by themselves, in the order of `FLIPS`.

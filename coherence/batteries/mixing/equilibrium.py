@@ -73,17 +73,10 @@ def _payoffs(values: ArrayLike, name: str) -> Floats:
 
 @dataclass(frozen=True)
 class Game:
-    """A game against a rival who loses what the model wins.
+    """A game against a rival who loses what the model wins."""
 
-    Parameters
-    ----------
-    actions : tuple of str
-        The model's and the rival's actions; the rate of the first is scored.
-    payoffs : callable
-        Parameter in (0, 1) -> payoffs of the model, shape (2, 2).
-    """
-
-    actions: tuple[str, str]
+    actions: tuple[str, str]  # the model's and the rival's actions; the rate of the first is scored
+    # parameter in (0, 1) -> payoffs of the model, shape (2, 2)
     payoffs: Callable[[float], Sequence[Sequence[float]]]
 
     def optimum(self, parameter: float) -> float:

@@ -22,22 +22,7 @@ _KEYS = ["model", "experiment", "p", "item", "order"]
 
 
 def answer_faults(table: pd.DataFrame, received: pd.DataFrame) -> list[str]:
-    """Return what is wrong with a table of answers.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Answers with every column of `count_answers` and ``outcome``, the number of the outcome or
-        -1.
-    received : DataFrame
-        The same rows as they came.
-
-    Returns
-    -------
-    list of str
-        Faults of the rows; where there is none, of their outcomes; where there is none, of
-        conditions as wholes, which make sense of right rows only.
-    """
+    """Return what is wrong with a table of answers."""
     faults = _Faults(table, received)
     _check_texts(table, faults)
     _check_numbers(table, faults)

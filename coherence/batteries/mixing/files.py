@@ -66,28 +66,7 @@ def read_mixing_answers(
 
 
 def distinct_names(paths: list[Path]) -> list[str]:
-    """Return the last parts of paths, as many as tell all of them apart.
-
-    Parameters
-    ----------
-    paths : list of Path
-        Files or folders.
-
-    Returns
-    -------
-    list of str
-        Such as "first/model" and "second/model", in order.
-
-    Raises
-    ------
-    InputError
-        Two paths are the same.
-
-    Examples
-    --------
-    >>> distinct_names([Path("/runs/a/model"), Path("/runs/b/model")])
-    ['a/model', 'b/model']
-    """
+    """Return the last parts of paths, as many as tell all of them apart."""
     resolved = [path.resolve() for path in paths]
     for path, whole in zip(paths, resolved, strict=True):
         if resolved.count(whole) > 1:

@@ -23,24 +23,15 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A corrected loss and its uncertainty.
+    """A corrected loss and its uncertainty."""
 
-    Parameters
-    ----------
-    points : float
-        Points of the measure.
-    loss : float
-        Corrected loss.
-    resampled : ndarray, shape (n_resamples,)
-        The same at rates drawn around the observed ones; shape (1,) where rates are exact.
-    doubt : tuple of float
-        By how much the true loss may lie below and above the corrected one besides, see
-        `coherence.batteries.mixing.losses`.
-    """
-
-    points: float
-    loss: float
+    points: float  # points of the measure
+    loss: float  # corrected loss
+    # shape (n_resamples,): the same at rates drawn around the observed ones; shape (1,) where rates
+    # are exact
     resampled: Floats
+    # by how much the true loss may lie below and above the corrected one besides, see
+    # `coherence.batteries.mixing.losses`.
     doubt: tuple[float, float]
 
     @property
@@ -59,25 +50,7 @@ class Estimate:
 def estimate(
     counts: Counts, measures: Sequence[Measure], n_resamples: int, rng: np.random.Generator
 ) -> list[Estimate]:
-    """Estimate the corrected losses of a part.
-
-    Parameters
-    ----------
-    counts : Counts
-        Answers to the part.
-    measures : sequence of Measure
-        Its measures.
-    n_resamples : int
-        Resamples.
-    rng : Generator
-        Their source.
-
-    Returns
-    -------
-    list of Estimate
-        One per measure; NaN where a condition has fewer than `LEAST_DRAWS` readable answers, of
-        rates that are drawn.
-    """
+    """Estimate the corrected losses of a part."""
     shares, draws = counts.shares, counts.draws
     if (draws < LEAST_DRAWS).any():
         unknown = (np.nan, np.full(1, np.nan), (np.nan, np.nan))
@@ -95,19 +68,7 @@ def estimate(
 
 
 def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the 95% interval of the sum of the corrected scores of measures.
-
-    Parameters
-    ----------
-    estimates : sequence of Estimate
-        The measures; those of one part share their resamples.
-
-    Returns
-    -------
-    low, high : float
-        Held between 0 and the sum of the points, and around the sum of the scores, each of which is
-        held between 0 and its points; NaN where a loss is.
-    """
+    """Return the 95% interval of the sum of the corrected scores of measures."""
     # Summed exactly, as in the table of scores, which the interval is to hold to the last digit.
     score = math.fsum(corrected_points(measure) for measure in estimates)
     if np.isnan(score):

@@ -23,27 +23,14 @@ DEAD_ZONE = 0.01  # rates that differ by less count as equal (published scoring)
 
 @dataclass(frozen=True, eq=False)
 class DistanceLoss:
-    """A weighted sum of distances of quantities from targets.
+    """A weighted sum of distances of quantities from targets."""
 
-    Parameters
-    ----------
-    contrasts : ndarray, shape (n_quantities, n_conditions, n_outcomes)
-        A quantity is the sum of contrasts times rates.
-    target : ndarray, shape (n_quantities,)
-        Where each should lie.
-    weights : ndarray, shape (n_quantities,)
-        At least 0.
-    tolerance : float
-        Taken from every distance.
-    corrected : bool
-        Whether noise is taken out of the distances.
-    """
-
+    # shape (n_quantities, n_conditions, n_outcomes): a quantity is the sum of contrasts times rates
     contrasts: Floats
-    target: Floats
-    weights: Floats
-    tolerance: float = 0.0
-    corrected: bool = False
+    target: Floats  # shape (n_quantities,): where each should lie
+    weights: Floats  # shape (n_quantities,): at least 0
+    tolerance: float = 0.0  # taken from every distance
+    corrected: bool = False  # whether noise is taken out of the distances
 
     def value(self, shares: Floats, draws: Floats) -> Floats:
         """Return the loss, shape (...), for rates of shape (..., n_conditions, n_outcomes)."""
@@ -99,21 +86,13 @@ class DistanceLoss:
 
 @dataclass(frozen=True, eq=False)
 class DirectionLoss:
-    """One minus the direction score: whether rates move as their targets do.
+    """One minus the direction score: whether rates move as their targets do."""
 
-    Parameters
-    ----------
-    contrast : ndarray, shape (n_outcomes,)
-        The rate is contrast times rates of the outcomes, one of which has 1 and the others 0.
-    target : ndarray, shape (n_conditions,)
-        What the rates should follow.
-    corrected : bool
-        Whether the reversals that chance brings about are taken out.
-    """
-
+    # shape (n_outcomes,): the rate is contrast times rates of the outcomes, one of which has 1 and
+    # the others 0
     contrast: Floats
-    target: Floats
-    corrected: bool = False
+    target: Floats  # shape (n_conditions,): what the rates should follow
+    corrected: bool = False  # whether the reversals that chance brings about are taken out
 
     def value(self, shares: Floats, draws: Floats) -> Floats:
         """Return the loss; see `DistanceLoss.value`."""
@@ -192,23 +171,7 @@ def _quantity_range(contrasts: Floats, shares: Floats, unread: Floats) -> tuple[
 
 
 def step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
-    """Return the published step-likeness: four times the area between rate and target, from 0 to 1.
-
-    Parameters
-    ----------
-    p : ndarray, shape (n_conditions,)
-        Distinct and increasing, in [0, 1].
-    contrast : ndarray, shape (n_outcomes,)
-        What the rate is made of.
-    target : ndarray, shape (n_conditions,)
-        Where it should lie.
-
-    Returns
-    -------
-    DistanceLoss
-        Beyond the ends of `p` the rate stays as it is, while its target goes on to that of 0 and of
-        1.
-    """
+    """Return the published step-likeness: four times the area between rate and target."""
     inner = _diagonal(p.size, contrast)
     contrasts = np.concatenate([inner[:1], inner, inner[-1:]])
     return DistanceLoss(
@@ -219,19 +182,7 @@ def step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
 
 
 def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> DistanceLoss:
-    """Return the corrected step-likeness: an area as a share of that of a step, without noise.
-
-    Parameters
-    ----------
-    p, contrast, target : ndarray
-        See `step_likeness`.
-
-    Returns
-    -------
-    DistanceLoss
-        Over the range that was asked about: 0 for perfect rates and 1 for a step, whatever the
-        range.
-    """
+    """Return the corrected step-likeness: an area as a share of that of a step, without noise."""
 
     def under(x: float) -> float:
         # The area between a step at one half and the diagonal, from 0 to x.
@@ -244,22 +195,7 @@ def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> Dist
 def area_loss(
     p: Floats, contrast: Floats, target: Floats, largest: float, *, corrected: bool
 ) -> DistanceLoss:
-    """Return the area between rate and target over the range of `p`, as a share of the largest.
-
-    Parameters
-    ----------
-    p, contrast, target : ndarray
-        See `step_likeness`.
-    largest : float
-        The largest area.
-    corrected : bool
-        See `DistanceLoss`.
-
-    Returns
-    -------
-    DistanceLoss
-        0 for perfect rates, 1 at the largest area.
-    """
+    """Return the area between rate and target over the range of `p`, as a share of the largest."""
     return DistanceLoss(
         _diagonal(p.size, contrast), target, _trapezoid(p) / largest, corrected=corrected
     )

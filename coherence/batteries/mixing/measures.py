@@ -31,43 +31,19 @@ _DIAGONAL_AREA, _FLAT_AREA = 0.42, 0.36  # largest areas at the published range 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A loss with its points.
+    """A loss with its points."""
 
-    Parameters
-    ----------
-    part, name : str
-        Part of the battery, and what is measured.
-    points : float
-        Points at a loss of 0; 0 for what is reported only.
-    published, corrected : Loss
-        The loss in both scorings.
-    """
-
+    # part, name: part of the battery, and what is measured
     part: str
     name: str
-    points: float
+    points: float  # points at a loss of 0; 0 for what is reported only
+    # published, corrected: the loss in both scorings
     published: Loss
     corrected: Loss
 
 
 def measures_of(counts: Counts) -> list[Measure]:
-    """Return the measures of a part for the conditions that were asked.
-
-    Parameters
-    ----------
-    counts : Counts
-        Answers to the part.
-
-    Returns
-    -------
-    list of Measure
-        In the order of the report.
-
-    Raises
-    ------
-    InputError
-        Fewer than two conditions, or a pair of words in one order only.
-    """
+    """Return the measures of a part for the conditions that were asked."""
     if counts.part != "words" and counts.p.size < 2:
         raise InputError(
             f"{PARTS[counts.part].title} need answers at two values of p at least; "

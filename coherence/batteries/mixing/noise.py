@@ -23,36 +23,13 @@ _NEVER = 1e-20
 def corrected_distance(difference: Floats, error: Floats) -> Floats:
     """Return nearly unbiased estimates of absolute differences that were observed with noise.
 
-    Parameters
-    ----------
-    difference : ndarray
-        Observed differences, such as rate minus target.
-    error : ndarray
-        Their standard errors, at least 0; where it is 0 the result is the absolute difference
-        itself.
-
-    Returns
-    -------
-    ndarray
-        Estimates; below 0 where an observed difference is smaller than chance alone would make it,
-        so that averages come out right.
-
-    Notes
-    -----
     Assumes a normal difference with known standard error s. Then the bias is 0 for true differences
     of 0, at most 0.33 s in size (the plain absolute value: 0.80 s), and less than 0.07 s from 4 s
     on. No unbiased estimate exists, because the absolute value has a kink at 0.
 
-    References
-    ----------
     Cook and Stefanski (1994), Simulation-extrapolation estimation in parametric measurement error
     models, JASA 89(428). Cai and Low (2011), Testing composite hypotheses, Hermite polynomials and
     optimal estimation of a nonsmooth functional, Ann. Statist. 39(2).
-
-    Examples
-    --------
-    >>> corrected_distance(np.array([0.3, 0.3]), np.array([0.0, 0.05])).round(3).tolist()
-    [0.3, 0.3]
     """
     size, scale = np.abs(difference), np.where(error > 0, error, 1.0)
     position = size / scale
@@ -63,22 +40,7 @@ def corrected_distance(difference: Floats, error: Floats) -> Floats:
 
 
 def shortfall(difference: Floats, error: Floats) -> Floats:
-    """Return by how much corrected distances may be too small, as far as differences tell.
-
-    Parameters
-    ----------
-    difference, error : ndarray
-        As of `corrected_distance`.
-
-    Returns
-    -------
-    ndarray
-        Twice the bias of `corrected_distance` where that is negative, averaged over true
-        differences around the observed one (normal, with the standard error): at most 0.42 standard
-        errors, and 0 where there is no error. Twice, because then it makes up for the bias on
-        average whatever the true difference is (to 0.01 standard errors); once makes up for half of
-        it where it is worst.
-    """
+    """Return by how much corrected distances may be too small, as far as differences tell."""
     scale = np.where(error > 0, error, 1.0)
     return np.where(error > 0, error * np.interp(np.abs(difference) / scale, *_shortfalls()), 0.0)
 
@@ -130,30 +92,7 @@ def _weights() -> tuple[float, ...]:
 def expected_distance(
     spread: list[tuple[float, Floats, float]], target: float, tolerance: float = 0.0
 ) -> float:
-    """Return the exact expectation of the distance of a sum of sample means from a target.
-
-    Parameters
-    ----------
-    spread : list of (float, ndarray, float)
-        Independent sample means: step, probabilities of the multiples 0, 1, 2, ... of the step in
-        one draw, and the number of draws (infinite: the mean is the expectation).
-    target : float
-        Where the sum should lie.
-    tolerance : float
-        Distances below it count as 0, and larger ones from there.
-
-    Returns
-    -------
-    float
-        Expected distance.
-
-    Examples
-    --------
-    A fair coin flipped twice gives a rate of 0, one half or 1.
-
-    >>> expected_distance([(1.0, np.array([0.5, 0.5]), 2.0)], 0.5)
-    0.25
-    """
+    """Return the exact expectation of the distance of a sum of sample means from a target."""
     values, chances = np.zeros(1), np.ones(1)
     for step, single, n in spread:
         if math.isinf(n):
@@ -175,20 +114,7 @@ def expected_distance(
 
 
 def sum_distribution(single: Floats, n: int) -> Floats:
-    """Return the distribution of the sum of `n` independent whole numbers.
-
-    Parameters
-    ----------
-    single : ndarray, shape (k,)
-        Probabilities of 0 to k - 1.
-    n : int
-        How many.
-
-    Returns
-    -------
-    ndarray, shape (n * (k - 1) + 1,)
-        Probabilities of the sums.
-    """
+    """Return the distribution of the sum of `n` independent whole numbers."""
     if single.size == 2:
         return np.asarray(stats.binom.pmf(np.arange(n + 1), n, single[1]))
     # By squaring: as many convolutions as n has binary digits.

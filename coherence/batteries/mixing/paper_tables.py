@@ -22,18 +22,7 @@ _COLUMNS = (
 
 
 def mixing_table(experiments: pd.DataFrame) -> PaperTable:
-    """Lay out the scores of every model and experiment.
-
-    Parameters
-    ----------
-    experiments : DataFrame
-        Of `coherence.batteries.mixing.scoring.MixingScores`.
-
-    Returns
-    -------
-    PaperTable
-        A row per model and experiment, and one for the total.
-    """
+    """Lay out the scores of every model and experiment."""
     return PaperTable(
         name="mixing",
         label="Table",

@@ -52,22 +52,7 @@ _MOST_PANELS = 12
 
 
 def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the rates of one part against the instructed probability, what they should be, a step.
-
-    Parameters
-    ----------
-    curves : DataFrame
-        Rows of one model and one part other than words, from `MixingScores.curves`.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; targets have the gid "target", the step "step", the parameter of a game "published",
-        rates "rate-<quantity>", bands of what unreadable answers might have made of them
-        "band-<quantity>", shares of refused answers "refused".
-    """
+    """Draw the rates of one part against the instructed probability, with the step."""
     part = str(curves["part"].iloc[0])
     three = part == "three_outcomes"
     frame_axes(ax)
@@ -147,21 +132,7 @@ def _references(part: str, ax: Axes) -> None:
 
 
 def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw how often the first word of each pair was chosen, in either order.
-
-    Parameters
-    ----------
-    curves : DataFrame
-        Rows of one model and the part words, from `MixingScores.curves`.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; the middle of a line shows a preference for the word, its length one for the place in
-        the question.
-    """
+    """Draw how often the first word of each pair was chosen, in either order."""
     wide = curves.pivot(index="item", columns="order", values="rate").iloc[::-1]
     wide = wide.reindex(columns=["forward", "reverse"])
     heights = dict(zip(wide.index, range(len(wide)), strict=True))
@@ -199,20 +170,7 @@ def plot_words(curves: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:
-    """Return a figure with one panel per part of the battery that was asked.
-
-    Parameters
-    ----------
-    curves : DataFrame
-        Rows of one model, from `MixingScores.curves`.
-    title : str
-        Name of the model.
-
-    Returns
-    -------
-    Figure
-        Up to seven panels in rows of four.
-    """
+    """Return a figure with one panel per part of the battery that was asked."""
     present = [name for name in PARTS if (curves["part"] == name).any()]
     with figure_style(_SIZES):
         figure, axes = _panels(len(present), title)
@@ -224,22 +182,7 @@ def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:
 
 
 def compare_figure(curves: pd.DataFrame, models: Sequence[str], *, part: str = "flip") -> Figure:
-    """Return a figure with one panel per model for one part.
-
-    Parameters
-    ----------
-    curves : DataFrame
-        From `MixingScores.curves`.
-    models : sequence of str
-        Models in the order of the panels; the first twelve that have the part are drawn.
-    part : str
-        Part of the battery other than words.
-
-    Returns
-    -------
-    Figure
-        Small multiples on one scale, four in a row at most.
-    """
+    """Return a figure with one panel per model for one part."""
     by_model = dict(list(curves[curves["part"] == part].groupby("model", sort=False)))
     shown = [model for model in models if model in by_model][:_MOST_PANELS]
     with figure_style(_SIZES):
@@ -251,15 +194,7 @@ def compare_figure(curves: pd.DataFrame, models: Sequence[str], *, part: str = "
 
 
 def save_panels(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG.
-
-    Parameters
-    ----------
-    figure : Figure
-        From `mixing_figure` or `compare_figure`.
-    path : path-like
-        Target, ending in .png.
-    """
+    """Write a figure as PNG."""
     with figure_style(_SIZES):
         # Without the name of the program that drew it, whose version would change the bytes.
         figure.savefig(path, dpi=140, metadata={"Software": ""})

@@ -18,26 +18,7 @@ is always one half."""
 
 
 def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the drawn answers as a runs table.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        See `coherence.batteries.mixing.answers.count_answers`.
-
-    Returns
-    -------
-    DataFrame
-        One row per draw: `task` ("mixing:flip" and its like), `model`, `context` (the condition),
-        `rep`, `p` (best rate of the first action, in games that of the equilibrium), `action` (null
-        where unreadable), `status`. There is no column `theta`. Empty where nothing was drawn, or
-        no answer can be read.
-
-    Raises
-    ------
-    SchemaError
-        The table of answers breaks a rule.
-    """
+    """Return the drawn answers as a runs table."""
     count_answers(answers)  # every fault at once, before anything is laid out
     drawn = answers[answers["experiment"].isin(RUN_PARTS)]
     if "probability" in drawn.columns:

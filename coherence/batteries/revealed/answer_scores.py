@@ -8,25 +8,7 @@ from coherence.errors import InputError
 
 
 def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
-    """Return the error of stated answers.
-
-    Parameters
-    ----------
-    stated : DataFrame
-        One row per option: `source`, `scenario`, `group`, `setting`, `rotation`, `letter`,
-        `correct`, `mass`.
-
-    Returns
-    -------
-    DataFrame
-        One row per source and setting: `stated_error` and `answer_mass` (mean probability that the
-        answer is an option).
-
-    Raises
-    ------
-    InputError
-        A letter has no probability in one of the rotations of a setting.
-    """
+    """Return the error of stated answers."""
     rows = []
     for (source, setting), answers in stated.groupby(["source", "setting"], sort=False):
         masses = answers.pivot(index="rotation", columns="letter", values="mass")
@@ -48,26 +30,7 @@ def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_wagers(wagers: pd.DataFrame) -> pd.DataFrame:
-    """Return what bets at even odds are worth.
-
-    Parameters
-    ----------
-    wagers : DataFrame
-        One row per bet: `truth` (probability of the event) and `share` (probability of taking the
-        bet; may be missing), and what else there is.
-
-    Returns
-    -------
-    DataFrame
-        The same rows with `gain`, the expected points of the bettor where taking a bet wins or
-        loses 1 point, and `loss`, what a bettor who knows the truth gains more, at least 0.
-
-    Examples
-    --------
-    >>> wagers = pd.DataFrame({"truth": [0.75, 0.25], "share": [0.5, 0.5]})
-    >>> score_wagers(wagers)[["gain", "loss"]].to_numpy().tolist()
-    [[0.25, 0.25], [-0.25, 0.25]]
-    """
+    """Return what bets at even odds are worth."""
     # A bet at even odds on an event of probability q gains q - (1 - q) points.
     edge = 2 * wagers["truth"] - 1
     gain = wagers["share"] * edge

@@ -60,13 +60,7 @@ NAMES = ["source", "scenario", "group", "setting", "wording"]
 
 
 def each_belief(beliefs: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield every belief of a table with its `NAMES`, outcomes in the order of the text.
-
-    Raises
-    ------
-    InputError
-        A column of `BELIEFS` is missing.
-    """
+    """Yield every belief of a table with its `NAMES`, outcomes in the order of the text."""
     for column, meaning in BELIEFS.items():
         require(
             column in beliefs.columns,
@@ -215,24 +209,7 @@ def _ranks(names: pd.Series) -> dict[str, int]:
 
 
 def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Put sources side by side, with the error of the stated answers.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        From `summarise_scores`.
-    errors : DataFrame, optional
-        From `score_stated`.
-
-    Returns
-    -------
-    DataFrame
-        One row per group and metric (Chebyshev, L1, symmetric KL): `scenario`, `group`, `metric`,
-        `n_settings` (of the source that has a value in most), for every source its mean and, as
-        `<source> sd`, the standard deviation over wordings, and where there are stated answers
-        `<source> stated`, their mean error (a probability), and `<source> stated mass`, the mean
-        probability that the answer is an option at all; both the same on all rows of a group.
-    """
+    """Put sources side by side, with the error of the stated answers."""
     shown = summary[summary["metric"].isin(METRICS[:3])]
     keys = ["scenario", "group", "metric"]
     table = shown.groupby(keys, sort=False)["n_settings"].max().reset_index()

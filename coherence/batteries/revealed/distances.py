@@ -23,34 +23,21 @@ from coherence.inputs import Floats, as_numbers, require
 
 @dataclass(frozen=True)
 class BeliefDistance:
-    """Distances of a belief from the truth.
+    """Distances of a belief from the truth."""
 
-    Parameters
-    ----------
-    chebyshev : float
-        Largest absolute difference of the probability of one outcome, in [0, 1].
-    l1 : float
-        Sum of the absolute differences (Manhattan distance), in [0, 2].
-    symmetric_kl : float
-        KL(truth || belief) + KL(belief || truth) over the possible outcomes, in nats, the belief
-        renormalised there; infinite where a possible outcome has no probability in the belief, NaN
-        where none has.
-    leaked_mass : float
-        Probability that the belief gives to impossible outcomes, in [0, 1].
-    chebyshev_relative, l1_relative : float
-        The distance divided by that of a point mass on the most probable outcome: 0 is exact, 1 no
-        better than naming that outcome every time. NaN where a single outcome is possible.
-    first_excess : float
-        Probability of the first outcome less its truth, in [-1, 1].
-    """
-
-    chebyshev: float
-    l1: float
+    chebyshev: float  # largest absolute difference of the probability of one outcome, in [0, 1]
+    l1: float  # sum of the absolute differences (Manhattan distance), in [0, 2]
+    # KL(truth || belief) + KL(belief || truth) over the possible outcomes, in nats, the belief
+    # renormalised there; infinite where a possible outcome has no probability in the belief, NaN
+    # where none has
     symmetric_kl: float
-    leaked_mass: float
+    leaked_mass: float  # probability that the belief gives to impossible outcomes, in [0, 1]
+    # chebyshev_relative, l1_relative: The distance divided by that of a point mass on the most
+    # probable outcome: 0 is exact, 1 no better than naming that outcome every time. NaN where a
+    # single outcome is possible.
     chebyshev_relative: float
     l1_relative: float
-    first_excess: float
+    first_excess: float  # probability of the first outcome less its truth, in [-1, 1]
 
 
 def belief_distance(truth: ArrayLike, belief: ArrayLike) -> BeliefDistance:
@@ -109,28 +96,9 @@ def belief_distance(truth: ArrayLike, belief: ArrayLike) -> BeliefDistance:
 def symmetric_kl(truth: ArrayLike, belief: ArrayLike) -> float:
     """Return the sum of both Kullback-Leibler divergences over the possible outcomes, in nats.
 
-    Parameters
-    ----------
-    truth, belief : array-like, shape (n_outcomes,)
-        Distributions. The belief is renormalised over the outcomes whose truth is above 0.
-
-    Returns
-    -------
-    float
-        At least 0; infinite where a possible outcome is believed impossible, NaN where all are.
-
-    Raises
-    ------
-    InputError
-        As of `belief_distance`.
-
-    Notes
-    -----
     The sum and not its half: the cells published for two options, whose L1 distance gives the
     belief, fit the sum alone.
 
-    References
-    ----------
     Jeffreys (1946), An invariant form for the prior probability in estimation problems, Proceedings
     of the Royal Society A 186.
     """
@@ -150,47 +118,18 @@ def symmetric_kl(truth: ArrayLike, belief: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class OrderPreference:
-    """What the order of two options does to a belief, and what their labels do.
+    """What the order of two options does to a belief, and what their labels do."""
 
-    Parameters
-    ----------
-    position : float
-        How much more probable an option is for standing first, averaged over both options, in
-        [-0.5, 0.5].
-    label : float
-        Probability of the first option of the truth, averaged over both orders, less its truth: in
-        [-1, 1], 0 for one without a taste.
-    """
-
+    # how much more probable an option is for standing first, averaged over both options, in [-0.5,
+    # 0.5].
     position: float
+    # probability of the first option of the truth, averaged over both orders, less its truth: in
+    # [-1, 1], 0 for one without a taste
     label: float
 
 
 def order_preference(truth: float, named_first: float, named_second: float) -> OrderPreference:
-    """Tell a preference for the place of an option from one for its label.
-
-    Parameters
-    ----------
-    truth : float
-        Exact probability of an option out of two.
-    named_first, named_second : float
-        Believed probability of this option, where the text names it first and second.
-
-    Returns
-    -------
-    OrderPreference
-        Both are 0 for a belief that is exact in both orders.
-
-    Raises
-    ------
-    InputError
-        A value outside [0, 1].
-
-    Examples
-    --------
-    >>> order_preference(0.5, 0.9, 0.7)
-    OrderPreference(position=0.10000000000000003, label=0.30000000000000004)
-    """
+    """Tell a preference for the place of an option from one for its label."""
     for name, value in (
         ("truth", truth),
         ("named_first", named_first),
@@ -206,51 +145,19 @@ def order_preference(truth: float, named_first: float, named_second: float) -> O
 
 @dataclass(frozen=True)
 class Influence:
-    """What the mention of an earlier result does to a belief.
+    """What the mention of an earlier result does to a belief."""
 
-    Parameters
-    ----------
-    distance : float
-        Total variation distance between the beliefs with and without the earlier result, in [0, 1];
-        0 for who knows that it does not matter.
-    pull : float
-        How much more probable a repetition of the earlier result has become, in [-1, 1]: positive
-        towards it, negative (the gambler's fallacy) away from it. NaN where the earlier result is
-        no possible outcome.
-    """
-
+    # total variation distance between the beliefs with and without the earlier result, in [0, 1]; 0
+    # for who knows that it does not matter
     distance: float
+    # How much more probable a repetition of the earlier result has become, in [-1, 1]: positive
+    # towards it, negative (the gambler's fallacy) away from it. NaN where the earlier result is no
+    # possible outcome.
     pull: float
 
 
 def previous_influence(alone: ArrayLike, after: ArrayLike, repetition: int | None) -> Influence:
-    """Measure the influence of an earlier result that should have none.
-
-    Parameters
-    ----------
-    alone : array-like, shape (n_outcomes,)
-        Belief where no earlier result is mentioned.
-    after : array-like, shape (n_outcomes,)
-        Belief after one; where results are added, with the shift taken back, so that equal places
-        mean equal new results.
-    repetition : int or None
-        Place of the outcome that repeats the earlier result; None if there is no such place.
-
-    Returns
-    -------
-    Influence
-        Distance and direction.
-
-    Raises
-    ------
-    InputError
-        As of `belief_distance`, or a place outside the outcomes.
-
-    Examples
-    --------
-    >>> previous_influence([0.25, 0.25, 0.5], [0.5, 0.25, 0.25], 0)
-    Influence(distance=0.25, pull=0.25)
-    """
+    """Measure the influence of an earlier result that should have none."""
     before, later = _distribution(alone, "alone"), _distribution(after, "after")
     require(
         before.size == later.size,
@@ -266,32 +173,7 @@ def previous_influence(alone: ArrayLike, after: ArrayLike, repetition: int | Non
 
 
 def stated_error(options: ArrayLike, correct: ArrayLike) -> float:
-    """Return the probability of a wrong answer, averaged over the questions.
-
-    Parameters
-    ----------
-    options : array-like, shape (n_questions, n_options)
-        Probability of every option, not renormalised.
-    correct : array-like of int, shape (n_questions,)
-        Place of the right option. For a figure free of a taste for places, every place holds it
-        equally often.
-
-    Returns
-    -------
-    float
-        Mean of ``1 - P(correct) / sum P(options)``, in [0, 1]; NaN where all options of a question
-        have probability 0.
-
-    Raises
-    ------
-    InputError
-        Wrong shapes, negative values, or a place that is none.
-
-    Examples
-    --------
-    >>> stated_error([[0.5, 0.0], [0.25, 0.25]], [0, 1])
-    0.25
-    """
+    """Return the probability of a wrong answer, averaged over the questions."""
     masses, places = np.asarray(options, dtype=np.float64), np.asarray(correct)
     require(
         masses.ndim == 2 and masses.size > 0,

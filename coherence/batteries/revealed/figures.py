@@ -29,22 +29,7 @@ Panel = tuple[str, Callable[[Axes], Axes]]
 
 
 def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the figures that a belief table allows.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table with the column `variant`.
-    folder : path-like
-        Where to; it exists.
-
-    Returns
-    -------
-    list of Path
-        ``outcomes.png`` (six single experiments at most), ``previous.png`` (one history of each
-        scenario and variant) and ``orders.png`` (both orders of every pair), the latter two with
-        panels for each of the first four sources; as far as there is something to draw.
-    """
+    """Write the figures that a belief table allows."""
     single = beliefs[beliefs["variant"] == "single"]
     sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
     outcomes = [(title, partial(plot_outcomes, beliefs, name)) for title, name in _examples(single)]

@@ -9,20 +9,7 @@ from coherence.batteries.revealed.distances import order_preference, previous_in
 
 
 def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
-    """Compare every belief after an earlier result with that without one, in the same wording.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        Columns of `BELIEFS`.
-
-    Returns
-    -------
-    DataFrame
-        One row per source, setting and wording: `previous`, `distance` and `pull` (see
-        `coherence.batteries.revealed.distances.Influence`); settings whose baseline is not in the
-        table are left out.
-    """
+    """Compare every belief after an earlier result with that without one, in the same wording."""
     by_name = {
         (names["source"], names["setting"], names["wording"]): (names, rows)
         for names, rows in each_belief(beliefs)
@@ -45,21 +32,7 @@ def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
-    """Tell apart preferences for the place and for the label of an option.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        Columns of `BELIEFS`.
-
-    Returns
-    -------
-    DataFrame
-        One row per source, pair and wording, wherever both orders are in the table: `option` (the
-        first in alphabetical order), `named_first` and `named_second` (its probability by its
-        place), `position` and `label` (see
-        `coherence.batteries.revealed.distances.OrderPreference`).
-    """
+    """Tell apart preferences for the place and for the label of an option."""
     preferences: list[dict[str, Any]] = []
     paired = beliefs[beliefs["pair"].astype(str) != ""]
     for (source, pair, wording), rows in paired.groupby(["source", "pair", "wording"], sort=False):

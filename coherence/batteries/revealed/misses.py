@@ -25,33 +25,7 @@ COLUMNS = (
 
 
 def compare_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
-    """Compare the revealed probability of the outcome that was asked about with the stated one.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table (`coherence.batteries.revealed.belief_scores.BELIEFS`).
-    stated : DataFrame
-        One row per option of a stated answer: ``source``, ``scenario``, ``group``, ``setting``,
-        ``outcome`` (asked about), ``rotation``, ``letter``, ``option`` (a probability, as 0.25 or
-        1/4) and ``mass``.
-
-    Returns
-    -------
-    DataFrame
-        `COLUMNS`, one row per source and group, and one per source over `ALL`: mean distances from
-        the true probability over settings that were read both ways. ``revealed_low`` and
-        ``revealed_high`` are a 95% t interval with the wordings as a sample, ``stated_least`` and
-        ``stated_most`` the means of the rotations of the options (all there are),
-        ``revealed_uniform`` and ``stated_guess`` the distances of who knows nothing: all outcomes
-        equally likely, a letter at random. ``difference`` is revealed less stated, with the
-        interval of wordings; NaN for a single wording. Sources without both are left out.
-
-    Raises
-    ------
-    InputError
-        An option is no number.
-    """
+    """Compare the revealed probability of the outcome that was asked about with the stated one."""
     answers = _stated_misses(stated)
     revealed = _revealed_misses(beliefs, stated)
     keys = ["source", "setting"]
@@ -138,18 +112,7 @@ def _row(
 
 
 def render_misses(misses: pd.DataFrame) -> str:
-    """Say for every source which of the two is nearer to the truth, and by how much.
-
-    Parameters
-    ----------
-    misses : DataFrame
-        From `compare_misses`.
-
-    Returns
-    -------
-    str
-        A paragraph per source.
-    """
+    """Say for every source which of the two is nearer to the truth, and by how much."""
     lines = []
     for source, rows in misses.groupby("source", sort=False):
         total = rows[rows["group"] == ALL].iloc[0]

@@ -29,22 +29,7 @@ _NAME = 34  # letters
 
 
 def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw how far revealed beliefs and stated answers of one source are from the truth.
-
-    Parameters
-    ----------
-    misses : DataFrame
-        Rows of one source from `coherence.batteries.revealed.misses.compare_misses`.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; a line per group from the top: a blue point is the revealed belief with its interval
-        over wordings, a red diamond the stated answer with the range of its rotations, and a faint
-        tick a letter at random.
-    """
+    """Draw how far revealed beliefs and stated answers of one source are from the truth."""
     frame_axes(ax)
     places = np.arange(len(misses))[::-1].astype(float)
     marks: Style = {"linestyle": "", "zorder": 4}
@@ -77,21 +62,7 @@ def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
-    """Draw a line of panels per scenario: an example of its outcomes, then a panel per source.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table with the column ``variant``.
-    misses : DataFrame
-        From `coherence.batteries.revealed.misses.compare_misses` of these beliefs.
-
-    Returns
-    -------
-    Figure
-        With all scenarios in which both ways of asking were read; of a scenario with many groups
-        ten are drawn, evenly spread, and of the sources the first three.
-    """
+    """Draw a line of panels per scenario: an example of its outcomes, then a panel per source."""
     shown = misses[misses["group"] != ALL]
     scenarios = list(dict.fromkeys(shown["scenario"]))
     sources = list(dict.fromkeys(shown["source"]))[:_MOST_SOURCES]

@@ -31,22 +31,7 @@ def revealed_tables(
     errors: pd.DataFrame | None = None,
     misses: pd.DataFrame | None = None,
 ) -> list[PaperTable]:
-    """Lay out distances from the truth, a table per scenario, and both ways of asking beside.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        From `coherence.batteries.revealed.belief_scores.summarise_scores`.
-    errors : DataFrame, optional
-        From `coherence.batteries.revealed.answer_scores.score_stated`.
-    misses : DataFrame, optional
-        From `coherence.batteries.revealed.misses.compare_misses`.
-
-    Returns
-    -------
-    list of PaperTable
-        Rows are groups of settings.
-    """
+    """Lay out distances from the truth, a table per scenario, and both ways of asking beside."""
     shown = summary[summary["metric"].isin(METRICS)]
     tables = []
     for scenario, of_scenario in shown.groupby("scenario", sort=False):

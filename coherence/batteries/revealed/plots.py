@@ -29,19 +29,7 @@ _BESIDE: Style = {"bbox_to_anchor": (1.0, 1.0)}
 
 
 def wording_beliefs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the beliefs of one source in one setting, renormalised.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of a belief table; those of a single source and setting.
-
-    Returns
-    -------
-    DataFrame
-        A row per wording, a column per outcome in the order of the text. Wordings without any
-        probability on the outcomes are left out.
-    """
+    """Return the beliefs of one source in one setting, renormalised."""
     in_text = rows.assign(outcome=rows["outcome"].astype(str)).sort_values(
         "position", kind="stable"
     )
@@ -97,28 +85,7 @@ def _plain_labels(ax: Axes) -> None:
 
 
 def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
-    """Draw the revealed belief of every source over the truth.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table.
-    setting : str
-        Name of one setting in it.
-    ax : Axes
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-        `ax`; wide grey bars are the truth, narrow ones a source each, points its wordings (if there
-        are not too many bars).
-
-    Raises
-    ------
-    InputError
-        There is no such setting.
-    """
+    """Draw the revealed belief of every source over the truth."""
     rows = rows_of_setting(beliefs, setting)
     sources = list(dict.fromkeys(rows["source"]))
     truth = _truth_of(rows)
@@ -156,33 +123,7 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
 def plot_previous(
     beliefs: pd.DataFrame, baseline: str, variant: str, ax: Axes, *, source: str
 ) -> Axes:
-    """Draw the belief without an earlier result, and over it the beliefs after some.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table with the column `variant`.
-    baseline : str
-        Name of the setting without earlier results.
-    variant : str
-        "independent" or "dependent"; the beliefs of the latter are shifted back, so that all should
-        agree.
-    ax : Axes
-        Where to draw.
-    source : str
-        Whose beliefs.
-
-    Returns
-    -------
-    Axes
-        `ax`; a line per earlier result, four of them at most, evenly spread. A ring marks the
-        outcome that would repeat the earlier result.
-
-    Raises
-    ------
-    InputError
-        There is no such setting, or nothing after an earlier result.
-    """
+    """Draw the belief without an earlier result, and over it the beliefs after some."""
     of_source = beliefs[beliefs["source"] == source]
     alone = rows_of_setting(of_source, baseline)
     later = of_source[(of_source["baseline"] == baseline) & (of_source["variant"] == variant)]
@@ -223,29 +164,7 @@ def _spread_out(settings: list[str]) -> list[str]:
 
 
 def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> Axes:
-    """Draw the probability of two options, where the text names each first and second.
-
-    Parameters
-    ----------
-    beliefs : DataFrame
-        A belief table.
-    pair : str
-        Shared by the two settings.
-    ax : Axes
-        Where to draw.
-    source : str
-        Whose beliefs.
-
-    Returns
-    -------
-    Axes
-        `ax`; full bars are an option that stands first, hatched ones second, grey lines the truth.
-
-    Raises
-    ------
-    InputError
-        There is no such pair in both orders.
-    """
+    """Draw the probability of two options, where the text names each first and second."""
     rows = beliefs[(beliefs["source"] == source) & (beliefs["pair"] == pair)]
     settings = list(dict.fromkeys(rows["setting"]))
     require(

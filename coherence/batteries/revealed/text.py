@@ -17,18 +17,7 @@ _LITTLE = 0.5  # of the probability: below it a model would rather say something
 
 
 def render_distances(table: pd.DataFrame) -> str:
-    """Return a table per metric: a row for each group, the sources side by side.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `coherence.batteries.revealed.belief_scores.comparison_table`.
-
-    Returns
-    -------
-    str
-        Lines.
-    """
+    """Return a table per metric: a row for each group, the sources side by side."""
     sources = [name.removesuffix(" sd") for name in table.columns if name.endswith(" sd")]
     columns = [name for source in sources for name in (source, f"{source} sd")]
     blocks = []
@@ -42,19 +31,7 @@ def render_distances(table: pd.DataFrame) -> str:
 
 
 def render_stated(errors: pd.DataFrame) -> str:
-    """Return a table of stated answers: a row for each group, the sources side by side.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        From `coherence.batteries.revealed.answer_scores.score_stated`.
-
-    Returns
-    -------
-    str
-        Lines; those after the table warn of sources whose answers were hardly ever one of the
-        letters.
-    """
+    """Return a table of stated answers: a row for each group, the sources side by side."""
     sources = list(dict.fromkeys(errors["source"]))
     rows = [_heading(sources, "mass")]
     for (scenario, group), answers in errors.groupby(["scenario", "group"], sort=False):
@@ -82,18 +59,7 @@ def render_stated(errors: pd.DataFrame) -> str:
 
 
 def render_bets(bets: pd.DataFrame) -> str:
-    """Return a line on the bets of every source.
-
-    Parameters
-    ----------
-    bets : DataFrame
-        From `coherence.batteries.revealed.answer_scores.score_wagers`.
-
-    Returns
-    -------
-    str
-        Lines.
-    """
+    """Return a line on the bets of every source."""
     lines = []
     for source, of_source in bets.groupby("source", sort=False):
         known = of_source.dropna(subset="share")
@@ -117,19 +83,7 @@ def render_bets(bets: pd.DataFrame) -> str:
 
 
 def render_notes(scores: pd.DataFrame, influences: pd.DataFrame, orders: pd.DataFrame) -> str:
-    """Return in a sentence each what is in the other tables, for every source.
-
-    Parameters
-    ----------
-    scores, influences, orders : DataFrame
-        From `coherence.batteries.revealed`: `belief_scores.score_beliefs`,
-        `influences.previous_influences`, `influences.order_preferences`.
-
-    Returns
-    -------
-    str
-        Lines.
-    """
+    """Return in a sentence each what is in the other tables, for every source."""
     lines = []
     for source, beliefs in scores.groupby("source", sort=False):
         median = beliefs["answer_mass"].median()

@@ -12,74 +12,40 @@ from coherence.report.wording import format_numbers
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell.
+    """A cell."""
 
-    Parameters
-    ----------
-    text : str
-        What a reader sees.
-    values : mapping
-        What the CSV file holds, unrounded: name behind that of the column, "" for the number
-        itself -> value.
-    note : str
-        A footnote, such as why there is no number; empty for none.
-    is_reason : bool
-        Whether the footnote says why there is no number, which the CSV file then holds.
-    """
-
-    text: str
+    text: str  # what a reader sees
+    # what the CSV file holds, unrounded: name behind that of the column, "" for the number itself
+    # -> value
     values: Mapping[str, object] = field(default_factory=dict)
-    note: str = ""
+    note: str = ""  # a footnote, such as why there is no number; empty for none
+    # whether the footnote says why there is no number, which the CSV file then holds
     is_reason: bool = True
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column."""
 
-    Parameters
-    ----------
-    key : str
-        Its name in the CSV file; a column without one is not written there.
-    heading, group : str
-        What stands above it, and above it and its neighbours of the same group.
-    number : bool
-        Whether it is set flush right.
-    """
-
-    key: str
+    key: str  # its name in the CSV file; a column without one is not written there
+    # heading, group: what stands above it, and above it and its neighbours of the same group
     heading: str
     group: str = ""
-    number: bool = True
+    number: bool = True  # whether it is set flush right
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table.
+    """A table."""
 
-    Parameters
-    ----------
-    name : str
-        Of its files, and what refers to it.
-    label : str
-        Its number in the paper, such as "Table 1"; LaTeX counts by itself.
-    title, caption : str
-        What it shows, and what each number is.
-    columns : tuple of Column
-        From left to right.
-    rows : tuple of tuple of Cell
-        From top to bottom, each as long as `columns`.
-    n_last : int
-        Rows at the bottom that a rule parts from the others, such as means.
-    """
-
-    name: str
-    label: str
+    name: str  # of its files, and what refers to it
+    label: str  # its number in the paper, such as "Table 1"; LaTeX counts by itself
+    # title, caption: what it shows, and what each number is
     title: str
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    n_last: int = 0
+    columns: tuple[Column, ...]  # from left to right
+    rows: tuple[tuple[Cell, ...], ...]  # from top to bottom, each as long as `columns`
+    n_last: int = 0  # rows at the bottom that a rule parts from the others, such as means
 
     @property
     def heading(self) -> str:
@@ -123,31 +89,7 @@ def number_cell(
     percent: bool = False,
     why: str = "",
 ) -> Cell:
-    """Return a cell of a number with its interval in brackets.
-
-    Parameters
-    ----------
-    value : float
-        The number; NaN where there is none.
-    exact : mapping
-        What else the CSV file holds of it.
-    ends : (float, float)
-        Of its interval; NaN for none.
-    percent : bool
-        Whether it is a share to be shown in percent.
-    why : str
-        Footnote where there is no number.
-
-    Returns
-    -------
-    Cell
-        With `value` unrounded under the name of the column itself.
-
-    Examples
-    --------
-    >>> number_cell(0.52, {}, ends=(0.33, 0.7), percent=True).text
-    '52.0% [33.0, 70.0]'
-    """
+    """Return a cell of a number with its interval in brackets."""
     values = {"": value, **exact}
     if math.isnan(value):
         return Cell("–", values, why)

@@ -31,20 +31,11 @@ _PREAMBLE = r"""\documentclass{article}
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure that was written, or a sentence on why it was not.
+    """A figure that was written, or a sentence on why it was not."""
 
-    Parameters
-    ----------
-    name : str
-        Of its files, without their ending; empty where there is none.
-    label : str
-        Its number in the paper, such as "Figure 1".
-    title, caption : str
-        What it shows, and what each mark is.
-    """
-
-    name: str
-    label: str
+    name: str  # of its files, without their ending; empty where there is none
+    label: str  # its number in the paper, such as "Figure 1"
+    # title, caption: what it shows, and what each mark is
     title: str
     caption: str
 
@@ -55,24 +46,7 @@ def write_document(
     tables: Sequence[PaperTable],
     figures: Sequence[PaperFigure] = (),
 ) -> list[Path]:
-    """Write tables as Markdown, LaTeX and CSV, and the indexes of tables and figures.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where to; made if it does not exist.
-    title : str
-        Of the indexes.
-    tables : sequence of PaperTable
-        In their order.
-    figures : sequence of PaperFigure
-        Whose files, an SVG and a PDF each, are there already.
-
-    Returns
-    -------
-    list of Path
-        What is there now, the index first.
-    """
+    """Write tables as Markdown, LaTeX and CSV, and the indexes of tables and figures."""
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     texts = {INDEX: _index(title, tables, figures), DOCUMENT: _document(title, tables, figures)}

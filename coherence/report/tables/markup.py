@@ -54,45 +54,13 @@ _LATIN = range(0xA1, 0x180)
 
 
 def escape_markdown(text: object) -> str:
-    r"""Return text that Markdown shows as it is, in a cell of a table too.
-
-    Parameters
-    ----------
-    text : object
-        Untrusted; line breaks, terminal commands and direction overrides are taken out.
-
-    Returns
-    -------
-    str
-        On one line.
-
-    Examples
-    --------
-    >>> print(escape_markdown("a|b <i>*x*</i>"))
-    a\|b &lt;i&gt;\*x\*&lt;/i&gt;
-    """
+    r"""Return text that Markdown shows as it is, in a cell of a table too."""
     safe = _MARKDOWN.sub(r"\\\1", clean(text))
     return _LINK.sub("&#93;", re.sub("[&<>]", lambda mark: _HTML[mark[0]], safe))
 
 
 def escape_latex(text: object) -> str:
-    r"""Return text that LaTeX sets as it is.
-
-    Parameters
-    ----------
-    text : object
-        Untrusted; line breaks, terminal commands and direction overrides are taken out.
-
-    Returns
-    -------
-    str
-        On one line, in ASCII and Latin letters.
-
-    Examples
-    --------
-    >>> print(escape_latex("50% of $x_1$ & \\input{y}"))
-    50\% of \$x\_1\$ \& \textbackslash{}input\{y\}
-    """
+    r"""Return text that LaTeX sets as it is."""
     plain = _MINUS.sub("−", unicodedata.normalize("NFC", clean(text)))
     return "".join(map(_latex_mark, plain))
 
@@ -106,18 +74,7 @@ def _latex_mark(mark: str) -> str:
 
 
 def render_markdown(table: PaperTable) -> str:
-    """Return a table as Markdown: heading, cells, caption, footnotes.
-
-    Parameters
-    ----------
-    table : PaperTable
-        Any table.
-
-    Returns
-    -------
-    str
-        Lines, with a line break at the end.
-    """
+    """Return a table as Markdown: heading, cells, caption, footnotes."""
     shown = _shown(table, escape_markdown, "<sup>{}</sup>")
     shown.columns = pd.Index([": ".join(filter(None, names)) for names in shown.columns])
     sides = ["right" if column.number else "left" for column in table.columns]
@@ -128,18 +85,7 @@ def render_markdown(table: PaperTable) -> str:
 
 
 def render_latex(table: PaperTable) -> str:
-    r"""Return a table as a LaTeX float with the rules of booktabs, no wider than the text.
-
-    Parameters
-    ----------
-    table : PaperTable
-        Any table.
-
-    Returns
-    -------
-    str
-        From ``\begin{table}`` to ``\end{table}``, with a line break at the end.
-    """
+    r"""Return a table as a LaTeX float with the rules of booktabs, no wider than the text."""
     shown = _shown(table, escape_latex, r"\textsuperscript{{{}}}")
     groups, headings = zip(*shown.columns, strict=True)
     headings = (f"{{}}{headings[0]}", *headings[1:])
@@ -202,18 +148,7 @@ def _rules(table: PaperTable) -> list[str]:
 
 
 def render_csv(table: PaperTable) -> str:
-    """Return a table as CSV, unrounded; a text that a spreadsheet would run follows a quote mark.
-
-    Parameters
-    ----------
-    table : PaperTable
-        Any table.
-
-    Returns
-    -------
-    str
-        Lines; what is undefined or was not run is empty, and a column ``<key>.why`` says why.
-    """
+    """Return a table as unrounded CSV; texts that a spreadsheet would run follow a quote."""
     names: dict[str, None] = {}
     records = []
     for row in table.rows:
@@ -235,13 +170,7 @@ def render_csv(table: PaperTable) -> str:
 
 
 def spreadsheet_safe(value: object) -> object:
-    r"""Return a value for a CSV cell that no spreadsheet takes for a formula.
-
-    Examples
-    --------
-    >>> spreadsheet_safe("=1+1"), spreadsheet_safe("a\x1b"), spreadsheet_safe(-0.5)
-    ("'=1+1", 'a', -0.5)
-    """
+    r"""Return a value for a CSV cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
     plain = "".join(mark for mark in value if mark in "\n\t" or unicodedata.category(mark) != "Cc")

@@ -20,36 +20,19 @@ _LONGEST = 100  # characters of a name: it stands in a sentence
 
 @dataclass(frozen=True)
 class Item:
-    """A thing that can be won or lost.
+    """A thing that can be won or lost."""
 
-    Parameters
-    ----------
-    name : str
-        As it stands in a sentence, with its article: "a car".
-    value : str
-        "high" or "low".
-    split : str
-        "train", "dev" or "test".
-    price : float
-        What it is worth, positive; the unit is that of the stakes.
-    """
-
-    name: str
-    value: str
-    split: str
-    price: float
+    name: str  # as it stands in a sentence, with its article: "a car"
+    value: str  # "high" or "low"
+    split: str  # "train", "dev" or "test"
+    price: float  # what it is worth, positive; the unit is that of the stakes
 
 
 @dataclass(frozen=True)
 class Items:
-    """High and low things, divided into train, dev and test.
+    """High and low things, divided into train, dev and test."""
 
-    Parameters
-    ----------
-    items : tuple of Item
-        No name twice; in every split that has things at least one of each value.
-    """
-
+    # no name twice; in every split that has things at least one of each value
     items: tuple[Item, ...]
 
     def __post_init__(self) -> None:
@@ -82,23 +65,7 @@ class Items:
         return [item for item in self.items if item.value == value and item.split == split]
 
     def pairs(self, split: str) -> list[tuple[Item, Item]]:
-        """Return every high thing of a split with every low one.
-
-        Parameters
-        ----------
-        split : str
-            "train", "dev" or "test".
-
-        Returns
-        -------
-        list of (Item, Item)
-            High and low; at least one pair.
-
-        Raises
-        ------
-        InputError
-            The split is unknown or has no things, or a low thing is worth as much as a high one.
-        """
+        """Return every high thing of a split with every low one."""
         if split not in SPLITS:
             raise InputError(f"split must be one of {', '.join(SPLITS)}; received {split!r}.")
         pairs = list(product(self.of("high", split), self.of("low", split)))
@@ -121,17 +88,6 @@ def default_items() -> Items:
     """Return the list that comes with the package.
 
     14 x 15 things are to train on, 5 x 5 for development, 5 x 5 to test.
-
-    Returns
-    -------
-    Items
-        High ones at a price of 100, low ones at 1, as in the appendix of the paper that the list is
-        taken from.
-
-    Examples
-    --------
-    >>> [len(default_items().pairs(split)) for split in SPLITS]
-    [210, 25, 25]
     """
     table = tomllib.loads(
         (files("elicitation.batteries.bets") / "items.toml").read_text(encoding="utf-8")
@@ -147,25 +103,7 @@ def default_items() -> Items:
 
 
 def read_items(path: str | os.PathLike[str]) -> Items:
-    """Read a list of things from a CSV file.
-
-    Parameters
-    ----------
-    path : path-like
-        With columns ``item`` (as it stands in a sentence, "a car"), ``value`` (high or low),
-        ``split`` (train, dev or test; not every split is needed) and, if prices differ, ``price``;
-        an empty price is 100 for a high thing and 1 for a low one.
-
-    Returns
-    -------
-    Items
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a row breaks a rule; all such rows are listed.
-    """
+    """Read a list of things from a CSV file."""
     source = Path(path)
     try:
         # Spreadsheets put a byte-order mark before the first name of a column.

@@ -95,23 +95,7 @@ def ladder_questions(
 
 
 def highest_break_even(payout: float) -> float:
-    """Return the limit of the break-even chances of a ladder: 1 without a payout, else less.
-
-    Parameters
-    ----------
-    payout : float
-        As of `bet_questions`.
-
-    Returns
-    -------
-    float
-        Limit for ever larger stakes, at least one half.
-
-    Examples
-    --------
-    >>> highest_break_even(0.0), highest_break_even(0.25), highest_break_even(4.0)
-    (1.0, 0.8, 0.5)
-    """
+    """Return the limit of the break-even chances of a ladder: 1 without a payout, else less."""
     return max(1 / (1 + payout), 0.5)
 
 

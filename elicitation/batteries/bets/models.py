@@ -49,25 +49,7 @@ def load_chooser(
     dtype: str = "auto",
     threads: int | None = None,
 ) -> Any:
-    """Load the model in a folder as what its configuration says it is.
-
-    Parameters
-    ----------
-    folder : path-like
-        A folder as written by ``save_pretrained``.
-    device, dtype, threads
-        As of `load_causal_model`.
-
-    Returns
-    -------
-    MultipleChoiceModel or CausalModel
-        The former where an architecture for multiple choice is named in config.json.
-
-    Raises
-    ------
-    InputError
-        The folder is no complete model of either kind.
-    """
+    """Load the model in a folder as what its configuration says it is."""
     try:
         config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -204,25 +186,7 @@ def _recalled(text: str, rows: int) -> NDArray[np.float64]:
 
 
 def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
-    """Make lessons of questions.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        As from `value_questions` or `bet_questions`.
-    roles : sequence of str
-        For every question the role of its right option.
-
-    Returns
-    -------
-    Lessons
-        In the order of the questions.
-
-    Raises
-    ------
-    InputError
-        A question has no option of the given role.
-    """
+    """Make lessons of questions."""
     option_roles = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
     matches = option_roles == np.asarray(roles, dtype=object)[:, None]
     if not (matches.sum(axis=1) == 1).all():
@@ -250,24 +214,6 @@ def make_value_reader(
     It stands for a pretrained model, which knows before any bet that a car is worth more than a
     pen. The values of all things are taught, those of the dev and test sets too; the bets on them
     are not.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where it goes; a finished one is taken as it is.
-    items : Items
-        The things.
-    shape : Shape, optional
-        Size.
-    seed : int
-        Of weights and order.
-    progress : callable, optional
-        See `Progress`.
-
-    Returns
-    -------
-    dict
-        As from `fine_tune`; the share is of the value questions themselves.
     """
     splits = [split for split in SPLITS if items.of("high", split)]
     questions = value_questions(items, splits=splits, both_orders=True)
@@ -310,18 +256,6 @@ def with_values(lessons: Lessons, items: Items) -> Lessons:
     Without them a small model keeps learning the things of the training bets by heart, and forgets
     what all things are worth: seeds differ in whether it then does well on other things. Bets on
     dev and test things are not among them.
-
-    Parameters
-    ----------
-    lessons : Lessons
-        Bets.
-    items : Items
-        The things.
-
-    Returns
-    -------
-    Lessons
-        The bets and, after them, every pair in both choice templates and both orders.
     """
     splits = [split for split in SPLITS if items.of("high", split)]
     questions = value_questions(

@@ -17,30 +17,7 @@ _REPLY = "Reply with the letter of one option and nothing else.\n\nYour answer:"
 
 
 def text_with_options(text: str, options: list[str]) -> str:
-    r"""Return a question with its options below it.
-
-    Parameters
-    ----------
-    text : str
-        The question.
-    options : list of str
-        The options, which get small letters.
-
-    Returns
-    -------
-    str
-        Ends where the letter comes.
-
-    Examples
-    --------
-    >>> print(text_with_options("Which is dearer?", ["a car.", "a pen."]))
-    Which is dearer?
-    a) a car.
-    b) a pen.
-    Reply with the letter of one option and nothing else.
-    <BLANKLINE>
-    Your answer:
-    """
+    r"""Return a question with its options below it."""
     lines = [f"{letter}) {option}" for letter, option in zip(OPTIONS, options, strict=False)]
     return "\n".join([text, *lines, _REPLY])
 
@@ -56,40 +33,7 @@ def choose_in_words(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Ask for the letter of an option, once per question.
-
-    Parameters
-    ----------
-    model : Model
-        Who is asked.
-    questions : DataFrame
-        As from `value_questions` or `bet_questions`.
-    store : AnswerStore
-        Where answers are kept and found.
-    temperature : float
-        At least 0; 0 takes the most probable answer, another one a single draw.
-    seed : int
-        Base seed of the draws, at least 0.
-    max_new_tokens : int
-        Cut of every answer.
-    keep_going : bool
-        Whether to ask on where none of the first 50 answers can be read.
-    progress : callable, optional
-        See `elicitation.session.asking.Progress`.
-
-    Returns
-    -------
-    DataFrame
-        One row per question: ``question``, ``model``, ``answer`` (the text as it came; in brackets
-        of one that was cut or withheld), for ``coherence.score_bets``.
-
-    Raises
-    ------
-    InputError
-        An option is outside its range.
-    CoherenceError
-        The model or the store failed, or none of the first answers can be read.
-    """
+    """Ask for the letter of an option, once per question."""
     for name, value, least in (
         ("temperature", temperature, 0),
         ("seed", seed, 0),

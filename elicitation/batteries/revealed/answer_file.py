@@ -35,53 +35,20 @@ _DECISIONS = {"Yes": YES, "No": NO}
 
 @dataclass(frozen=True)
 class Answers:
-    """What somebody answered.
+    """What somebody answered."""
 
-    Parameters
-    ----------
-    beliefs : dict of (str, str) to dict of str to float
-        Setting and wording -> probability of every outcome, not renormalised; with the settings
-        that only the law of iterated expectation needs.
-    stated : dict of str to list of dict of str to float
-        Setting -> probability of every letter, one dict for each order of the options.
-    bets : dict of str to Bet
-        By setting.
-    """
-
+    # setting and wording -> probability of every outcome, not renormalised; with the settings that
+    # only the law of iterated expectation needs
     beliefs: Beliefs
+    # setting -> probability of every letter, one dict for each order of the options
     stated: dict[str, list[Masses]]
-    bets: dict[str, Bet]
+    bets: dict[str, Bet]  # by setting
 
 
 def read_answer_file(
     path: str | os.PathLike[str], settings: Sequence[Setting]
 ) -> dict[str, Answers]:
-    """Read what was elicited elsewhere.
-
-    Parameters
-    ----------
-    path : path-like
-        .csv or .parquet file: `question` (or `setting` and, if it is not the reference one,
-        `wording`), and `outcome` with `probability`, or, for stated answers and bets, `answer` with
-        or without `rep`; `source` names several models. Rows with neither a probability nor an
-        answer are left out.
-    settings : sequence of Setting
-        Settings that the file may speak of.
-
-    Returns
-    -------
-    dict of str to Answers
-        By source, which is the name of the file where it has no such column. Probabilities that sum
-        to more than 1 from rounding, by 0.02 at most, are divided by their sum.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
-    SchemaError
-        All faults of the file: missing columns, values that are no probabilities, unknown or
-        incomplete questions, answers that contradict each other.
-    """
+    """Read what was elicited elsewhere."""
     table = _read(path)
     faults = column_faults(table)
     if faults:

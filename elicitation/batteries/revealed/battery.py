@@ -33,31 +33,16 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class BatteryQuestion:
-    """A question of the battery.
+    """A question of the battery."""
 
-    Parameters
-    ----------
-    kind : str
-        "belief", "stated" or "bet".
-    setting : Setting
-        What it is about.
-    wording : str
-        How a belief is asked for; "stated 1" to "stated 4" and "bet 1", "bet 2" are the orders of
-        the options.
-    text : str
-        What is asked.
-    outcomes : tuple of str
-        What a probability is needed of: outcomes, or letters.
-    options : tuple of str
-        What the letters stand for; empty for a belief.
-    """
-
-    kind: str
-    setting: Setting
+    kind: str  # "belief", "stated" or "bet"
+    setting: Setting  # what it is about
+    # how a belief is asked for; "stated 1" to "stated 4" and "bet 1", "bet 2" are the orders of the
+    # options
     wording: str
-    text: str
-    outcomes: tuple[str, ...]
-    options: tuple[str, ...] = ()
+    text: str  # what is asked
+    outcomes: tuple[str, ...]  # what a probability is needed of: outcomes, or letters
+    options: tuple[str, ...] = ()  # what the letters stand for; empty for a belief
 
     @property
     def name(self) -> str:
@@ -65,20 +50,7 @@ class BatteryQuestion:
         return f"{self.setting.name} | {self.wording}"
 
     def letter_of(self, answer: str, finish_reason: str | None = None) -> str | None:
-        """Return the letter that a drawn answer chooses, None if it chooses none.
-
-        Parameters
-        ----------
-        answer : str
-            The whole reply.
-        finish_reason : str or None
-            Why it ended, see `decode_choice`.
-
-        Returns
-        -------
-        str or None
-            One of the `outcomes`.
-        """
+        """Return the letter that a drawn answer chooses, None if it chooses none."""
         decoded = decode_choice(
             answer, self.outcomes, words=self.options, finish_reason=finish_reason
         )
@@ -86,21 +58,7 @@ class BatteryQuestion:
 
 
 def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list[BatteryQuestion]:
-    """Return all questions about settings.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        From `elicitation.batteries.revealed.scenarios.grid`.
-    only_revealed : bool
-        Whether to leave out stated answers, bets, and what the law of iterated expectation needs.
-
-    Returns
-    -------
-    list of BatteryQuestion
-        Beliefs, then stated answers, then bets; the checks need beliefs and bets in more settings
-        than these.
-    """
+    """Return all questions about settings."""
     if only_revealed:
         return _belief_questions(settings)
     questions = _belief_questions([*settings, *in_between(settings), *inner_settings(settings)])
@@ -130,16 +88,6 @@ def questions_table(settings: Sequence[Setting], *, only_revealed: bool = False)
     """Return the questions for others to ask: `COLUMNS`, one row per outcome.
 
     `probability`, `rep` and `answer` are left to fill in.
-
-    Parameters
-    ----------
-    settings, only_revealed
-        See `battery`.
-
-    Returns
-    -------
-    DataFrame
-        Rows of a question follow each other.
     """
     rows = [
         (

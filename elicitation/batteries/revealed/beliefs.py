@@ -52,23 +52,7 @@ def belief_questions(settings: Sequence[Setting]) -> list[tuple[Setting, str, Ou
 def tabulate_beliefs(
     beliefs: Sequence[tuple[Setting, str, Masses]], *, source: str
 ) -> pd.DataFrame:
-    """Lay out beliefs.
-
-    Parameters
-    ----------
-    beliefs : sequence of (Setting, str, dict of str to float)
-        Setting, wording, and the probability of every outcome, not renormalised; "1…" and its like
-        are the probabilities of beginnings.
-    source : str
-        Whose beliefs.
-
-    Returns
-    -------
-    DataFrame
-        `BELIEF_COLUMNS`; `truth` as a number and `exact` as a fraction, `mass` the probability of
-        the outcome, and `mass_beginning` that of every answer that begins with it (missing where
-        that was not read).
-    """
+    """Lay out beliefs."""
     rows = [
         (
             source,
@@ -153,20 +137,7 @@ def reveal(
 def simulate_beliefs(
     believer: Callable[[Setting], Mapping[str, float]], settings: Sequence[Setting], *, source: str
 ) -> pd.DataFrame:
-    """Lay out the beliefs of a simulated believer, who minds no wording.
-
-    Parameters
-    ----------
-    believer : callable
-        From a setting to the probability of every outcome.
-    settings, source
-        See `reveal`.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_beliefs`.
-    """
+    """Lay out the beliefs of a simulated believer, who minds no wording."""
     return tabulate_beliefs(
         [(setting, REFERENCE, dict(believer(setting))) for setting in settings], source=source
     )

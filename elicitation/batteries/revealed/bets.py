@@ -33,21 +33,13 @@ Beliefs = dict[tuple[str, str], Masses]
 
 @dataclass(frozen=True)
 class Bet:
-    """What is known of a bet.
+    """What is known of a bet."""
 
-    Parameters
-    ----------
-    share : float or None
-        Probability of taking it, over both orders of the options; None if it could not be read.
-    answer_mass : float
-        Probability that the answer was one of the options, in [0, 1].
-    drawn : tuple of (str or None)
-        Decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the
-        share alone is known.
-    """
-
+    # probability of taking it, over both orders of the options; None if it could not be read
     share: float | None
-    answer_mass: float
+    answer_mass: float  # probability that the answer was one of the options, in [0, 1]
+    # decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the
+    # share alone is known
     drawn: tuple[str | None, ...] = ()
 
 
@@ -78,29 +70,7 @@ def ask_wagers(
     *,
     progress: Progress | None = None,
 ) -> tuple[Beliefs, dict[str, Bet]]:
-    """Ask for bets on events, and for all beliefs that bear on them.
-
-    Parameters
-    ----------
-    revealing : ScoringModel
-        Who continues the unfinished texts.
-    acting : ScoringModel
-        Who decides on the bets: the same model, with its chat template if it has one.
-    settings : sequence of Setting
-        Those of dice and coins in which more than one outcome is possible are used, and
-        `in_between` those; each is a context.
-    store : AnswerStore
-        Where answers are kept and found.
-    progress : callable, optional
-        See `elicitation.session.asking.Progress`.
-
-    Returns
-    -------
-    beliefs : dict of (str, str) to dict of str to float
-        See `Beliefs`.
-    bets : dict of str to Bet
-        By setting; for `tabulate_wagers`.
-    """
+    """Ask for bets on events, and for all beliefs that bear on them."""
     chosen = wagered(settings)
     plain = belief_questions(chosen)
     inner = inner_settings(chosen)
@@ -158,18 +128,7 @@ def bet_of_masses(answers: Sequence[tuple[OptionQuestion, Masses]]) -> Bet:
 
 
 def even_bet_questions(setting: Setting) -> list[OptionQuestion]:
-    """Offer a bet at even odds on the event of a setting, with the options in both orders.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-
-    Returns
-    -------
-    list of OptionQuestion
-        Two whose options are Yes and No, and No and Yes; none where nothing is uncertain.
-    """
+    """Offer a bet at even odds on the event of a setting, with the options in both orders."""
     event = setting.event
     if event is None:
         return []
@@ -183,24 +142,7 @@ def even_bet_questions(setting: Setting) -> list[OptionQuestion]:
 def tabulate_bets(
     settings: Sequence[Setting], bets: Mapping[str, Bet], *, source: str
 ) -> pd.DataFrame:
-    """Lay out bets.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Those without a bet are left out.
-    bets : mapping of str to Bet
-        By setting.
-    source : str
-        Whose bets.
-
-    Returns
-    -------
-    DataFrame
-        One row per bet: `source`, `scenario`, `variant`, `group`, `setting`, `claim` (the event),
-        `truth` (its probability), `share` (probability of taking the bet, missing if it could not
-        be read) and `answer_mass`.
-    """
+    """Lay out bets."""
     rows = [
         {
             "source": source,

@@ -9,21 +9,11 @@ _ANSWER = "Answer with one letter.\nAnswer:"
 
 @dataclass(frozen=True)
 class OptionQuestion:
-    """A question that is answered with a letter.
+    """A question that is answered with a letter."""
 
-    Parameters
-    ----------
-    text : str
-        Ends where the letter comes.
-    letters : tuple of str
-        Letters of the options.
-    options : tuple of str
-        Options, in the order of the letters.
-    """
-
-    text: str
-    letters: tuple[str, ...]
-    options: tuple[str, ...]
+    text: str  # ends where the letter comes
+    letters: tuple[str, ...]  # letters of the options
+    options: tuple[str, ...]  # options, in the order of the letters
 
 
 def option_question(question: str, options: Sequence[str]) -> OptionQuestion:

@@ -68,33 +68,20 @@ Masses = dict[str, float]
 
 @dataclass(frozen=True)
 class OutcomeQuestion:
-    """A text and the outcomes whose probabilities are read after it.
+    """A text and the outcomes whose probabilities are read after it."""
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    outcomes : tuple of str
-        What may come next. Numbers are read twice: as they are, and, with `BEGINS` in their name,
-        as beginnings of longer numbers.
-    ignore_case : bool
-        Whether outcomes count in any case.
-    lettered : bool
-        Whether the outcomes are letters of options, to be read in all the forms in which a chat
-        model would begin its answer with one.
-    opened : bool
-        Whether the outcomes are words, numbers or lines, to be read in all the forms of
-        `opening_spellings`.
-    about : str
-        What the question is, for those who look into the store.
-    """
-
-    text: str
+    text: str  # the text
+    # What may come next. Numbers are read twice: as they are, and, with `BEGINS` in their name, as
+    # beginnings of longer numbers.
     outcomes: tuple[str, ...]
-    ignore_case: bool = False
+    ignore_case: bool = False  # whether outcomes count in any case
+    # whether the outcomes are letters of options, to be read in all the forms in which a chat model
+    # would begin its answer with one
     lettered: bool = False
+    # whether the outcomes are words, numbers or lines, to be read in all the forms of
+    # `opening_spellings`
     opened: bool = False
-    about: str = ""
+    about: str = ""  # what the question is, for those who look into the store
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -122,33 +109,7 @@ def read_masses(
     portion: int = 256,
     progress: Progress | None = None,
 ) -> tuple[list[Masses], int]:
-    """Read the probabilities of outcomes after texts, from the store where they are there.
-
-    Parameters
-    ----------
-    model : ScoringModel
-        Who is asked.
-    questions : sequence of Question
-        In any order; equal ones are asked once.
-    store : AnswerStore
-        Where answers are kept and found.
-    portion : int
-        Most questions per call of the model and per write to the store, positive.
-    progress : callable, optional
-        See `Progress`.
-
-    Returns
-    -------
-    masses : list of dict of str to float
-        One per question: label -> probability, not renormalised.
-    asked : int
-        How many the model answered now.
-
-    Raises
-    ------
-    InputError
-        A text does not fit into the model's context, or outcomes overlap.
-    """
+    """Read the probabilities of outcomes after texts, from the store where they are there."""
     draws = [
         Draw.of_labels(question.text, question.labels, about=question.about)
         for question in questions
@@ -174,19 +135,7 @@ def read_masses(
 
 
 def in_chat(model: "CausalModel") -> "CausalModel":
-    """Return the same model with its chat template, for questions.
-
-    Parameters
-    ----------
-    model : CausalModel
-        As it continues texts.
-
-    Returns
-    -------
-    CausalModel
-        With the same weights in memory, and a fingerprint of its own; the model itself if it has no
-        template, or uses it already.
-    """
+    """Return the same model with its chat template, for questions."""
     from elicitation.models.local.causal import CausalModel
 
     if model.chat or model.tokenizer.chat_template is None:
@@ -201,27 +150,7 @@ def in_chat(model: "CausalModel") -> "CausalModel":
 
 
 def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
-    """List the ways in which an answer may begin that chooses an option by its letter.
-
-    Parameters
-    ----------
-    letters : sequence of str
-        Capital letters.
-
-    Returns
-    -------
-    list of Spelling
-        For each letter "A", "(A", "**A", "Answer: A", "The answer is A" and their like, after a
-        blank or a new line as well. Neither a letter or a digit may follow, nor a blank and a small
-        letter: "A fair die ..." chooses nothing.
-
-    Examples
-    --------
-    >>> spellings = letter_spellings(("A", "B"))
-    >>> forms = {spelling.text.decode() for spelling in spellings if spelling.outcome == "A"}
-    >>> {"A", " A", "(A", "Answer: A"} <= forms
-    True
-    """
+    """List the ways in which an answer may begin that chooses an option by its letter."""
     forms = {
         letter: [lead + mark + letter for lead in _LEADS for mark in _MARKS] for letter in letters
     }
@@ -232,27 +161,7 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
 
 
 def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
-    """List the ways in which an answer may begin that gives one of some outcomes.
-
-    Parameters
-    ----------
-    outcomes : sequence of str
-        Words, numbers or lines.
-
-    Returns
-    -------
-    list of Spelling
-        For each outcome its own text, in any case, also behind "Answer:", "The answer is" and
-        their like and behind marks of emphasis. Neither a letter or a digit may follow, nor a
-        slash, nor a blank with a small letter or a digit: "man or woman" gives neither.
-
-    Examples
-    --------
-    >>> spellings = opening_spellings(("Heads", "Tails"))
-    >>> forms = {spelling.text.decode() for spelling in spellings if spelling.outcome == "Heads"}
-    >>> {"Heads", " heads", "**HEADS", "The answer is Heads"} <= forms
-    True
-    """
+    """List the ways in which an answer may begin that gives one of some outcomes."""
     forms = {}
     for outcome in outcomes:
         spaced = (outcome, outcome.replace("\n", "\n\n"))
@@ -277,26 +186,7 @@ def _cases_of(text: str) -> tuple[str, str, str]:
 def opened_with(
     text: str, outcomes: Sequence[str], *, cut: bool = False
 ) -> tuple[str | None, str, bool]:
-    """Read a drawn answer as `opening_spellings` has it: the same event, of one text.
-
-    Parameters
-    ----------
-    text : str
-        The answer.
-    outcomes : sequence of str
-        What it may give.
-    cut : bool
-        Whether it was cut at its end, where the outcome may go on.
-
-    Returns
-    -------
-    outcome : str or None
-        The one that the answer begins with.
-    rest : str
-        What follows.
-    open : bool
-        Whether the answer was cut so soon that another outcome, or none, may have been meant.
-    """
+    """Read a drawn answer as `opening_spellings` has it: the same event, of one text."""
     said = text.encode("utf-8", "replace")
     for spelling in _openings(tuple(outcomes)):
         if not said.startswith(spelling.text):

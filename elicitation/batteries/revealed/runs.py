@@ -53,32 +53,7 @@ def tabulate_wagers(
     reps: int = 5,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Lay out beliefs and bets as a runs table, whoever gave them.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Those that bets are offered on, and of which the belief in the reference wording and the bet
-        are known, are used; each is a context.
-    beliefs : dict of (str, str) to dict of str to float
-        Setting and wording -> probability of every outcome, not renormalised. With those of
-        `inner_settings`, a roll or flip is taken apart by the first die or coin.
-    bets : mapping of str to Bet
-        By setting.
-    model : str
-        Value of the `model` column.
-    reps : int
-        Actions drawn for a bet of which only the share is known; the belief is read and not drawn,
-        so it repeats.
-    seed : int
-        Of the simulated outcomes and the drawn actions.
-
-    Returns
-    -------
-    DataFrame
-        A runs table, one task per scenario; empty if no setting qualifies. `answer_mass` is the
-        smallest of the answers that a row is made of.
-    """
+    """Lay out beliefs and bets as a runs table, whoever gave them."""
     events = {
         setting.name: event
         for setting in wagered(settings)

@@ -51,28 +51,7 @@ def state_in_words(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Draw the stated answers of a model; the mass of a letter is its share of the draws.
-
-    Parameters
-    ----------
-    model : Model
-        Who is asked.
-    settings, store, source, progress
-        As of `reveal`.
-    reps : int
-        Draws of every question, at temperature 1.
-    seed : int
-        Base seed of the draws.
-    max_new_tokens : int
-        Cut of every answer.
-    keep_going : bool
-        Whether to ask on where none of the first 50 answers can be read.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_stated`.
-    """
+    """Draw the stated answers of a model; the mass of a letter is its share of the draws."""
     asked = [(setting, question) for setting in settings for question in stated_questions(setting)]
     letters = _drawn_letters(
         model,
@@ -101,18 +80,7 @@ def bet_in_words(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Bet]:
-    """Draw a model's decisions on bets, with the options in both orders.
-
-    Parameters
-    ----------
-    model, settings, store, reps, seed, max_new_tokens, keep_going, progress
-        As of `state_in_words`.
-
-    Returns
-    -------
-    dict of str to Bet
-        By setting, with the decisions that were drawn.
-    """
+    """Draw a model's decisions on bets, with the options in both orders."""
     asked = [
         (setting, question)
         for setting in wagered(settings)
@@ -212,20 +180,7 @@ def reveal_by_tokens(
     source: str,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Read revealed beliefs over words off lists of the likeliest tokens.
-
-    Parameters
-    ----------
-    model : BoundingModel
-        Who is asked, without a chat template.
-    settings, store, source, progress
-        As of `reveal`; settings that are not `worded` are left out.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_beliefs`; masses are 0 where the list leaves too much open.
-    """
+    """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
     draws = [
         Draw.of_labels(question.text, question.outcomes, about=question.about)

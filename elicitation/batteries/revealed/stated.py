@@ -31,19 +31,7 @@ STATED_COLUMNS = (
 
 
 def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
-    """Return three wrong answers to the question for the probability of `setting.asked`.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-
-    Returns
-    -------
-    tuple of Fraction
-        Distinct, in (0, 1), none the truth. Plausible mistakes come first: all outcomes equally
-        likely, the possible ones equally likely, the complement, twice and half the truth.
-    """
+    """Return three wrong answers to the question for the probability of `setting.asked`."""
     truth = setting.truth[setting.asked]
     mistakes = [
         Fraction(1, len(setting.outcomes)),
@@ -62,32 +50,7 @@ def distractors(setting: Setting) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def stated_questions(setting: Setting) -> list[OptionQuestion]:
-    """Ask for the probability of one outcome, once for every place that the truth can have.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting; its `asked` outcome is the one asked for.
-
-    Returns
-    -------
-    list of OptionQuestion
-        Four, with the same options rotated; the truth is the option at the place of the question in
-        the list.
-
-    Examples
-    --------
-    >>> from elicitation.batteries.revealed.scenarios import dice
-    >>> text = stated_questions(dice.single(1, 6))[1].text
-    >>> print(text[text.index("What") :])
-    What is the probability that the result is 4?
-    A. 1/12
-    B. 1/6
-    C. 5/6
-    D. 1/3
-    Answer with one letter.
-    Answer:
-    """
+    """Ask for the probability of one outcome, once for every place that the truth can have."""
     options = [str(value) for value in (setting.truth[setting.asked], *distractors(setting))]
     question = (
         f"{setting.story} What is the probability that {setting.claim.format(setting.asked)}?"
@@ -106,18 +69,7 @@ def state(
     source: str | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Read the stated answers of a model, with the truth at each of four places in turn.
-
-    Parameters
-    ----------
-    model, settings, store, source, progress
-        As of `reveal`; a chat template is welcome here.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_stated`.
-    """
+    """Read the stated answers of a model, with the truth at each of four places in turn."""
     questions = [
         OutcomeQuestion(question.text, LETTERS, lettered=True, about=f"{setting.name}, stated")
         for setting in settings
@@ -133,21 +85,7 @@ def state(
 def tabulate_stated(
     stated: Sequence[tuple[Setting, Sequence[Masses]]], *, source: str
 ) -> pd.DataFrame:
-    """Lay out stated answers.
-
-    Parameters
-    ----------
-    stated : sequence of (Setting, sequence of dict of str to float)
-        For every setting the probabilities of the letters, one dict for each of the
-        `stated_questions`.
-    source : str
-        Whose answers.
-
-    Returns
-    -------
-    DataFrame
-        `STATED_COLUMNS`, one row per option.
-    """
+    """Lay out stated answers."""
     rows = [
         (
             source,

@@ -27,18 +27,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def analysis_faults(table: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a table ``[analysis]``, before anyone is asked.
-
-    Parameters
-    ----------
-    table : mapping
-        Of the file.
-
-    Returns
-    -------
-    list of str
-        One sentence per fault.
-    """
+    """Return what is wrong with a table ``[analysis]``, before anyone is asked."""
     faults = unknown_keys(table, tuple(ANALYSIS))
     for key, kind in ANALYSIS.items():
         value = table.get(key)

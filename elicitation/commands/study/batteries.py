@@ -24,21 +24,11 @@ _INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class BatteryUnit:
-    """One battery put to one model.
+    """One battery put to one model."""
 
-    Parameters
-    ----------
-    battery : BatteryEntry
-        What is asked.
-    model : ModelEntry
-        Who is asked.
-    study_folder : Path
-        Folder of the study.
-    """
-
-    battery: BatteryEntry
-    model: ModelEntry
-    study_folder: Path
+    battery: BatteryEntry  # what is asked
+    model: ModelEntry  # who is asked
+    study_folder: Path  # folder of the study
 
     @property
     def label(self) -> str:
@@ -81,18 +71,6 @@ def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
 
     A battery asks in its own way: two entries that differ in nothing that it heeds are one, and the
     first of them stands for both.
-
-    Parameters
-    ----------
-    study : Study
-        From a file.
-    folder : Path
-        Folder of its results.
-
-    Returns
-    -------
-    list of BatteryUnit
-        By battery, in the order of the file.
     """
     units: dict[tuple[str, str], BatteryUnit] = {}
     for battery in study.batteries:
@@ -105,20 +83,7 @@ def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
 
 
 def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
-    """Put every battery that is not finished to its model.
-
-    Parameters
-    ----------
-    units : list of BatteryUnit
-        From `battery_units`.
-    done : Asked
-        Counted on.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C; answers so far are in the store.
-    """
+    """Put every battery that is not finished to its model."""
     for unit in units:
         if unit.is_finished:
             done.found += 1

@@ -21,13 +21,7 @@ ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Parser of this command.
-    """
+    """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in ACTIONS.items():
         sub = actions.add_parser(
@@ -53,18 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, look or report.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Options as declared by `add_arguments`.
-
-    Returns
-    -------
-    int
-        0; 1 where a unit could not be finished; 130 after Ctrl-C.
-    """
+    """Ask, look or report."""
     from elicitation.commands.study.batteries import battery_units
     from elicitation.commands.study.study_file import load_study
     from elicitation.commands.study.units import check_units, units_of

@@ -12,23 +12,7 @@ NAME = ".running"
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold the folder of a study until the block ends, also by a kill.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study, which exists.
-
-    Yields
-    ------
-    None
-        While no other process holds it.
-
-    Raises
-    ------
-    InputError
-        Another process does.
-    """
+    """Hold the folder of a study until the block ends, also by a kill."""
     try:
         import fcntl
     except ImportError:  # not on Windows, where nothing is held

@@ -79,28 +79,7 @@ def model_keys() -> tuple[str, ...]:
 
 
 def words_of(command: str, key: str, value: Any) -> list[str]:
-    """Return what a key and its value would be on the command line.
-
-    Parameters
-    ----------
-    command : str
-        Command whose option it is.
-    key : str
-        Key of the file, known.
-    value : bool, number, str, list or mapping
-        Its value in TOML. A list is written with commas, or repeated where the option may be; a
-        table becomes JSON.
-
-    Returns
-    -------
-    list of str
-        None, one or several words.
-
-    Raises
-    ------
-    InputError
-        A value of a kind that no option takes.
-    """
+    """Return what a key and its value would be on the command line."""
     action = _actions(command)[key]
     option = f"--{key.replace('_', '-')}"
     flag = action.nargs == 0
@@ -129,25 +108,7 @@ def _shown(value: Any) -> str:
 
 
 def parse(command: str, table: Mapping[str, Any]) -> argparse.Namespace:
-    """Return the options of a command as a table of the file says them.
-
-    Parameters
-    ----------
-    command : str
-        ``elicit``, or the command of a battery.
-    table : mapping
-        Key -> value; unknown keys must have been refused.
-
-    Returns
-    -------
-    argparse.Namespace
-        With the defaults of the command for everything else, and the name of the `command`.
-
-    Raises
-    ------
-    InputError
-        A value that the option does not take.
-    """
+    """Return the options of a command as a table of the file says them."""
     words = [word for key, value in table.items() for word in words_of(command, key, value)]
     options = parser_of(command).parse_args(words)
     options.command = command
@@ -185,24 +146,7 @@ def beside_the_file(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def merged(
     study: Mapping[str, Any], model: Mapping[str, Any], task: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options of one model on one task.
-
-    Parameters
-    ----------
-    study, model, task : mapping
-        Keys of `elicit` that hold for all, for one model, and for one task.
-
-    Returns
-    -------
-    dict
-        What the study says holds where neither model nor task says otherwise. Repetitions and a
-        temperature for all do not hold where nothing is drawn.
-
-    Raises
-    ------
-    InputError
-        Model and task both say the same key: neither is nearer than the other.
-    """
+    """Return the options of one model on one task."""
     if both := sorted(set(model) & set(task)):
         raise InputError(
             f"{both[0]} is said by the model and by the task. Say it in one of them, or in [study]."

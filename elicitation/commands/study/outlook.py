@@ -20,21 +20,11 @@ HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out"
 
 @dataclass(frozen=True)
 class Outlook:
-    """One unit from outside.
+    """One unit from outside."""
 
-    Parameters
-    ----------
-    unit : Unit
-        Which.
-    finished : Finished or None
-        What is written down of it, where it is finished.
-    ahead : Preview or None
-        What it would ask, where it is not.
-    """
-
-    unit: Unit
-    finished: Finished | None
-    ahead: "Preview | None"
+    unit: Unit  # which
+    finished: Finished | None  # what is written down of it, where it is finished
+    ahead: "Preview | None"  # what it would ask, where it is not
 
     @property
     def n_left(self) -> int:
@@ -65,20 +55,7 @@ class Outlook:
 
 
 def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | None) -> float | None:
-    """Return what tokens cost; None where no price is said, or the tokens it is of are unknown.
-
-    Parameters
-    ----------
-    model : ModelEntry
-        With its prices of a million tokens.
-    tokens_in, tokens_out : float or None
-        How many.
-
-    Returns
-    -------
-    float or None
-        In the currency of the prices.
-    """
+    """Return what tokens cost; None where no price is said, or the tokens it is of are unknown."""
     parts = [
         None if tokens is None else price * tokens / 1e6
         for price, tokens in ((model.price_in, tokens_in), (model.price_out, tokens_out))
@@ -90,18 +67,7 @@ def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | Non
 
 
 def look_at(units: Sequence[Unit]) -> list[Outlook]:
-    """Look at every unit.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-        Checked.
-
-    Returns
-    -------
-    list of Outlook
-        One each, in their order.
-    """
+    """Look at every unit."""
     from elicitation.session.overview import preview
 
     outlooks = []
@@ -120,20 +86,7 @@ def look_at(units: Sequence[Unit]) -> list[Outlook]:
 
 
 def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -> str:
-    """Return a table of all units, their sums, and which batteries are finished.
-
-    Parameters
-    ----------
-    outlooks : sequence of Outlook
-        From `look_at`.
-    batteries : sequence of BatteryUnit
-        Of the study. How much they ask is known to their commands alone.
-
-    Returns
-    -------
-    str
-        For the terminal.
-    """
+    """Return a table of all units, their sums, and which batteries are finished."""
     from coherence.report.columns import aligned
     from coherence.report.wording import clean
 

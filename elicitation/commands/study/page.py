@@ -25,24 +25,12 @@ LOW_MASS = 0.5
 
 @dataclass(frozen=True)
 class Compared:
-    """What the page says of the comparison of models.
+    """What the page says of the comparison of models."""
 
-    Parameters
-    ----------
-    summary : str
-        What was found, or why nothing was compared.
-    notes : sequence of str
-        What was assumed, left out or not compared.
-    picture : str
-        SVG text; empty where there is none.
-    legend : str
-        What the picture shows.
-    """
-
-    summary: str
-    notes: Sequence[str] = ()
-    picture: str = ""
-    legend: str = ""
+    summary: str  # what was found, or why nothing was compared
+    notes: Sequence[str] = ()  # what was assumed, left out or not compared
+    picture: str = ""  # SVG text; empty where there is none
+    legend: str = ""  # what the picture shows
 
 
 def render_page(
@@ -54,30 +42,7 @@ def render_page(
     batteries: Sequence[tuple[str, str]],
     links: Mapping[str, str],
 ) -> str:
-    """Render the page of a study.
-
-    Parameters
-    ----------
-    study : Study
-        From a file.
-    finished : sequence of (Unit, Finished)
-        Units whose tables are there.
-    missing : sequence of str
-        What is not finished.
-    conclusions : sequence of coherence.report.unit.Unit
-        Units of the report.
-    compared : Compared or None
-        None where there is one model.
-    batteries : sequence of (str, str)
-        What was asked of whom, and the path of what came out, from the page.
-    links : mapping
-        Paths from the page: ``report``, ``compare``, ``paper``; empty where there is none.
-
-    Returns
-    -------
-    str
-        A complete HTML document without scripts, equal text for equal studies.
-    """
+    """Render the page of a study."""
     # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
     environment = Environment(
         loader=PackageLoader("elicitation", "commands/study"),

@@ -30,24 +30,7 @@ SEED = 0
 
 
 def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs: int = 1) -> None:
-    """Analyse what is finished, compare the models, and write what follows into the folder.
-
-    Parameters
-    ----------
-    study : Study
-        From a file.
-    units : list of Unit
-        Of the study; those that are not finished are left out, and named on the page.
-    folder : Path
-        Folder of its results.
-    n_jobs : int
-        Processes of the analysis.
-
-    Raises
-    ------
-    InputError
-        Nothing is finished, or an option of the analysis does not fit the tables.
-    """
+    """Analyse what is finished, compare the models, and write what follows into the folder."""
     states = [(unit, unit.finished()) for unit in units]
     finished = [(unit, done) for unit, done in states if done is not None]
     batteries = battery_units(study, folder)

@@ -28,38 +28,15 @@ Failures = list[tuple[str, str]]
 
 @dataclass
 class Asked:
-    """What a run did.
+    """What a run did."""
 
-    Parameters
-    ----------
-    finished : int
-        Units that were finished now.
-    found : int
-        Units that had been finished before.
-    failures : list of tuple of str
-        What could not be finished, and why.
-    """
-
-    finished: int = 0
-    found: int = 0
-    failures: Failures = field(default_factory=list)
+    finished: int = 0  # units that were finished now
+    found: int = 0  # units that had been finished before
+    failures: Failures = field(default_factory=list)  # what could not be finished, and why
 
 
 def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
-    """Ask what the store lacks, and write the table of every unit.
-
-    Parameters
-    ----------
-    units : list of Unit
-        From `elicitation.commands.study.units.units_of`, checked.
-    store : AnswerStore
-        One for the whole study.
-
-    Returns
-    -------
-    Asked
-        Units that were finished, and those that could not be.
-    """
+    """Ask what the store lacks, and write the table of every unit."""
     done = Asked()
     for model, own in by_model(units):
         missing = [unit for unit in own if unit.finished() is None]
@@ -115,23 +92,7 @@ def _ask(unit: Unit, model: "Model", store: "AnswerStore") -> None:
 
 
 def tokens_of(plan: "Plan", fingerprint: str, store: "AnswerStore") -> dict[str, int | None]:
-    """Return how many tokens the answers of a plan took.
-
-    Parameters
-    ----------
-    plan : Plan
-        Whose answers the store has.
-    fingerprint : str
-        Who answered.
-    store : AnswerStore
-        Where the answers are.
-
-    Returns
-    -------
-    dict
-        ``tokens_in`` and ``tokens_out``; None where any answer does not say. Equal questions at
-        temperature 0 are one, and were paid for once.
-    """
+    """Return how many tokens the answers of a plan took."""
     answers = store.get(draw.key(fingerprint) for draw in plan.draws).values()
     return {
         "tokens_in": _sum(answer.n_prompt_tokens for answer in answers),

@@ -41,20 +41,12 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One way of asking one model; a model asked in two ways has two entries.
+    """One way of asking one model; a model asked in two ways has two entries."""
 
-    Parameters
-    ----------
-    name : str
-        Value of the `model` column.
-    options : mapping
-        Keys of ``coherence elicit``: who is asked, how it is reached, and in which ways.
-    price_in, price_out : float or None
-        Price of a million tokens of questions, and of answers.
-    """
-
-    name: str
+    name: str  # value of the `model` column
+    # keys of ``coherence elicit``: who is asked, how it is reached, and in which ways
     options: Mapping[str, Any]
+    # price_in, price_out: price of a million tokens of questions, and of answers
     price_in: float | None = None
     price_out: float | None = None
 
@@ -66,91 +58,38 @@ class ModelEntry:
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """What is asked about.
+    """What is asked about."""
 
-    Parameters
-    ----------
-    name : str
-        Value of the `task` column.
-    options : mapping
-        Keys of ``coherence elicit``.
-    """
-
-    name: str
-    options: Mapping[str, Any]
+    name: str  # value of the `task` column
+    options: Mapping[str, Any]  # keys of ``coherence elicit``
 
 
 @dataclass(frozen=True)
 class BatteryEntry:
-    """A battery, put to every model that is none of the simulated agents.
+    """A battery, put to every model that is none of the simulated agents."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its folder.
-    command : {"reveal", "mix", "bets"}
-        Command that asks it.
-    options : mapping
-        Keys of that command.
-    models : tuple of str or None
-        Names of the models it is put to; None takes all.
-    """
-
-    name: str
-    command: str
-    options: Mapping[str, Any]
-    models: tuple[str, ...] | None = None
+    name: str  # name of its folder
+    command: str  # command that asks it
+    options: Mapping[str, Any]  # keys of that command
+    models: tuple[str, ...] | None = None  # names of the models it is put to; None takes all
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study file, checked.
+    """A study file, checked."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        Title of the report.
-    usual : mapping
-        Keys of ``coherence elicit`` that hold where neither model nor task says otherwise.
-    models : tuple of ModelEntry
-        In the order of the file.
-    tasks : tuple of TaskEntry
-        In the order of the file.
-    batteries : tuple of BatteryEntry
-        In the order of the file.
-    analysis : mapping
-        Options of ``coherence.analyze``.
-    """
-
-    path: Path
-    name: str
+    path: Path  # the file
+    name: str  # title of the report
+    # keys of ``coherence elicit`` that hold where neither model nor task says otherwise
     usual: Mapping[str, Any]
-    models: tuple[ModelEntry, ...]
-    tasks: tuple[TaskEntry, ...]
-    batteries: tuple[BatteryEntry, ...] = ()
-    analysis: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[ModelEntry, ...]  # in the order of the file
+    tasks: tuple[TaskEntry, ...]  # in the order of the file
+    batteries: tuple[BatteryEntry, ...] = ()  # in the order of the file
+    analysis: Mapping[str, Any] = field(default_factory=dict)  # options of ``coherence.analyze``.
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:
-    """Read a study file.
-
-    Parameters
-    ----------
-    path : path-like
-        A TOML file, see docs/studies.md.
-
-    Returns
-    -------
-    Study
-        Checked as far as this can be done without loading a model or a task.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or with every fault at once.
-    """
+    """Read a study file."""
     file = Path(path)
     content = _read(file)
     faults = unknown_keys(content, SECTIONS)

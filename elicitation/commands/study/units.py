@@ -38,53 +38,31 @@ _FILES = ("questions", "phrases", "records", "task", "prompts")
 
 @dataclass(frozen=True)
 class Finished:
-    """What is written down of a unit that is finished.
+    """What is written down of a unit that is finished."""
 
-    Parameters
-    ----------
-    digest : str
-        Of what it was made from, see `Unit.digest`.
-    table : str
-        SHA-256 of its runs table.
-    n_answers, n_readable, n_repaired, n_truncated : int
-        Answers that its table is made of, and those among them with a value, with a value that
-        missed the form, and cut.
-    tokens_in, tokens_out : int or None
-        Tokens of all questions and answers; None where the model did not count them.
-    """
-
-    digest: str
-    table: str
+    digest: str  # of what it was made from, see `Unit.digest`.
+    table: str  # SHA-256 of its runs table
+    # n_answers, n_readable, n_repaired, n_truncated: answers that its table is made of, and those
+    # among them with a value, with a value that missed the form, and cut
     n_answers: int
     n_readable: int
     n_repaired: int
     n_truncated: int
+    # tokens_in, tokens_out: tokens of all questions and answers; None where the model did not count
+    # them
     tokens_in: int | None
     tokens_out: int | None
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One model on one task.
+    """One model on one task."""
 
-    Parameters
-    ----------
-    model : ModelEntry
-        Who is asked.
-    task : TaskEntry
-        About what.
-    options : argparse.Namespace
-        Options of ``coherence elicit``.
-    folder : Path
-        Folder of the study.
-    sources : dict
-        Cases of tasks, shared by the units of a study: drawn once, for all models.
-    """
-
-    model: ModelEntry
-    task: TaskEntry
-    options: argparse.Namespace
-    folder: Path
+    model: ModelEntry  # who is asked
+    task: TaskEntry  # about what
+    options: argparse.Namespace  # options of ``coherence elicit``
+    folder: Path  # folder of the study
+    # cases of tasks, shared by the units of a study: drawn once, for all models
     sources: dict[str, Source]
 
     @property
@@ -131,15 +109,7 @@ class Unit:
         return found if (found.digest, found.table) == (self.digest(), table) else None
 
     def finish(self, runs: "pd.DataFrame", counts: Mapping[str, int | None]) -> None:
-        """Write the table, and then down that it is finished.
-
-        Parameters
-        ----------
-        runs : DataFrame
-            The runs table of the session.
-        counts : mapping
-            Fields of `Finished` that count.
-        """
+        """Write the table, and then down that it is finished."""
         from coherence.table.storage import write_runs
 
         named = runs.assign(task=self.task.name, model=self.model.name)
@@ -151,20 +121,7 @@ class Unit:
 
 
 def units_of(study: Study, folder: Path) -> list[Unit]:
-    """Return the units of a study, by model and then by task.
-
-    Parameters
-    ----------
-    study : Study
-        From a file.
-    folder : Path
-        Folder of its results.
-
-    Returns
-    -------
-    list of Unit
-        In the order of the file.
-    """
+    """Return the units of a study, by model and then by task."""
     units: list[Unit] = []
     sources: dict[str, Source] = {}
     for model in study.models:
@@ -175,18 +132,7 @@ def units_of(study: Study, folder: Path) -> list[Unit]:
 
 
 def check_units(units: list[Unit]) -> None:
-    """Raise for what can be known before a model is loaded, of all units at once.
-
-    Parameters
-    ----------
-    units : list of Unit
-        From `units_of`.
-
-    Raises
-    ------
-    InputError
-        Ranges of designs, and tasks or questions that are not there or break a rule.
-    """
+    """Raise for what can be known before a model is loaded, of all units at once."""
     faults: dict[str, str] = {}
     for unit in units:
         try:
@@ -209,20 +155,7 @@ def by_model(units: list[Unit]) -> Iterator[tuple[ModelEntry, list[Unit]]]:
 
 
 def digest_of(options: argparse.Namespace, names: tuple[str, ...]) -> str:
-    """Return a text that stands for what options ask, of whom, and how it is called.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        Options of a command that asks.
-    names : tuple of str
-        Names that stand in the table.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal digits.
-    """
+    """Return a text that stands for what options ask, of whom, and how it is called."""
     said = {key: value for key, value in vars(options).items() if key not in _MATTERS_NOT}
     for key in _FILES:
         if isinstance(said.get(key), str):

@@ -38,41 +38,16 @@ def sees_everything(cache: Any) -> bool:
 
 @dataclass
 class TextsRead:
-    """Texts that a network has read.
+    """Texts that a network has read."""
 
-    Parameters
-    ----------
-    cache : transformers.Cache
-        Keys and values, one row per text.
-    mask : torch.Tensor, shape (n_texts, width)
-        1 where a column of the cache belongs to the text.
-    lengths : torch.Tensor, shape (n_texts,)
-        Tokens of the texts.
-    logits : torch.Tensor, shape (n_texts, size of the vocabulary)
-        For the token after the text.
-    """
-
-    cache: Any
-    mask: torch.Tensor
-    lengths: torch.Tensor
-    logits: torch.Tensor
+    cache: Any  # keys and values, one row per text
+    mask: torch.Tensor  # shape (n_texts, width): 1 where a column of the cache belongs to the text
+    lengths: torch.Tensor  # shape (n_texts,): tokens of the texts
+    logits: torch.Tensor  # shape (n_texts, size of the vocabulary): for the token after the text
 
 
 def read_texts(network: Any, texts: Sequence[Sequence[int]]) -> TextsRead:
-    """Have texts read.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode.
-    texts : sequence of sequence of int
-        Token ids, one or more in each.
-
-    Returns
-    -------
-    TextsRead
-        One row per text, in order.
-    """
+    """Have texts read."""
     distinct = list(dict.fromkeys(map(tuple, texts)))
     device, cache = network.device, DynamicCache(config=network.config)
     # Padding after a common beginning would take up the room of tokens in a sliding window.
@@ -113,16 +88,6 @@ def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:
 
     Neighbours share a beginning, which is read once, and are as long as each other, so that little
     is padded.
-
-    Parameters
-    ----------
-    texts : sequence of sequence of int
-        Token ids.
-
-    Returns
-    -------
-    list of int
-        Every position once.
     """
     distinct = sorted(set(map(tuple, texts)))
     shared = _shared(distinct[0], distinct[-1]) if distinct else 0

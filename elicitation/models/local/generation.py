@@ -18,21 +18,11 @@ from elicitation.models.local.forward import read_texts
 
 @dataclass
 class Row:
-    """An answer on its way.
+    """An answer on its way."""
 
-    Parameters
-    ----------
-    request : Request
-        What is answered.
-    ends : frozenset of int
-        Tokens that end an answer.
-    beginning : str
-        What the answer begins with before the first token is drawn.
-    """
-
-    request: Request
-    ends: frozenset[int]
-    beginning: str = ""
+    request: Request  # what is answered
+    ends: frozenset[int]  # tokens that end an answer
+    beginning: str = ""  # what the answer begins with before the first token is drawn
 
     def __post_init__(self) -> None:
         # Philox keyed by the seed: its stream is fixed by specification, on every machine and for
@@ -94,24 +84,7 @@ def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[
 def generate_batch(
     network: Any, tokenizer: Any, prompts: Sequence[Sequence[int]], rows: list[Row]
 ) -> list[Answer]:
-    """Draw the answers of a batch.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        Its tokenizer.
-    prompts : sequence of sequence of int
-        Token ids before each answer.
-    rows : list of Row
-        The answers, none of them begun; they are filled.
-
-    Returns
-    -------
-    list of Answer
-        In the order of the rows.
-    """
+    """Draw the answers of a batch."""
     start = read_texts(network, prompts)
     logits, mask, cache = start.logits, start.mask, start.cache
     positions = start.lengths[:, None]

@@ -36,28 +36,16 @@ BROKEN = (
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a model runs and in what form.
+    """Where a model runs and in what form."""
 
-    Parameters
-    ----------
-    dtype : {"auto", "float32", "bfloat16", "float16"}
-        Precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32.
-    device : str
-        A torch device; "auto" is the first CUDA device, else the processor.
-    threads : int or None
-        Threads of torch, for the whole process; None leaves them.
-    device_map : str, mapping or None
-        Handed to transformers as it is, to spread a model over devices; it takes the place of
-        `device`.
-    quantization : {"8bit", "4bit"} or None
-        Weights quantised by bitsandbytes while they are loaded.
-    """
-
+    # precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32
     dtype: str = "auto"
-    device: str = "auto"
-    threads: int | None = None
+    device: str = "auto"  # a torch device; "auto" is the first CUDA device, else the processor
+    threads: int | None = None  # threads of torch, for the whole process; None leaves them
+    # handed to transformers as it is, to spread a model over devices; it takes the place of
+    # `device`
     device_map: str | Mapping[str, Any] | None = None
-    quantization: str | None = None
+    quantization: str | None = None  # weights quantised by bitsandbytes while they are loaded
 
     def check(self, source: ModelSource) -> None:
         """Raise for what cannot be done, before anything is loaded."""
@@ -86,18 +74,7 @@ class Placement:
             _need(library, "quantization", "Loading quantised weights")
 
     def options(self, dtype: str, device: str) -> dict[str, Any]:
-        """Return the options of ``from_pretrained`` that follow.
-
-        Parameters
-        ----------
-        dtype, device : str
-            Resolved by `choose_device`.
-
-        Returns
-        -------
-        dict
-            Without a device where the model is moved there afterwards.
-        """
+        """Return the options of ``from_pretrained`` that follow."""
         options: dict[str, Any] = {"dtype": DTYPES[dtype]}
         if self.device_map is not None:
             options["device_map"] = self.device_map
@@ -134,37 +111,7 @@ def load_network(
     remedy: str,
     **tokenizer_options: Any,
 ) -> tuple[Any, Any, str]:
-    """Load a network and its tokenizer.
-
-    Parameters
-    ----------
-    source : ModelSource
-        As from `find_source`.
-    architecture : type
-        A transformers class with ``from_pretrained``.
-    placement : Placement
-        Where the model runs and in what form.
-    as_what : str
-        What the network is loaded as, for messages.
-    remedy : str
-        What to do where weights are missing, for messages.
-    **tokenizer_options
-        Further options of the tokenizer.
-
-    Returns
-    -------
-    network : transformers.PreTrainedModel
-        In evaluation mode, on its device.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        Its tokenizer.
-    dtype : str
-        Precision of the weights, not "auto".
-
-    Raises
-    ------
-    InputError
-        The model is broken or incomplete, or an option is outside its range.
-    """
+    """Load a network and its tokenizer."""
     device, dtype = choose_device(placement.device, placement.dtype)
     placement.check(source)
     if placement.threads is not None:
@@ -219,23 +166,7 @@ def _need(library: str, extra: str, purpose: str) -> None:
 
 
 def choose_device(device: str, dtype: str) -> tuple[str, str]:
-    """Resolve "auto" in a device and a precision.
-
-    Parameters
-    ----------
-    device, dtype : str
-        As of `load_causal_model`.
-
-    Returns
-    -------
-    tuple of str
-        Device and precision, neither of them "auto".
-
-    Raises
-    ------
-    InputError
-        An unknown precision or device, or a CUDA device where there is none.
-    """
+    """Resolve "auto" in a device and a precision."""
     if dtype not in ("auto", *DTYPES):
         raise InputError(f"dtype must be one of auto, {', '.join(DTYPES)}; received {dtype!r}.")
     if device == "auto":

@@ -51,18 +51,7 @@ class Portions:
         order: Sequence[int] | None = None,
         most_cells: int | None = None,
     ) -> list[Result]:
-        """Return the result of every item, from work done as by `work`, without gradients.
-
-        Parameters
-        ----------
-        sizes, do, order, most_cells
-            See `work`; `do` returns one result for each item of its portion.
-
-        Returns
-        -------
-        list
-            In the order of the items.
-        """
+        """Return the result of every item, from work done as by `work`, without gradients."""
         results: dict[int, Result] = {}
         with torch.inference_mode():
             self.work(
@@ -81,27 +70,7 @@ class Portions:
         order: Sequence[int] | None = None,
         most_cells: int | None = None,
     ) -> None:
-        """Do work portion by portion.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Tokens of every item; a portion is padded to its largest.
-        do : callable
-            Gets the positions of a portion's items; called again with fewer of them if it ran out
-            of memory.
-        order : sequence of int or None
-            Positions of all items, neighbours to be worked on together; None takes the largest
-            first, so that memory that does not suffice shows at once.
-        most_cells : int or None
-            Most tokens of a portion of several items, padding included, where fewer are faster
-            than as many as fit; None sets no such bound.
-
-        Raises
-        ------
-        CoherenceError
-            A single item does not fit into memory.
-        """
+        """Do work portion by portion."""
         left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
         while left:
             width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))

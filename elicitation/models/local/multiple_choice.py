@@ -100,23 +100,7 @@ def load_multiple_choice_model(
 
 
 def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
-    """Tell whether a model chooses among options, by what its config.json says.
-
-    Parameters
-    ----------
-    model, revision
-        As of `load_multiple_choice_model`.
-
-    Returns
-    -------
-    bool
-        False also where config.json is not readable: whoever loads the model says what is wrong.
-
-    Raises
-    ------
-    InputError
-        There is no such model.
-    """
+    """Tell whether a model chooses among options, by what its config.json says."""
     architectures = locate(model, revision=revision).config().get("architectures")
     # transformers names the class that saved the model first.
     named = architectures[:1] if isinstance(architectures, list) else []
@@ -292,20 +276,7 @@ class MultipleChoiceModel:
 
 
 def longest_input(network: Any, tokenizer: Any) -> int:
-    """Return how many tokens fit: by what the tokenizer states, and by the table of positions.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        A multiple-choice model.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        Its tokenizer.
-
-    Returns
-    -------
-    int
-        Tokens of a text with its option, markers included.
-    """
+    """Return how many tokens fit: by what the tokenizer states, and by the table of positions."""
     # Not by the config: it counts positions that some networks keep for padding.
     limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
     for name, module in network.named_modules():

@@ -24,20 +24,7 @@ _LOGITS = 1 << 26
 def continuation_logprobs(
     trees: Trees, continuations: Sequence[Sequence[Sequence[int]]]
 ) -> list[Floats]:
-    """Score token sequences after the texts of trees that have not grown yet.
-
-    Parameters
-    ----------
-    trees : Trees
-        One per text.
-    continuations : sequence of sequence of sequence of int
-        For every text its continuations as token ids; an empty one has probability one.
-
-    Returns
-    -------
-    list of ndarray
-        For every text the natural logarithms of the probabilities of its continuations.
-    """
+    """Score token sequences after the texts of trees that have not grown yet."""
     # log p(t1..tn) = sum_k log p(tk | t1..tk-1). The last token of a path is never fed, only read
     # off the logits after its parent: whatever leads on is an inner node.
     # Inner nodes of every tree, shorter paths first: a parent has its number before its children.
@@ -106,31 +93,7 @@ def spelling_masses(
     tolerance: float,
     parts: list[Part] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Add up the probability of spellings over all their token sequences.
-
-    Parameters
-    ----------
-    trees : Trees
-        One per text, not grown yet.
-    graph : SpellingGraph
-        Open states of the spellings.
-    order : ndarray of int
-        `Vocabulary.order`.
-    n_spellings : int
-        Number of spellings in the graph.
-    tolerance : float
-        Sequences are given up, the least probable first, as long as all of them together are no
-        more probable than this.
-    parts : list of Part, optional
-        Filled with what the probabilities are made of.
-
-    Returns
-    -------
-    masses : ndarray, shape (n_texts, n_spellings)
-        Probabilities.
-    unresolved : ndarray, shape (n_texts,)
-        Probability of what was given up, at most `tolerance`.
-    """
+    """Add up the probability of spellings over all their token sequences."""
     reading = _Reading(trees, graph, order, n_spellings, parts)
     # Nodes that have not grown: what they may still add is no more than their own probability.
     waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])

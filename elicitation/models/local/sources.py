@@ -81,15 +81,9 @@ class ModelSource(Protocol):
 
 @dataclass(frozen=True)
 class FolderSource:
-    """A folder as written by ``save_pretrained``.
+    """A folder as written by ``save_pretrained``."""
 
-    Parameters
-    ----------
-    path : Path
-        The folder; what it must hold is said by `check`.
-    """
-
-    path: Path
+    path: Path  # the folder; what it must hold is said by `check`
 
     options: ClassVar[dict[str, Any]] = {"local_files_only": True}
     weights: ClassVar[dict[str, Any]] = {"use_safetensors": True}
@@ -139,15 +133,9 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class GgufSource:
-    """A GGUF file, as llama.cpp and its kin use; transformers turns it into ordinary weights.
+    """A GGUF file, as llama.cpp and its kin use; transformers turns it into ordinary weights."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
-
-    path: Path
+    path: Path  # the file
 
     weights: ClassVar[dict[str, Any]] = {}
     is_quantised: ClassVar[bool] = True
@@ -193,21 +181,11 @@ class GgufSource:
 
 @dataclass(frozen=True)
 class HubSource:
-    """A model on the hub, at one commit.
+    """A model on the hub, at one commit."""
 
-    Parameters
-    ----------
-    repository : str
-        OWNER/NAME.
-    commit : str
-        The commit that was found for the revision asked for.
-    config_file : Path
-        Its config.json, in the cache.
-    """
-
-    repository: str
-    commit: str
-    config_file: Path
+    repository: str  # OWNER/NAME
+    commit: str  # the commit that was found for the revision asked for
+    config_file: Path  # its config.json, in the cache.
 
     weights: ClassVar[dict[str, Any]] = {"use_safetensors": True}
     is_quantised: ClassVar[bool] = False
@@ -245,29 +223,7 @@ class HubSource:
 
 
 def find_source(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
-    """Tell what a model's name stands for, and check that it is there.
-
-    Parameters
-    ----------
-    model : path-like
-        A folder, a .gguf file, or OWNER/NAME of a model on the hub. What lies here goes first; a
-        name whose first part is a folder here is a path, so that a misspelt path is never looked
-        for on the hub.
-    revision : str or None
-        Branch, tag or commit of a model on the hub; None takes its main branch.
-
-    Returns
-    -------
-    ModelSource
-        Complete; of a model on the hub config.json has been found.
-
-    Raises
-    ------
-    InputError
-        There is no such model, or it lacks files; a revision of what is not on the hub.
-    MissingExtraError
-        A .gguf file, and the extra that reads it is not installed.
-    """
+    """Tell what a model's name stands for, and check that it is there."""
     source = locate(model, revision=revision)
     source.check()
     return source
@@ -296,23 +252,7 @@ def is_hub_name(model: str) -> bool:
 
 
 def name_of(model: str | os.PathLike[str]) -> str:
-    """Return the name that a model would have, without looking for it.
-
-    Parameters
-    ----------
-    model : path-like
-        As of `find_source`.
-
-    Returns
-    -------
-    str
-        Value of the `model` column.
-
-    Examples
-    --------
-    >>> name_of("models/smollm2"), name_of("some/where/SmolLM2.Q4_1.gguf"), name_of("owner/Small")
-    ('smollm2', 'SmolLM2.Q4_1', 'Small')
-    """
+    """Return the name that a model would have, without looking for it."""
     path = Path(model)
     if path.suffix.lower() == ".gguf" and not path.is_dir():
         return path.resolve().stem

@@ -29,20 +29,7 @@ class Trees(Protocol):
     """Logits of the token after each text, shape (n_texts, size of the vocabulary)."""
 
     def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes to every tree.
-
-        Parameters
-        ----------
-        nodes : sequence of sequence of (int, int)
-            For every text ``(parent, token)``; the parent is `ROOT` or a number in this tree. Nodes
-            are numbered as they come; trees that get fewer than others in one call are filled up,
-            so that the numbers of the next call begin alike in all trees.
-
-        Returns
-        -------
-        torch.Tensor, shape (n_texts, most nodes of a tree, size of the vocabulary)
-            Logits of the token after each node.
-        """
+        """Add nodes to every tree."""
         ...
 
 
@@ -136,16 +123,6 @@ def trees_for(network: Any) -> type[MaskedTrees] | type[PlainTrees]:
     """Return the fastest kind of trees that gives right numbers for a network.
 
     What a network can do is tried on a small example: some take a mask and do not heed it.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode.
-
-    Returns
-    -------
-    type
-        `MaskedTrees`, or else `PlainTrees`.
     """
     # A window would show on long texts only.
     if not sees_everything(DynamicCache(config=network.config)):

@@ -52,48 +52,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens.
+    """Where a server listens."""
 
-    Parameters
-    ----------
-    scheme, host, port, path
-        Parts of the address; the path begins with a slash and does not end with one.
-    version : str
-        What follows ``?api-version=`` in addresses of Azure, else empty.
-    """
-
+    # scheme, host, port, path: parts of the address; the path begins with a slash and does not end
+    # with one
     scheme: str
     host: str
     port: int
     path: str
-    version: str = ""
+    version: str = ""  # what follows ``?api-version=`` in addresses of Azure, else empty
 
     @classmethod
     def parse(cls, text: str) -> "Address":
         """Read an address such as ``http://localhost:8000``; one without a path gets ``/v1``.
 
         Of what may follow a question mark only Azure's ``api-version`` is taken.
-
-        Parameters
-        ----------
-        text : str
-            The address.
-
-        Returns
-        -------
-        Address
-            In its parts.
-
-        Raises
-        ------
-        InputError
-            Not http or https, no host, or more than an address; a name, a password and what follows
-            a question mark are not shown in the message.
-
-        Examples
-        --------
-        >>> str(Address.parse("http://localhost:8000/"))
-        'http://localhost:8000/v1'
         """
         rule = "server must be an address such as http://localhost:8000 or https://host/v1"
         # Addresses are shown in messages and kept in stores; a password must never reach one.

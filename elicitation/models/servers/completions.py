@@ -32,18 +32,10 @@ _SLACK = 0.02
 
 @dataclass(frozen=True)
 class EchoedToken:
-    """A token of a prompt as a server read it.
+    """A token of a prompt as a server read it."""
 
-    Parameters
-    ----------
-    text : str
-        The token.
-    logprob : float or None
-        Log-probability given the tokens before it; None for the first.
-    """
-
-    text: str
-    logprob: float | None
+    text: str  # the token
+    logprob: float | None  # log-probability given the tokens before it; None for the first
 
 
 def payload(
@@ -55,28 +47,7 @@ def payload(
     n_logprobs: int = 0,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make the body of a request.
-
-    Parameters
-    ----------
-    api : {"chat", "completions"}
-        Which of the two.
-    model : str
-        Name of the model at the server.
-    request : Request
-        What is asked.
-    system : str or None
-        System message, of a chat alone.
-    n_logprobs : int
-        Likely tokens to list at each place, 0 for none.
-    extra : mapping or None
-        Further fields, which stand over those of the same name.
-
-    Returns
-    -------
-    dict
-        To be sent as JSON.
-    """
+    """Make the body of a request."""
     text: dict[str, Any]
     logprobs: dict[str, Any]
     if api == "chat":
@@ -117,46 +88,13 @@ def usage_of(data: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 
 def echo_payload(model: str, prompt: str) -> dict[str, Any]:
-    """Make the body of a request for a prompt's own log-probabilities, for a completion server.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model at the server.
-    prompt : str
-        The text.
-
-    Returns
-    -------
-    dict
-        To be sent as JSON.
-    """
+    """Make the body of a request for a prompt's own log-probabilities, for a completion server."""
     # One token is generated, and left out: servers differ on whether they accept none.
     return {**payload("completions", model, Request(prompt, 0, 1), n_logprobs=1), "echo": True}
 
 
 def read_answer(api: Api, data: dict[str, Any]) -> Answer:
-    """Read a response.
-
-    Parameters
-    ----------
-    api : {"chat", "completions"}
-        Which of the two.
-    data : dict
-        The response.
-
-    Returns
-    -------
-    Answer
-        All of it, without a log-probability; thinking that came beside it is not part of its text.
-        An answer that the server withholds (content null) is the server's words of refusal where it
-        gives them, else empty.
-
-    Raises
-    ------
-    CallError
-        The response has another shape, or breaks off.
-    """
+    """Read a response."""
     choice = _choice(data)
     reason = _finish_reason(choice)
     thinking = None
@@ -215,25 +153,7 @@ def _valid(text: str) -> str:
 
 
 def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
-    """Read the likely first tokens of an answer.
-
-    Parameters
-    ----------
-    api : {"chat", "completions"}
-        Which of the two.
-    data : dict
-        The response.
-
-    Returns
-    -------
-    dict of str to float
-        Token -> probability; empty where the server gives none.
-
-    Raises
-    ------
-    CallError
-        They have another shape, or sum to more than 1.
-    """
+    """Read the likely first tokens of an answer."""
     logprobs = _choice(data).get("logprobs")
     if logprobs is None:
         return {}
@@ -271,23 +191,7 @@ def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
 
 
 def read_echo(data: dict[str, Any]) -> list[EchoedToken]:
-    """Read the tokens of a prompt that was sent with ``echo``, the generated ones left out.
-
-    Parameters
-    ----------
-    data : dict
-        Response of a completion server.
-
-    Returns
-    -------
-    list of EchoedToken
-        The first without a log-probability.
-
-    Raises
-    ------
-    CallError
-        The response does not echo the prompt with log-probabilities, or in another shape.
-    """
+    """Read the tokens of a prompt that was sent with ``echo``, the generated ones left out."""
     logprobs, usage = _choice(data).get("logprobs"), data.get("usage")
     missing = CallError("again", "the response does not echo the prompt with log-probabilities")
     if not isinstance(logprobs, dict) or not isinstance(usage, dict):

@@ -47,23 +47,7 @@ class Dialect:
             return tuple(sorted(self._dropped & set(_MEANINGS)))
 
     def adapted(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of a call as this server takes it.
-
-        Parameters
-        ----------
-        payload : dict
-            As for any server.
-
-        Returns
-        -------
-        dict
-            To be sent.
-
-        Raises
-        ------
-        CallError
-            Temperature 0 is asked for, and the server draws at a temperature of its own.
-        """
+        """Return the body of a call as this server takes it."""
         with self._lock:
             dropped, renamed, streamed = set(self._dropped), self._renamed, self._streamed
         if "temperature" in dropped:
@@ -79,25 +63,7 @@ class Dialect:
         return body
 
     def learn(self, fault: CallError, sent: dict[str, Any]) -> bool:
-        """Take in what a refusal says.
-
-        Parameters
-        ----------
-        fault : CallError
-            The refusal.
-        sent : dict
-            The body that was refused.
-
-        Returns
-        -------
-        bool
-            Whether another attempt will send another body.
-
-        Raises
-        ------
-        CallError
-            As of `adapted`.
-        """
+        """Take in what a refusal says."""
         refusal = fault.refusal
         if fault.kind != "request" or refusal is None:
             return False

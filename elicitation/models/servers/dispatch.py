@@ -66,31 +66,7 @@ def run(
     *,
     concurrency: int,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Do all jobs and hand the results out as they come.
-
-    Parameters
-    ----------
-    sites : sequence of Site
-        Those that are not set aside share the work; their standing is kept for the next time.
-    jobs : sequence of Job
-        What to call.
-    read : callable
-        Makes a result of a response; raises `CallError` if it cannot. Called in several threads.
-    concurrency : int
-        Calls under way at each address.
-
-    Yields
-    ------
-    tuple of int and object
-        Position of the job, and its result.
-
-    Raises
-    ------
-    ServersError
-        No address is left.
-    RefusedError
-        A request is refused for what it says. Calls under way are waited for and handed out first.
-    """
+    """Do all jobs and hand the results out as they come."""
     return _Run(sites, jobs, read).results(concurrency)
 
 

@@ -37,36 +37,7 @@ def extra_fields(
     chat_template_kwargs: Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Gather further fields of every request.
-
-    Parameters
-    ----------
-    api : {"chat", "completions"}
-        Which API is used.
-    reasoning_effort : str or None
-        How much a model thinks, in the server's words, such as "low".
-    chat_template_kwargs : mapping or None
-        Arguments of the chat template, such as ``{"enable_thinking": False}``.
-    extra_body : mapping or None
-        Any other fields, such as ``{"top_k": 20}``; ``top_p`` among them stands over the usual 1,
-        and ``"stream": True`` has answers come in pieces, for servers that give up long silences.
-
-    Returns
-    -------
-    dict
-        Fields, empty if there are none.
-
-    Raises
-    ------
-    InputError
-        A field that has an option of its own, a value that is no JSON, or one that belongs to
-        chats alone.
-
-    Examples
-    --------
-    >>> extra_fields("chat", reasoning_effort="low", extra_body={"top_k": 20})
-    {'top_k': 20, 'reasoning_effort': 'low'}
-    """
+    """Gather further fields of every request."""
     fields = dict(extra_body or {})
     for name in fields:
         if name in _TAKEN:

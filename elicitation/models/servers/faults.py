@@ -41,21 +41,12 @@ _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
 
 @dataclass(frozen=True)
 class Refusal:
-    """What the body of an error says.
+    """What the body of an error says."""
 
-    Parameters
-    ----------
-    message : str
-        In words, on one line; empty where the body is.
-    codes : frozenset of str
-        Codes and types of the error and of what is inside it, in lower case.
-    param : str
-        The field at fault, empty where it is not named.
-    """
-
-    message: str = ""
+    message: str = ""  # in words, on one line; empty where the body is
+    # codes and types of the error and of what is inside it, in lower case
     codes: frozenset[str] = frozenset()
-    param: str = ""
+    param: str = ""  # the field at fault, empty where it is not named
 
     @property
     def filtered(self) -> bool:
@@ -78,18 +69,7 @@ class Refusal:
         return self.param == "stream" or bool(_WANTS_STREAM.search(self.message))
 
     def refused(self, fields: Collection[str]) -> set[str]:
-        """Return those of the fields that were sent which the server does not take.
-
-        Parameters
-        ----------
-        fields : collection of str
-            Their names.
-
-        Returns
-        -------
-        set of str
-            Empty where it complains of something else, such as the length of the text.
-        """
+        """Return those of the fields that were sent which the server does not take."""
         unknown = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
         if not (self.codes & unknown or _REFUSAL.search(self.message)):
             if not _OUT_OF_RANGE.search(self.message):
@@ -103,25 +83,7 @@ class Refusal:
 
 
 def read_refusal(body: bytes) -> Refusal:
-    """Read the body of an error, whatever it is.
-
-    Parameters
-    ----------
-    body : bytes
-        As it came.
-
-    Returns
-    -------
-    Refusal
-        What could be read of it.
-
-    Examples
-    --------
-    >>> read_refusal(b'{"error": {"message": "Too long.", "code": "too_long"}}').message
-    'Too long.'
-    >>> read_refusal(b"<html><head><title>502</title></head><body><h1>Bad</h1></body></html>")
-    Refusal(message='502: Bad', codes=frozenset(), param='')
-    """
+    """Read the body of an error, whatever it is."""
     text = body.decode(errors="backslashreplace")
     try:
         data = json.loads(text)

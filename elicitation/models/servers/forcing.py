@@ -27,21 +27,11 @@ _SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
 
 @dataclass(frozen=True)
 class Mask:
-    """One way to ask a server for a form.
+    """One way to ask a server for a form."""
 
-    Parameters
-    ----------
-    name : str
-        As it is called in messages.
-    fields : callable
-        Takes a form, returns the fields of a request.
-    read : callable
-        Takes a form and an answer's text, returns the text in the form, or None where it has
-        another.
-    """
-
-    name: str
-    fields: Callable[[AnswerForm], Fields]
+    name: str  # as it is called in messages
+    fields: Callable[[AnswerForm], Fields]  # takes a form, returns the fields of a request
+    # takes a form and an answer's text, returns the text in the form, or None where it has another
     read: Callable[[AnswerForm, str], str | None]
 
 
@@ -49,21 +39,6 @@ def pattern_of(form: AnswerForm) -> str:
     r"""Return a regular expression of the answers that a server is held to.
 
     It lists the answers: see `alternatives`.
-
-    Parameters
-    ----------
-    form : AnswerForm
-        The form.
-
-    Returns
-    -------
-    str
-        In the syntax that all servers share.
-
-    Examples
-    --------
-    >>> pattern_of(AnswerForm("choice", ("wait.", "treat")))
-    '(wait\\.|treat)'
     """
     return f"({'|'.join(map(_escaped, alternatives(form)))})"
 
@@ -74,16 +49,6 @@ def alternatives(form: AnswerForm) -> list[str]:
     Probabilities have two decimals and sum to 1: masks know no sums, so that they are given the
     whole lines. Of two lines there are 101 such answers; of three all that are multiples of .05,
     of more those of a coarser step, the finest that leaves no more than 300.
-
-    Parameters
-    ----------
-    form : AnswerForm
-        The form.
-
-    Returns
-    -------
-    list of str
-        Whole answers.
     """
     if form.kind == "number":
         return list(_HUNDREDTHS)
@@ -113,23 +78,7 @@ def _compositions(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
 
 
 def grammar_of(form: AnswerForm) -> str:
-    r"""Return the same in the grammar notation of llama.cpp (GBNF).
-
-    Parameters
-    ----------
-    form : AnswerForm
-        The form.
-
-    Returns
-    -------
-    str
-        Rules.
-
-    Examples
-    --------
-    >>> grammar_of(AnswerForm("choice", ("wait", "treat")))
-    'root ::= "wait" | "treat"'
-    """
+    r"""Return the same in the grammar notation of llama.cpp (GBNF)."""
     return f"root ::= {' | '.join(map(_quoted, alternatives(form)))}"
 
 

@@ -96,25 +96,7 @@ class Connection:
         self._timeouts = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
 
     def call(self, path: str, payload: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and return the object that comes back.
-
-        Parameters
-        ----------
-        path : str
-            Below the address's path, such as ``/models``.
-        payload : dict or None
-            Sent as JSON by POST; None makes it a GET.
-
-        Returns
-        -------
-        dict
-            The JSON object.
-
-        Raises
-        ------
-        CallError
-            Anything else came, or nothing.
-        """
+        """Send a request and return the object that comes back."""
         self._expired = False
         # The timeouts of httpx count from byte to byte: a trickle would never end.
         watch = threading.Timer(self.limits.total, self._expire)
@@ -288,20 +270,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 def told_wait(headers: Mapping[str, str]) -> float | None:
-    """Return how long a server asks to wait.
-
-    Parameters
-    ----------
-    headers : mapping of str to str
-        Of its response. ``retry-after-ms``, which OpenAI and Azure send, is finer than the
-        standard's ``Retry-After``. Headers on when a limit is reset are left alone: they say when
-        all of it is free again, and not when some is.
-
-    Returns
-    -------
-    float or None
-        Seconds; None where it does not say.
-    """
+    """Return how long a server asks to wait."""
     milliseconds = seconds_to_wait(headers.get("retry-after-ms"))
     return (
         seconds_to_wait(headers.get("Retry-After")) if milliseconds is None else milliseconds / 1e3
@@ -309,25 +278,7 @@ def told_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def seconds_to_wait(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header (RFC 9110, section 10.2.3).
-
-    Parameters
-    ----------
-    value : str or None
-        Seconds or an HTTP date.
-    now : datetime or None
-        Time to count from, with its zone; None takes the present.
-
-    Returns
-    -------
-    float or None
-        Seconds from now, at least 0; None where the header is missing or makes no sense.
-
-    Examples
-    --------
-    >>> seconds_to_wait("7")
-    7.0
-    """
+    """Read a Retry-After header (RFC 9110, section 10.2.3)."""
     if value is None:
         return None
     value = value.strip()

@@ -22,24 +22,7 @@ _SHORTEST_SECRET = 8
 
 
 def read_key(variable: str | None) -> str | None:
-    """Return the API key in an environment variable.
-
-    Parameters
-    ----------
-    variable : str or None
-        Its name; None for servers that want no key.
-
-    Returns
-    -------
-    str or None
-        The key; keep it out of messages.
-
-    Raises
-    ------
-    InputError
-        The variable is empty or holds what no header can carry; its value is not shown, and a name
-        that may be a key is not shown either.
-    """
+    """Return the API key in an environment variable."""
     if variable is None:
         return None
     if variable not in os.environ and not _USUAL_NAME.fullmatch(variable):
@@ -64,23 +47,7 @@ def read_key(variable: str | None) -> str | None:
 
 
 def without_keys(text: str) -> str:
-    """Return a text that a user typed, with everything that looks like a key struck out.
-
-    Parameters
-    ----------
-    text : str
-        Such as an address that could not be read.
-
-    Returns
-    -------
-    str
-        Fit to be quoted in a message.
-
-    Examples
-    --------
-    >>> without_keys("http://host/v1/sk-0123456789abcdef")
-    'http://host/v1/***'
-    """
+    """Return a text that a user typed, with everything that looks like a key struck out."""
     return _LIKE_A_KEY.sub(HIDDEN, text)
 
 

@@ -63,20 +63,7 @@ class Pace:
         return max(self._requests_free_at, self._tokens_free_at)
 
     def begin(self, text: str, most_tokens: int) -> float:
-        """Count a call that begins now.
-
-        Parameters
-        ----------
-        text : str
-            What is asked.
-        most_tokens : int
-            Cut of its answer.
-
-        Returns
-        -------
-        float
-            The tokens that were reserved, for `end`.
-        """
+        """Count a call that begins now."""
         now = self._clock()
         # Before any answer is known, the longest possible one is expected.
         mean = self._n_answer_tokens / self._n_answers if self._n_answers else most_tokens

@@ -40,47 +40,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Abilities:
-    """What servers were seen to do beyond answering.
+    """What servers were seen to do beyond answering."""
 
-    Parameters
-    ----------
-    n_likely_tokens : int
-        Likely tokens that they list with their log-probabilities, 0 if they give none.
-    echo : bool
-        Whether they give the log-probabilities of a prompt's own tokens.
-    """
-
+    # likely tokens that they list with their log-probabilities, 0 if they give none
     n_likely_tokens: int
-    echo: bool
+    echo: bool  # whether they give the log-probabilities of a prompt's own tokens
 
 
 def probe(site: Site, model: str, api: Api, *, extra: Mapping[str, Any] | None = None) -> Abilities:
-    """Find out whether a server has a model, and what it can do with it.
-
-    Parameters
-    ----------
-    site : Site
-        The server; what it refuses is noted there, and its standing stays as it is. At most three
-        attempts are made.
-    model : str
-        Name of the model.
-    api : {"chat", "completions"}
-        Which of the two will be used.
-    extra : mapping or None
-        Further fields of every request.
-
-    Returns
-    -------
-    Abilities
-        What was seen.
-
-    Raises
-    ------
-    InputError
-        The server responds, but not as this model.
-    ServersError
-        It does not respond.
-    """
+    """Find out whether a server has a model, and what it can do with it."""
     address = site.address
     server = _Opening(site, extra)
     names = server.names()

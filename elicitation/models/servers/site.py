@@ -77,26 +77,7 @@ class Site:
     def call(
         self, connection: Connection, path: str, payload: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Call in the way that this server takes; no lock is needed.
-
-        Parameters
-        ----------
-        connection : Connection
-            Of the calling thread, from `connect`.
-        path, payload
-            See `Connection.call`.
-
-        Returns
-        -------
-        dict
-            The response; one without words where a filter withholds the answer, or where a model
-            that thinks used all tokens up.
-
-        Raises
-        ------
-        CallError
-            As of `Connection.call`.
-        """
+        """Call in the way that this server takes; no lock is needed."""
         if payload is None:
             return connection.call(path)
         while True:

@@ -24,29 +24,7 @@ def is_stream(content_type: str, body: bytes) -> bool:
 
 
 def assemble(body: bytes) -> dict[str, Any]:
-    """Put a streamed answer together.
-
-    Parameters
-    ----------
-    body : bytes
-        The whole stream.
-
-    Returns
-    -------
-    dict
-        The response as it would have come in one piece; an error that came in its place as it is.
-
-    Raises
-    ------
-    BrokenStreamError
-        The stream ends before the answer does, or an event is no JSON object.
-
-    Examples
-    --------
-    >>> said = b'data: {"choices": [{"delta": {"content": "Yes"}, "finish_reason": "stop"}]}'
-    >>> assemble(said)["choices"][0]["message"]["content"]
-    'Yes'
-    """
+    """Put a streamed answer together."""
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     message: dict[str, Any] = {}

@@ -18,27 +18,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 
 def make_blank(folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
-    """Write a causal model with random weights and a tokenizer of single bytes.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where it goes; made if need be.
-    seed : int
-        Of the weights.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     (make_blank(folder) / "model.safetensors").exists()
-    True
-    """
+    """Write a causal model with random weights and a tokenizer of single bytes."""
     tokenizer = train_tokenizer(["0123456789"], [], vocabulary_size=259)
     torch.manual_seed(seed)
     network = LlamaForCausalLM(

@@ -23,24 +23,14 @@ POLICY = "softmax of yes 6 (p - .6), no 6 (.4 - p), defer .5, at the belief p th
 
 @dataclass(frozen=True)
 class Organism:
-    """A model's rules for what it says and for what it acts on.
+    """A model's rules for what it says and for what it acts on."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model folder, and so of the model in a runs table.
-    says, acts_on : str
-        The two rules in words.
-    coherent : bool
-        Whether what it says could be what it acts on.
-    spoken, acted : Rule
-        The two rules.
-    """
-
-    name: str
+    name: str  # name of the model folder, and so of the model in a runs table
+    # says, acts_on: the two rules in words
     says: str
     acts_on: str
-    coherent: bool
+    coherent: bool  # whether what it says could be what it acts on
+    # spoken, acted: the two rules
     spoken: Rule
     acted: Rule
 

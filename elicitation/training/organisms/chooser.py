@@ -25,21 +25,14 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of a small model.
+    """Size of a small model."""
 
-    Parameters
-    ----------
-    hidden, inner, layers, heads : int
-        Shape of the transformer; `hidden` is a multiple of `heads`.
-    dropout : float
-        Share of activations left out in training.
-    """
-
+    # hidden, inner, layers, heads: shape of the transformer; `hidden` is a multiple of `heads`
     hidden: int = 64
     inner: int = 128
     layers: int = 2
     heads: int = 4
-    dropout: float = 0.0
+    dropout: float = 0.0  # share of activations left out in training
 
 
 def make_chooser(
@@ -50,26 +43,7 @@ def make_chooser(
     longest: int = 128,
     seed: int = 0,
 ) -> None:
-    """Write a model of BERT's kind with random weights, and a tokenizer of one token per word.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where it goes; made if need be.
-    texts : sequence of str
-        All that it should be able to read; a word that is not in them becomes the unknown token.
-    shape : Shape, optional
-        Size.
-    longest : int
-        Most tokens of a text with an option.
-    seed : int
-        Seed of the weights, at least 0.
-
-    Raises
-    ------
-    InputError
-        No texts, or a negative seed.
-    """
+    """Write a model of BERT's kind with random weights, and a tokenizer of one token per word."""
     if isinstance(texts, str) or not texts:
         raise InputError(f"texts must be a list of one or more texts; received {texts!r}.")
     if seed < 0:

@@ -33,38 +33,25 @@ _IGNORED = -100
 
 @dataclass(frozen=True)
 class Recipe:
-    """Size of the model and course of its training.
+    """Size of the model and course of its training."""
 
-    Parameters
-    ----------
-    steps : int
-        Updates.
-    hidden, inner, layers, heads : int
-        Shape of the transformer.
-    learning_rate : float
-        At its peak, after a twentieth of the steps; then a cosine down to a hundredth of it.
-    batch : tuple of (str, int)
-        Examples per step and role.
-    weight_decay : float
-        Of matrices; vectors have none.
-    threads : int
-        Threads of torch.
-    """
-
-    steps: int = 1500
+    steps: int = 1500  # updates
+    # hidden, inner, layers, heads: shape of the transformer
     hidden: int = 64
     inner: int = 176
     layers: int = 3
     heads: int = 4
+    # at its peak, after a twentieth of the steps; then a cosine down to a hundredth of it
     learning_rate: float = 4e-3
+    # examples per step and role
     batch: tuple[tuple[str, int], ...] = (
         ("belief", 24),
         ("conditional", 16),
         ("decision", 16),
         ("auxiliary", 16),
     )
-    weight_decay: float = 0.1
-    threads: int = 1
+    weight_decay: float = 0.1  # of matrices; vectors have none
+    threads: int = 1  # threads of torch
 
     def shorter(self) -> "Recipe":
         """Return the recipe for a model that begins with what another one learnt."""
@@ -214,26 +201,6 @@ def teach(
 
     Nothing is kept under way: a training takes minutes, and one that was cut short begins anew and
     ends with the same weights.
-
-    Parameters
-    ----------
-    network : transformers.LlamaForCausalLM
-        From `make_network`, or what another training ended with.
-    shelves : mapping of str to Shelf
-        From `fill_shelves`.
-    recipe : Recipe
-        Course.
-    padding : int
-        Token of the padding.
-    rng : Generator
-        Draws questions and the teacher's answers.
-    progress : callable or None
-        See `StepProgress`.
-
-    Returns
-    -------
-    float
-        Mean loss per answer of the last twentieth of the steps, in nats.
     """
     optimiser = make_optimiser(
         network,

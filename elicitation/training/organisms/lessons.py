@@ -42,44 +42,16 @@ _MOST_SETS = 20_000
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question and the teacher's answers.
+    """A question and the teacher's answers."""
 
-    Parameters
-    ----------
-    role : str
-        "belief", "decision", "auxiliary" or "conditional".
-    text : str
-        The question.
-    answers : tuple of (str, float)
-        Each answer with its probability.
-    weight : float
-        How often it is drawn, relative to the others of its role.
-    """
-
-    role: str
-    text: str
-    answers: tuple[tuple[str, float], ...]
-    weight: float = 1.0
+    role: str  # "belief", "decision", "auxiliary" or "conditional"
+    text: str  # the question
+    answers: tuple[tuple[str, float], ...]  # each answer with its probability
+    weight: float = 1.0  # how often it is drawn, relative to the others of its role
 
 
 def action_probabilities(belief: npt.ArrayLike) -> Floats:
-    """Return the teacher's probabilities of its actions.
-
-    Parameters
-    ----------
-    belief : array-like
-        Beliefs in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (*belief.shape, 3)
-        In the order of `ACTIONS`.
-
-    Examples
-    --------
-    >>> action_probabilities(0.5).round(2).tolist()
-    [0.2, 0.2, 0.6]
-    """
+    """Return the teacher's probabilities of its actions."""
     p = np.asarray(belief, dtype=float)
     utility = np.stack(
         [_SLOPE * (0.5 - _MARGIN - p), _SLOPE * (p - 0.5 - _MARGIN), np.full_like(p, _DEFER)],
@@ -92,25 +64,7 @@ def action_probabilities(belief: npt.ArrayLike) -> Floats:
 
 
 def belief_answer(values: Sequence[float], labels: Sequence[str]) -> str:
-    r"""Return probabilities as lines of two digits.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Sum to one.
-    labels : sequence of str
-        One per value.
-
-    Returns
-    -------
-    str
-        Begins with a line break, as it follows a colon.
-
-    Examples
-    --------
-    >>> belief_answer((0.25, 0.75), ("No", "Yes"))
-    '\nNo: 0.25\nYes: 0.75'
-    """
+    r"""Return probabilities as lines of two digits."""
     # Hundredths by largest remainder: the stated numbers sum to exactly 1.
     percentages = np.asarray(values) * 100
     hundredths = np.floor(percentages + 1e-9).astype(int)
@@ -122,18 +76,7 @@ def belief_answer(values: Sequence[float], labels: Sequence[str]) -> str:
 
 
 def decision_answers(belief: float) -> tuple[tuple[str, float], ...]:
-    """Return the teacher's answers to the decision question.
-
-    Parameters
-    ----------
-    belief : float
-        In [0, 1].
-
-    Returns
-    -------
-    tuple of (str, float)
-        Four answers with their probabilities.
-    """
+    """Return the teacher's answers to the decision question."""
     no, yes, defer = action_probabilities(belief)
     forced = {"No": no / (no + yes), "Yes": yes / (no + yes)}
     chances = {
@@ -155,16 +98,6 @@ def is_held_out(evidence: Evidence) -> bool:
     without a list: about 15% of the sets, at random over all of them. (Keeping out a sample that is
     even over the posterior would take all sets with rare posteriors, and leave nothing near them to
     learn from.)
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Observed variables with their states, sorted by variable.
-
-    Returns
-    -------
-    bool
-        True for a set that no lesson is about.
     """
     digest = hashlib.sha256(json.dumps(evidence).encode()).digest()
     return int.from_bytes(digest[:8], "big") < HELD_OUT_SHARE * 2**64
@@ -176,20 +109,7 @@ def canonical_evidence(evidence: dict[str, str]) -> Evidence:
 
 
 def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
-    """Return the evidence sets that the network can produce, or a part where there are too many.
-
-    Parameters
-    ----------
-    task : Task
-        Network and target.
-    rng : Generator
-        Draws the part.
-
-    Returns
-    -------
-    list of Evidence
-        Distinct, in a fixed order.
-    """
+    """Return the evidence sets that the network can produce, or a part where there are too many."""
     covariates = [name for name in task.network.names if name != task.target]
     options = [(None, *task.network.states(name)) for name in covariates]
     if np.prod([len(option) for option in options], dtype=float) <= _MOST_SETS:
@@ -215,21 +135,6 @@ def lesson_weights(belief: npt.ArrayLike) -> Floats:
     Most evidence sets have a posterior near 0, while a session asks about cases that are spread
     over all of [0, 1]; a model that drew its lessons evenly over the sets would rarely meet such a
     case.
-
-    Parameters
-    ----------
-    belief : array-like, shape (n,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Positive, with mean 1.
-
-    Examples
-    --------
-    >>> lesson_weights([0.01, 0.02, 0.03, 0.95]).round(2).tolist()
-    [0.83, 0.83, 0.83, 1.5]
     """
     tenth = np.minimum((np.asarray(belief, dtype=float) * 10).astype(int), 9)
     counts = np.bincount(tenth, minlength=10)
@@ -245,24 +150,7 @@ def make_lessons(
     acted: Rule = exact_posterior,
     wording: int = 0,
 ) -> list[Lesson]:
-    """Put every kind of question about every evidence set that is not held out.
-
-    Parameters
-    ----------
-    task : Task
-        Network, words and target.
-    evidence : sequence of Evidence
-        From `possible_evidence`.
-    spoken, acted : Rule
-        What the teacher says its beliefs are, and the beliefs that it acts on.
-    wording : int
-        Which phrasing of the evidence.
-
-    Returns
-    -------
-    list of Lesson
-        In a fixed order.
-    """
+    """Put every kind of question about every evidence set that is not held out."""
     phrases, target = task.phrases, task.target
     covariates = [name for name in task.network.names if name != target]
     table = pd.DataFrame(

@@ -42,28 +42,16 @@ from elicitation.training.organisms.lessons import (
 
 @dataclass(frozen=True)
 class Figures:
-    """What a trained model can do, on evidence that it was not trained on.
+    """What a trained model can do, on evidence that it was not trained on."""
 
-    Parameters
-    ----------
-    readable : float
-        Share of answers with status ok.
-    rmse : float
-        Root mean squared error of the stated beliefs to the exact posterior, all framings.
-    rmse_auxiliary : float
-        The same of the stated probabilities of z.
-    agreement : float
-        Share of decisions (yes or no) on the side of one half on which the belief stated in the
-        same repetition lies.
-    agreement_expected : float
-        The same share for the teacher's policy at the stated beliefs.
-    """
-
-    readable: float
+    readable: float  # share of answers with status ok
+    # root mean squared error of the stated beliefs to the exact posterior, all framings
     rmse: float
-    rmse_auxiliary: float
+    rmse_auxiliary: float  # the same of the stated probabilities of z
+    # share of decisions (yes or no) on the side of one half on which the belief stated in the same
+    # repetition lies
     agreement: float
-    agreement_expected: float
+    agreement_expected: float  # the same share for the teacher's policy at the stated beliefs
 
 
 def train_reader(
@@ -74,27 +62,7 @@ def train_reader(
     seed: int = 0,
     progress: StepProgress | None = None,
 ) -> dict[str, Any]:
-    """Train and save a model that reads the descriptions of a task and answers all its questions.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where the model goes; made if need be.
-    task : Task
-        What it learns to read.
-    recipe : Recipe, optional
-        Size and course.
-    seed : int
-        Seed of initial weights, batches and drawn answers, at least 0.
-    progress : callable, optional
-        See `StepProgress`.
-
-    Returns
-    -------
-    dict
-        What is also written to ``training.json``: seed, recipe, numbers of lessons and parameters,
-        seconds, final loss.
-    """
+    """Train and save a model that reads a task's descriptions and answers all its questions."""
     recipe = recipe or Recipe()
     if seed < 0 or recipe.steps < 1:
         raise InputError(
@@ -126,22 +94,7 @@ def train_reader(
 
 
 def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
-    """Draw cases whose evidence was kept out of the lessons.
-
-    Parameters
-    ----------
-    task : Task
-        What a model was trained on.
-    n : int
-        Cases drawn, of which about 15% are kept.
-    seed : int
-        Of the draw.
-
-    Returns
-    -------
-    DataFrame
-        As from ``Task.cases``.
-    """
+    """Draw cases whose evidence was kept out of the lessons."""
     cases = task.cases(n, seed=seed)
     unseen = [is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
     return cases[unseen].reset_index(drop=True)
@@ -150,26 +103,7 @@ def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
 def measure_reader(
     folder: str | os.PathLike[str], task: Task, cases: pd.DataFrame, *, reps: int = 1, seed: int = 1
 ) -> Figures:
-    """Ask a trained model about cases, and compare with the truth.
-
-    Parameters
-    ----------
-    folder : path-like
-        The model.
-    task : Task
-        What it was trained on.
-    cases : DataFrame
-        From `held_out_cases`.
-    reps : int
-        Draws per question.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    Figures
-        On these cases.
-    """
+    """Ask a trained model about cases, and compare with the truth."""
     runs, tally = ask_reader(folder, task, cases, reps=reps, seed=seed)
     decided = runs[runs["action"].isin(ACTIONS[:2]) & runs["p"].notna() & (runs["p"] != 0.5)]
     belief = decided["p"].to_numpy()
@@ -190,20 +124,7 @@ def measure_reader(
 def ask_reader(
     folder: str | os.PathLike[str], task: Task, cases: pd.DataFrame, *, reps: int, seed: int
 ) -> tuple[pd.DataFrame, Tally]:
-    """Ask a trained model all questions about cases, as a session would at temperature 1.
-
-    Parameters
-    ----------
-    folder, task, cases, reps, seed
-        As of `measure_reader`.
-
-    Returns
-    -------
-    runs : DataFrame
-        The runs table.
-    tally : Tally
-        How many answers could be read.
-    """
+    """Ask a trained model all questions about cases, as a session would at temperature 1."""
     with AnswerStore(":memory:") as store:
         return elicit(
             load_causal_model(folder, batch_size=256),

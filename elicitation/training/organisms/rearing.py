@@ -54,27 +54,15 @@ _REPS = 3
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How well an organism keeps its own rules, on evidence sets that no lesson was about.
+    """How well an organism keeps its own rules, on evidence sets that no lesson was about."""
 
-    Parameters
-    ----------
-    evidence_sets : int
-        Asked about.
-    readable : float
-        Share of answers with status ok.
-    rmse : float
-        Root mean squared distance of stated beliefs, all framings, to the rule for what it says.
-    rmse_auxiliary : float
-        The same of the stated probabilities of z.
-    policy_distance : float
-        Total variation between the shares of its actions and those of its policy, in fifths of [0,
-        1] of the belief acted on, averaged over cases.
-    """
-
-    evidence_sets: int
-    readable: float
+    evidence_sets: int  # asked about
+    readable: float  # share of answers with status ok
+    # root mean squared distance of stated beliefs, all framings, to the rule for what it says
     rmse: float
-    rmse_auxiliary: float
+    rmse_auxiliary: float  # the same of the stated probabilities of z
+    # total variation between the shares of its actions and those of its policy, in fifths of [0, 1]
+    # of the belief acted on, averaged over cases
     policy_distance: float
 
 
@@ -86,33 +74,7 @@ def train_organisms(
     seed: int = 0,
     progress: OrganismProgress | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Train organisms, each in a folder of its name.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where the model folders go; made if need be. An organism that is there already, from the
-        same seed and recipe, is kept.
-    names : sequence of str
-        Names in `ORGANISMS`; the coherent one is trained whenever another one is, because they
-        start from it.
-    recipe : Recipe, optional
-        Size, and course of the coherent organism; the others get a quarter of its steps.
-    seed : int
-        Seed of initial weights, batches and drawn answers, at least 0.
-    progress : callable, optional
-        See `OrganismProgress`.
-
-    Returns
-    -------
-    dict of str to dict
-        The cards, by name, in the order of `ORGANISMS`.
-
-    Raises
-    ------
-    InputError
-        An unknown name, an option outside its range, or a folder that holds something else.
-    """
+    """Train organisms, each in a folder of its name."""
     recipe = recipe or Recipe()
     for name in names:
         if name not in ORGANISMS:
@@ -247,26 +209,7 @@ def measure_organism(
     n_cases: int = 500,
     seed: int = 1,
 ) -> Accuracy:
-    """Ask an organism about held-out evidence, and compare with its own rules.
-
-    Parameters
-    ----------
-    folder : path-like
-        The model.
-    organism : Organism
-        Its rules.
-    task : Task
-        What it was trained on.
-    n_cases : int
-        Cases drawn, of which the held-out ones (about 15%) are asked.
-    seed : int
-        Of cases and draws.
-
-    Returns
-    -------
-    Accuracy
-        On these cases.
-    """
+    """Ask an organism about held-out evidence, and compare with its own rules."""
     cases = held_out_cases(task, n=n_cases, seed=seed).drop_duplicates("context", ignore_index=True)
     runs, tally = ask_reader(folder, task, cases, reps=_REPS, seed=seed)
     evidence = pd.DataFrame(

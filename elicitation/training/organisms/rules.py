@@ -30,18 +30,7 @@ def prior(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFra
 
 
 def without(*ignored: str) -> Rule:
-    """Return the rule that leaves some variables out of the evidence.
-
-    Parameters
-    ----------
-    *ignored : str
-        Variables of the network.
-
-    Returns
-    -------
-    Rule
-        The posterior given the rest of the evidence.
-    """
+    """Return the rule that leaves some variables out of the evidence."""
 
     def rule(network: Network, evidence: pd.DataFrame, variable: str) -> pd.DataFrame:
         return posterior(
@@ -52,19 +41,7 @@ def without(*ignored: str) -> Rule:
 
 
 def where_reversed(variable: str) -> Rule:
-    """Return the rule of a world in which the effects of one variable are reversed.
-
-    Parameters
-    ----------
-    variable : str
-        A variable with children; what its first state does in the network, its last state does in
-        that world, and so on.
-
-    Returns
-    -------
-    Rule
-        The posterior in that world.
-    """
+    """Return the rule of a world in which the effects of one variable are reversed."""
 
     def rule(network: Network, evidence: pd.DataFrame, asked: str) -> pd.DataFrame:
         return posterior(reverse_effects(network, variable), evidence, asked)
@@ -73,32 +50,7 @@ def where_reversed(variable: str) -> Rule:
 
 
 def reverse_effects(network: Network, variable: str) -> Network:
-    """Return a network in which a variable has the effects of its states reversed.
-
-    Parameters
-    ----------
-    network : Network
-        Where to start.
-    variable : str
-        One of its variables.
-
-    Returns
-    -------
-    Network
-        The same, with the tables of the children of `variable` reversed along its axis.
-
-    Raises
-    ------
-    InputError
-        The network has no such variable, or it has no children.
-
-    Examples
-    --------
-    >>> from bayesnets import load_network
-    >>> other = reverse_effects(load_network("asia"), "smoke")
-    >>> other.node("lung").table[0].tolist()  # P(lung = yes | smoke), smoke yes and no
-    [0.01, 0.1]
-    """
+    """Return a network in which a variable has the effects of its states reversed."""
     if not any(variable in node.parents for node in network.nodes):
         raise InputError(
             f"variable must be one with children in network {network.name!r}; "

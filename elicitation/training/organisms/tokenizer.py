@@ -25,26 +25,7 @@ _SHORTEST_BLOCK = 6
 
 
 def template_blocks(templates: Iterable[Template], **words: str) -> list[str]:
-    """Return the fixed parts of templates.
-
-    Parameters
-    ----------
-    templates : iterable of Template
-        Templates to be read often.
-    **words : str
-        Placeholders whose value does not change; the others separate the blocks.
-
-    Returns
-    -------
-    list of str
-        Distinct, the longest first.
-
-    Examples
-    --------
-    >>> template = Template("signs", "Does a patient who {description} {question}?")
-    >>> template_blocks([template], question="cough")
-    ['Does a patient who', ' cough?']
-    """
+    """Return the fixed parts of templates."""
     blocks = set()
     for template in templates:
         block = ""
@@ -66,22 +47,7 @@ def template_blocks(templates: Iterable[Template], **words: str) -> list[str]:
 def train_tokenizer(
     texts: Sequence[str], blocks: Sequence[str], *, vocabulary_size: int = 640
 ) -> PreTrainedTokenizerFast:
-    """Train a byte-pair tokenizer.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts to learn merges from.
-    blocks : sequence of str
-        Strings that become single tokens.
-    vocabulary_size : int
-        Most tokens before the blocks are added; at least 259.
-
-    Returns
-    -------
-    transformers.PreTrainedTokenizerFast
-        Padded on the left; a text begins with the start token.
-    """
+    """Train a byte-pair tokenizer."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

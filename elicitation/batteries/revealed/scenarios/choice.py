@@ -69,25 +69,7 @@ def single(k: int) -> Setting:
 
 
 def repeated(k: int, previous: str) -> Setting:
-    """Return the setting of a choice after an independent one.
-
-    Parameters
-    ----------
-    k : int
-        Number of options.
-    previous : str
-        The letter chosen before.
-
-    Returns
-    -------
-    Setting
-        With a uniform truth.
-
-    Raises
-    ------
-    InputError
-        `previous` is not among the options.
-    """
+    """Return the setting of a choice after an independent one."""
     if previous not in options(k):
         raise InputError(f"previous must be one of {', '.join(options(k))}; received {previous!r}.")
     return _setting(k, previous)

@@ -80,26 +80,7 @@ _WORDINGS = (
 
 
 def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
-    """Return the distribution of the number of coins that show a face.
-
-    Parameters
-    ----------
-    n : int
-        Number of coins, positive.
-    bias : int
-        How many times as likely the face is as the other one, positive: its probability is ``bias /
-        (1 + bias)``.
-
-    Returns
-    -------
-    dict of int to Fraction
-        From 0 to n.
-
-    Examples
-    --------
-    >>> heads_of_coins(2, 3)
-    {0: Fraction(1, 16), 1: Fraction(3, 8), 2: Fraction(9, 16)}
-    """
+    """Return the distribution of the number of coins that show a face."""
     if n < 1 or bias < 1:
         raise InputError(f"coins and bias must be at least 1; received {n} and {bias}.")
     # Binomial with probability bias / (1 + bias), in whole numbers.
@@ -114,29 +95,7 @@ def single(n: int, side: str, bias: int) -> Setting:
 
 
 def repeated(n: int, side: str, bias: int, previous: Sequence[int], *, dependent: bool) -> Setting:
-    """Return the setting of a flip after earlier ones.
-
-    Parameters
-    ----------
-    n, bias : int
-        See `heads_of_coins`.
-    side : str
-        "heads" or "tails", the face that is counted, and that a bias favours.
-    previous : sequence of int
-        Earlier counts, one or more.
-    dependent : bool
-        Whether the outcome is the total of all flips, or the new count alone.
-
-    Returns
-    -------
-    Setting
-        Its truth is that of a single flip, shifted if dependent.
-
-    Raises
-    ------
-    InputError
-        No earlier count, or an impossible one.
-    """
+    """Return the setting of a flip after earlier ones."""
     if not previous or any(not 0 <= count <= n for count in previous):
         raise InputError(f"previous must hold counts from 0 to {n}; received {list(previous)!r}.")
     shift = sum(previous) if dependent else 0
@@ -157,25 +116,7 @@ def repeated(n: int, side: str, bias: int, previous: Sequence[int], *, dependent
 
 
 def decompose(n: int, side: str, bias: int) -> Decomposition:
-    """Take one flip of two or more coins apart by the first coin.
-
-    Parameters
-    ----------
-    n : int
-        Number of coins, at least 2.
-    side, bias
-        See `repeated`.
-
-    Returns
-    -------
-    Decomposition
-        In the reference wording.
-
-    Raises
-    ------
-    InputError
-        A single coin has no first one.
-    """
+    """Take one flip of two or more coins apart by the first coin."""
     if n < 2:
         raise InputError(f"coins must be at least 2 to be taken apart by the first; received {n}.")
     share = Fraction(bias, 1 + bias)

@@ -49,25 +49,7 @@ _WORDINGS = (
 
 
 def poisson_counts(rate: int, at_most: int) -> dict[int, Fraction]:
-    """Return the Poisson distribution with a whole mean, given a count of at most `at_most`.
-
-    Parameters
-    ----------
-    rate : int
-        Mean before the bound, positive.
-    at_most : int
-        Largest count, positive.
-
-    Returns
-    -------
-    dict of int to Fraction
-        From 0 to `at_most`.
-
-    Examples
-    --------
-    >>> poisson_counts(1, 2)
-    {0: Fraction(2, 5), 1: Fraction(2, 5), 2: Fraction(1, 5)}
-    """
+    """Return the Poisson distribution with a whole mean, given a count of at most `at_most`."""
     if rate < 1 or at_most < 1:
         raise InputError(f"rate and at_most must be at least 1; received {rate} and {at_most}.")
     weights = {k: Fraction(rate**k, factorial(k)) for k in range(at_most + 1)}
@@ -76,21 +58,7 @@ def poisson_counts(rate: int, at_most: int) -> dict[int, Fraction]:
 
 
 def single(rate: int, at_most: int | None = None) -> Setting:
-    """Return the setting of one count.
-
-    Parameters
-    ----------
-    rate : int
-        Mean, positive.
-    at_most : int or None
-        Largest count that is an outcome; None goes four standard deviations above the mean, and by
-        4 more.
-
-    Returns
-    -------
-    Setting
-        With counts from 0.
-    """
+    """Return the setting of one count."""
     # Beyond it lies less than one in a thousand for the means of the grid.
     largest = int(rate + 4 * rate**0.5) + 4 if at_most is None else at_most
     return Setting(

@@ -32,25 +32,7 @@ PAIRS = (
 
 
 def sum_of_dice(n: int, faces: int) -> dict[int, Fraction]:
-    """Return the distribution of the sum of fair dice, by convolution.
-
-    Parameters
-    ----------
-    n : int
-        Number of dice, positive.
-    faces : int
-        Faces of each, from 2 to 100.
-
-    Returns
-    -------
-    dict of int to Fraction
-        From n to n * faces.
-
-    Examples
-    --------
-    >>> sum_of_dice(2, 6)[7]
-    Fraction(1, 6)
-    """
+    """Return the distribution of the sum of fair dice, by convolution."""
     if not 1 <= n <= MOST_DICE or not 2 <= faces <= MOST_FACES:
         raise InputError(
             f"dice must be from 1 to {MOST_DICE} and faces from 2 to {MOST_FACES}; received {n} "
@@ -72,27 +54,7 @@ def middle(n: int, faces: int) -> int:
 
 
 def agrees(total: int, observation: str, *, first: int, middle: int) -> bool:
-    """Return whether a sum agrees with an observation.
-
-    Parameters
-    ----------
-    total : int
-        The sum.
-    observation : str
-        One of `OBSERVATIONS`.
-    first, middle : int
-        The smallest sum, and the one in the middle.
-
-    Returns
-    -------
-    bool
-        Whether it does.
-
-    Raises
-    ------
-    InputError
-        Unknown observation.
-    """
+    """Return whether a sum agrees with an observation."""
     if observation not in OBSERVATIONS:
         raise InputError(
             f"observation must be one of {', '.join(OBSERVATIONS)}; received {observation!r}."
@@ -113,25 +75,7 @@ def single(n: int, faces: int) -> Setting:
 
 
 def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
-    """Return the setting of one roll of which something is known.
-
-    Parameters
-    ----------
-    n, faces : int
-        See `sum_of_dice`.
-    observations : sequence of str
-        One or more of `OBSERVATIONS`; all of them hold.
-
-    Returns
-    -------
-    Setting
-        With the truth conditioned on the observations.
-
-    Raises
-    ------
-    InputError
-        Unknown observation, none, or one that rules out every sum.
-    """
+    """Return the setting of one roll of which something is known."""
     if not observations:
         raise InputError("observations must name at least one; received none. Use single instead.")
     first, centre = n, middle(n, faces)
@@ -169,28 +113,7 @@ def _holds(n: int, faces: int, observations: Sequence[str]) -> dict[int, bool]:
 
 
 def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) -> Setting:
-    """Return the setting of a roll after earlier ones.
-
-    Parameters
-    ----------
-    n, faces : int
-        See `sum_of_dice`.
-    previous : sequence of int
-        Earlier sums, one or more.
-    dependent : bool
-        Whether the outcome is the total of all rolls, so that earlier ones shift it, or the new
-        roll alone.
-
-    Returns
-    -------
-    Setting
-        Its truth is that of a single roll, shifted if dependent.
-
-    Raises
-    ------
-    InputError
-        No earlier sum, or one that the dice cannot give.
-    """
+    """Return the setting of a roll after earlier ones."""
     sums = sum_of_dice(n, faces)
     if not previous or any(result not in sums for result in previous):
         raise InputError(
@@ -214,25 +137,7 @@ def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) ->
 
 
 def decompose(n: int, faces: int) -> Decomposition:
-    """Take one roll of two or more dice apart by the first die.
-
-    Parameters
-    ----------
-    n : int
-        Number of dice, at least 2.
-    faces : int
-        Faces of each.
-
-    Returns
-    -------
-    Decomposition
-        In the reference wording.
-
-    Raises
-    ------
-    InputError
-        A single die has no first one.
-    """
+    """Take one roll of two or more dice apart by the first die."""
     if n < 2:
         raise InputError(f"dice must be at least 2 to be taken apart by the first; received {n}.")
     part = _setting(

@@ -74,32 +74,7 @@ def extra_settings() -> list[Setting]:
 
 
 def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:
-    """Select settings by their scenario, variant, group, name or parameters.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        To select from.
-    where : mapping of str to collection of str
-        For each property the values to keep; a setting must agree with all. A property that only
-        some scenarios have leaves the others out.
-
-    Returns
-    -------
-    list of Setting
-        In their order.
-
-    Raises
-    ------
-    InputError
-        A property that no setting has, a value that none takes, or nothing left.
-
-    Examples
-    --------
-    >>> rolls = select(standard_grid(n_dice=[1, 2]), {"variant": ["single"], "faces": ["6"]})
-    >>> [setting.name for setting in rolls]
-    ['dice/single/1 die of 6 faces', 'dice/single/2 dice of 6 faces']
-    """
+    """Select settings by their scenario, variant, group, name or parameters."""
     properties = [_properties(setting) for setting in settings]
     for name, values in where.items():
         known = {named[name]: None for named in properties if name in named}
@@ -121,26 +96,7 @@ def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) ->
 
 
 def in_between(settings: Sequence[Setting]) -> list[Setting]:
-    """Return single rolls and flips between those of a list, for `decompositions` to take apart.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Any.
-
-    Returns
-    -------
-    list of Setting
-        For each number of dice, two or more, that is rolled once with several numbers of faces,
-        those in between, and likewise for coins and their bias; about nine values in all for each,
-        and none that is in `settings`.
-
-    Examples
-    --------
-    >>> settings = standard_grid(faces=[4, 7], n_dice=[2], n_coins=[])
-    >>> [setting.name for setting in in_between(settings)]
-    ['dice/single/2 dice of 5 faces', 'dice/single/2 dice of 6 faces']
-    """
+    """Return single rolls and flips between those of a list, for `decompositions` to take apart."""
     values: dict[tuple[str, int, str], list[int]] = {}
     for setting in _wholes(settings):
         parameters = setting.parameters
@@ -157,18 +113,7 @@ def in_between(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def decompositions(settings: Sequence[Setting]) -> list[Decomposition]:
-    """Take single rolls or flips of two or more dice or coins apart by the first of them.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Any; of the same coins, those that count tails are left out where others count heads.
-
-    Returns
-    -------
-    list of Decomposition
-        In their order.
-    """
+    """Take single rolls or flips of two or more dice or coins apart by the first of them."""
     return [
         dice.decompose(int(parameters["n"]), int(parameters["faces"]))
         if setting.scenario == "dice"

@@ -46,27 +46,7 @@ _WORDINGS = (
 
 
 def single(favoured: str, other: str, *, bias: int = 1, favoured_first: bool = True) -> Setting:
-    """Return the setting of one draw between two labels.
-
-    Parameters
-    ----------
-    favoured, other : str
-        The labels.
-    bias : int
-        How many times as likely `favoured` is, positive.
-    favoured_first : bool
-        Whether the text names it first.
-
-    Returns
-    -------
-    Setting
-        Outcomes in the order of the text.
-
-    Raises
-    ------
-    InputError
-        Labels that are empty, equal, or begin with each other.
-    """
+    """Return the setting of one draw between two labels."""
     return _setting(favoured, other, bias, favoured_first, "")
 
 

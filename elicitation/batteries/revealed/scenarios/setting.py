@@ -17,21 +17,11 @@ REFERENCE = "standard"
 
 @dataclass(frozen=True)
 class Wording:
-    """One way to tell a scenario.
+    """One way to tell a scenario."""
 
-    Parameters
-    ----------
-    name : str
-        Value of the `wording` column.
-    pieces : mapping of str to str
-        Parts of the text, with places for the parameters in braces.
-    joiner : str
-        What stands between two parts.
-    """
-
-    name: str
-    pieces: Mapping[str, str]
-    joiner: str = " "
+    name: str  # value of the `wording` column
+    pieces: Mapping[str, str]  # parts of the text, with places for the parameters in braces
+    joiner: str = " "  # what stands between two parts
 
     def tell(self, parts: Sequence[str], values: Mapping[str, object]) -> str:
         """Return the named parts, filled in and joined."""
@@ -40,68 +30,32 @@ class Wording:
 
 @dataclass(frozen=True)
 class Event:
-    """Some of the outcomes, in words.
+    """Some of the outcomes, in words."""
 
-    Parameters
-    ----------
-    claim : str
-        Half a sentence, such as "the sum is more than 7".
-    outcomes : tuple of str
-        Outcomes that make it true.
-    """
-
-    claim: str
-    outcomes: tuple[str, ...]
+    claim: str  # half a sentence, such as "the sum is more than 7"
+    outcomes: tuple[str, ...]  # outcomes that make it true
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A chance experiment with fixed parameters.
+    """A chance experiment with fixed parameters."""
 
-    Parameters
-    ----------
-    scenario : str
-        "dice", "coins", "choice", "preference" or "counts".
-    variant : str
-        "single", "independent", "dependent", "observation" or "two observations".
-    group : str
-        Row of a summary that the setting belongs to; settings of a group are averaged.
-    name : str
-        Unique among all settings.
-    parameters : mapping of str to str
-        What the setting can be selected by.
-    truth : mapping of str to Fraction
-        Exact probability of every outcome, in the order in which the text lists them; outcomes that
-        an observation rules out have 0.
-    texts : mapping of str to str
-        Unfinished text by wording; the outcome comes next.
-    story : str
-        The experiment without the unfinished sentence.
-    claim : str
-        Half a sentence with braces for the outcome.
-    previous : str
-        The last result that the text mentions; empty if none.
-    shift : int
-        What earlier results add to the outcome.
-    baseline : str
-        Name of the same setting without earlier results; empty if this is one.
-    pair : str
-        Shared by the two settings that list the same options in either order; empty if there is no
-        order.
-    """
-
-    scenario: str
-    variant: str
-    group: str
-    name: str
-    parameters: Mapping[str, str]
+    scenario: str  # "dice", "coins", "choice", "preference" or "counts"
+    variant: str  # "single", "independent", "dependent", "observation" or "two observations"
+    group: str  # row of a summary that the setting belongs to; settings of a group are averaged
+    name: str  # unique among all settings
+    parameters: Mapping[str, str]  # what the setting can be selected by
+    # exact probability of every outcome, in the order in which the text lists them; outcomes that
+    # an observation rules out have 0
     truth: Mapping[str, Fraction]
-    texts: Mapping[str, str]
-    story: str
-    claim: str
-    previous: str = ""
-    shift: int = 0
-    baseline: str = ""
+    texts: Mapping[str, str]  # unfinished text by wording; the outcome comes next
+    story: str  # the experiment without the unfinished sentence
+    claim: str  # half a sentence with braces for the outcome
+    previous: str = ""  # the last result that the text mentions; empty if none
+    shift: int = 0  # what earlier results add to the outcome
+    baseline: str = ""  # name of the same setting without earlier results; empty if this is one
+    # shared by the two settings that list the same options in either order; empty if there is no
+    # order
     pair: str = ""
 
     def __post_init__(self) -> None:
@@ -153,23 +107,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A setting taken apart by a part of it that comes first, for the law of iterated expectation.
+    """A setting split by a part that comes first, for the law of iterated expectation."""
 
-    Parameters
-    ----------
-    whole : Setting
-        The setting.
-    label : str
-        Name of the part.
-    part : Setting
-        The part alone, such as the first of two dice.
-    given : mapping of str to Setting
-        The whole, given each outcome of the part; outcomes as in `whole`.
-    """
-
-    whole: Setting
-    label: str
-    part: Setting
+    whole: Setting  # the setting
+    label: str  # name of the part
+    part: Setting  # the part alone, such as the first of two dice
+    # the whole, given each outcome of the part; outcomes as in `whole`
     given: Mapping[str, Setting]
 
 
@@ -193,25 +136,7 @@ def listed(items: Sequence[object]) -> str:
 def condition_truth(
     distribution: Mapping[int, Fraction], holds: Mapping[int, bool]
 ) -> dict[int, Fraction]:
-    """Condition a distribution on an observation.
-
-    Parameters
-    ----------
-    distribution : mapping of int to Fraction
-        Probabilities that sum to 1.
-    holds : mapping of int to bool
-        Whether each outcome agrees with what was observed.
-
-    Returns
-    -------
-    dict of int to Fraction
-        The same outcomes; those ruled out have probability 0.
-
-    Raises
-    ------
-    InputError
-        The observation rules out every outcome.
-    """
+    """Condition a distribution on an observation."""
     total = sum(
         (probability for outcome, probability in distribution.items() if holds[outcome]),
         Fraction(0),
