@@ -85,7 +85,7 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
         )
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # brackets thousands deep
         raise InputError(
             f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place."
         ) from error

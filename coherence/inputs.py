@@ -169,14 +169,21 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     return belief
 
 
+def _is_text(label: str) -> bool:
+    # pandas and pyarrow store text as UTF-8, which has no place for half a pair.
+    return not any("\ud800" <= character <= "\udfff" for character in label)
+
+
 def as_codes(
     values: ArrayLike, name: str, length: int | None = None
 ) -> tuple[Codes, tuple[Any, ...]]:
     """Turn labels into integer codes."""
     # As objects, because numpy would turn 1 and "a" into two texts.
-    column = pd.Series(
-        values if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ravel()
-    ).reset_index(drop=True)
+    column = (
+        values.reset_index(drop=True)
+        if isinstance(values, pd.Series)
+        else pd.Series(np.asarray(values, dtype=object).ravel(), dtype=object)
+    )
     require(
         length is None or len(column) == length,
         f"{name} must have one value per row of belief; received {len(column)} values "
@@ -189,7 +196,13 @@ def as_codes(
         f"at position {int(np.argmax(missing)) if len(column) else -1}. Drop unreadable answers "
         "first and report how many there were.",
     )
-    uniques = list(pd.unique(column.astype(object)))
+    uniques = list(dict.fromkeys(column.astype(object)))
+    broken = [label for label in uniques if isinstance(label, str) and not _is_text(label)]
+    require(
+        not broken,
+        f"{name} must hold text in Unicode; {len(broken)} of {len(uniques)} labels do not, the "
+        f"first is {broken[0][:40] if broken else ''!a}, half a surrogate pair. Write it anew.",
+    )
     try:
         labels = tuple(sorted(uniques))
     except TypeError:  # labels of several types, such as 0 and "no", have no order of their own

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from coherence.agents import ACTIONS, Agent, named_agent
 from coherence.errors import InputError
-from elicitation.models.base import Answer, Request
+from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.session.questions import Question, plan_questions
 from elicitation.session.runs import conditional_truth
 from elicitation.spelling.forms import AnswerForm
@@ -109,6 +109,18 @@ class AgentModel:
     """
 
     def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
+        if not isinstance(agent, Agent):
+            raise InputError(
+                f"agent must be a coherence.Agent; received {agent!r}. Take one by its name with "
+                "agent_for_task."
+            )
+        if not isinstance(known, Mapping) or not all(
+            isinstance(text, str) and isinstance(of, Known) for text, of in known.items()
+        ):
+            raise InputError(
+                "known must map texts to what the agent knows of them; received "
+                f"{str(known)[:60]!r}. Make the model with agent_for_task."
+            )
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
         # All that an answer depends on: other cases, or another truth, are another agent.
@@ -135,6 +147,7 @@ class AgentModel:
         InputError
             A text that the agent does not know.
         """
+        require_requests(requests)
         answers = []
         for request in requests:
             # Cut like the answer of a model that has used up its tokens.
@@ -164,6 +177,8 @@ class AgentModel:
         InputError
             Other labels, or a text that the agent does not know.
         """
+        require_texts(texts, "texts")
+        require_texts(labels, "labels")
         if sorted(labels) != ["No", "Yes"]:
             raise InputError(
                 f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
@@ -197,6 +212,9 @@ class AgentModel:
         InputError
             A text that the agent does not know.
         """
+        require_texts(texts, "texts")
+        if not isinstance(form, AnswerForm):
+            raise InputError(f"form must be an AnswerForm; received {form!r}. Take a question's.")
         return [self._spread(self._find(text), form) for text in texts]
 
     def _spread(self, known: Known, form: AnswerForm) -> tuple[dict[str, float], ...]:

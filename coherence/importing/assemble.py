@@ -34,6 +34,7 @@ from coherence.table.empty_actions import with_empty_actions
 from coherence.table.faults import find_faults
 from coherence.table.percentages import check_percentages
 from coherence.table.schema import ACTION_PREFIX
+from coherence.table.written_numbers import mixed_signs
 
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
@@ -98,6 +99,8 @@ def assemble(
         percent = reading.percent and not scored
         if percent and (note := check_percentages(_bare_numbers(log, fields), log.file)):
             percentages.append(f"{log.file}: {note}")
+        if not percent and not log.is_text:
+            _refuse_mixed_signs(log, fields)
         scale = 100.0 if percent else 1.0
         rows += [_belief_row(record, log, fields, reading, shared, scale) for record in log.records]
     number_repetitions(rows, counted=counted)
@@ -137,6 +140,17 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
     columns = sorted(fields, key=lambda column: not is_belief(column) and column != "action")
     sources = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
     return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
+
+
+def _refuse_mixed_signs(log: AnswerLog, fields: Mapping[str, str]) -> None:
+    """Refuse a table whose beliefs have percent signs in some cells alone, as `analyze` does."""
+    faults = []
+    for column, name in fields.items():
+        if is_belief(column):
+            cells = pd.Series([record.get(name) for record in log.records], dtype=object)
+            faults += mixed_signs(cells, name)
+    if faults:
+        raise InputError.all_at_once(log.file, faults)
 
 
 def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, list[float]]:

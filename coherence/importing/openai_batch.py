@@ -152,14 +152,34 @@ def _choices(body: Mapping[str, Any]) -> Iterable[tuple[str | None, str | None]]
     for choice in map(_object, choices if isinstance(choices, list) else []):
         message = _object(choice.get("message"))
         reason = choice.get("finish_reason")
-        content = message.get("content", choice.get("text"))
+        content, _ = text_and_thinking(message.get("content", choice.get("text")))
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
             content, reason = refusal, _WITHHELD
-        yield (
-            content if isinstance(content, str) else None,
-            reason if isinstance(reason, str) else None,
-        )
+        yield content, reason if isinstance(reason, str) else None
+
+
+def text_and_thinking(content: object) -> tuple[str | None, str | None]:
+    """Join the texts of a reply in parts, and apart from them what it thought; None without any.
+
+    A part is text, or an object with a type and a text, which may be a list of parts itself.
+    """
+    if isinstance(content, str):
+        return content, None
+    said: list[str] = []
+    thought: list[str] = []
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, str):
+            said.append(part)
+            continue
+        entry = _object(part)
+        kind = entry.get("type", "text")
+        if kind in ("thinking", "reasoning"):
+            inner = entry.get("thinking", entry.get("reasoning", entry.get("text")))
+            thought.append(text_and_thinking(inner)[0] or "")
+        elif kind in ("text", "output_text"):
+            said.append(text_and_thinking(entry.get("text"))[0] or "")
+    return "".join(said) if said else None, "".join(thought) or None
 
 
 def _responses(body: Mapping[str, Any]) -> Iterable[tuple[str | None, str | None]]:

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from coherence.report.wording import clean
+from coherence.table.states import typed_option
 
 PACKAGES = ("numpy", "scipy", "pandas")
 """Packages whose versions may move a number in its last digits."""
@@ -40,7 +41,7 @@ def command(settings: Mapping[str, Any]) -> str:
     if settings.get("twins") is not None:
         words.append(f"--twin {settings['twins']}")
     for label in settings.get("positive", ()):
-        words.append(f"--positive {shlex.quote(clean(label))}")
+        words.append(typed_option("--positive", clean(label)))
     if settings.get("reference") is not None:
         words.append(f"--reference {shlex.quote(clean(settings['reference']))}")
     if settings.get("merge_labels") is not None:

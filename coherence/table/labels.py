@@ -77,7 +77,10 @@ def labels_alike(runs: pd.DataFrame) -> list[Alike]:
         # Numbers of one type are written in one way.
         if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
             continue
-        different = runs[name].dropna().unique()
+        try:
+            different = runs[name].dropna().unique()
+        except TypeError:  # cells that hold lists, which validation refuses
+            continue
         if len({form_of(label) for label in different}) == len(different):
             continue
         codes, labels = pd.factorize(runs[name].astype(object))

@@ -6,6 +6,7 @@ labels the user has to name one, because the wrong one turns every score and eve
 """
 
 import math
+import shlex
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
@@ -73,8 +74,18 @@ def zero_or_one(
 def unknown_pair(labels: Sequence[Any], name: str) -> str:
     """Say that of two labels nothing tells which one the belief is in, and what to do."""
     first, second = labels
+    typed = [typed_option("--positive", label) for label in labels]
+    options = " or ".join(typed) if all(typed) else ""
     return (
         f"{name} is {first!r} or {second!r}, and nothing says which of the two the belief is in. "
-        f"Name it: positive={first!r} or positive={second!r} (--positive {first} or "
-        f"--positive {second})."
+        f"Name it: positive={first!r} or positive={second!r}{f' ({options})' if options else ''}."
     )
+
+
+def typed_option(option: str, value: Any) -> str:
+    """Write an option as a user can type it; empty where the value holds what no key makes."""
+    text = str(value)
+    if not text.isprintable():
+        return ""
+    # Without the equals sign, a value with a dash in front would be read as an option.
+    return f"{option}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"

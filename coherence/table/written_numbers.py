@@ -92,6 +92,12 @@ def read_probabilities(
     return runs.assign(**read), faults, notes
 
 
+def mixed_signs(cells: "pd.Series[Any]", column: str) -> list[str]:
+    """Return a fault where some cells are numbers with a percent sign and others without."""
+    written = [_WRITTEN.fullmatch(cell) if isinstance(cell, str) else None for cell in cells]
+    return _unsaid(cells, written, repr(column), percent=False, decimal=",")
+
+
 def _unsaid(
     cells: "pd.Series[Any]",
     written: Sequence[re.Match[str] | None],

@@ -16,6 +16,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from coherence.errors import InputError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -97,6 +99,25 @@ class Answer:
     served_by: str | None = None
     unset: str | None = None
     answer_mass: float | None = None
+
+
+def require_requests(requests: Sequence[Request]) -> None:
+    """Refuse what are not requests, before a model reads their fields."""
+    if not isinstance(requests, Sequence) or not all(
+        isinstance(request, Request) and isinstance(request.text, str) for request in requests
+    ):
+        raise InputError(
+            f"requests must be a list of elicitation.Request, each with a text; received "
+            f"{str(requests)[:60]!r}. Make them with Request(text, seed, max_new_tokens)."
+        )
+
+
+def require_texts(texts: Sequence[str], name: str) -> None:
+    """Refuse what is not a list of texts."""
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise InputError(
+            f"{name} must be a list of texts; received {str(texts)[:60]!r}. Put each in quotes."
+        )
 
 
 @runtime_checkable

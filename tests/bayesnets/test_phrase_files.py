@@ -181,7 +181,14 @@ def test_plain_words_come_from_the_names():
 
 
 @pytest.mark.parametrize(
-    "text", ["x = [", "", "variables = 3", "unobserved = []\n[variables]\na = 1"]
+    "text",
+    [
+        "x = [",
+        "x = " + "[" * 5000 + "]" * 5000,
+        "",
+        "variables = 3",
+        "unobserved = []\n[variables]\na = 1",
+    ],
 )
 def test_broken_files_are_refused(text, tmp_path):
     path = tmp_path / "broken.toml"

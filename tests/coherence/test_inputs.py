@@ -201,3 +201,9 @@ def test_rows_are_not_matched_by_position_against_their_index():
     # Two empty tables differ at no position, whatever their indices hold.
     texts = pd.Series([], dtype=object, index=pd.Index([], dtype=object))
     require_aligned(belief=pd.DataFrame(columns=["p"]), action=texts)
+
+
+def test_half_a_surrogate_pair_is_not_a_label():
+    for values in (["a", "\ud800"], np.array(["\ud800", "b"], dtype=object)):
+        with pytest.raises(InputError, match="action must hold text in Unicode; 1 of 2 labels"):
+            as_actions(values, 2)

@@ -286,3 +286,16 @@ def test_no_torch_is_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "30 []", done.stderr
+
+
+@pytest.mark.parametrize("wrong", [None, "text", [1], {1: 2}])
+def test_what_is_not_an_agent_or_a_request_is_refused(wrong):
+    agent = AgentModel(AGENTS["rational"], {})
+    with pytest.raises(InputError, match="agent must be"):
+        AgentModel(wrong, {})
+    with pytest.raises(InputError, match="known must map"):
+        AgentModel(AGENTS["rational"], wrong)
+    with pytest.raises(InputError, match="requests must be a list"):
+        agent.generate(wrong)
+    with pytest.raises(InputError, match="texts must be a list"):
+        agent.label_probabilities(wrong, ["No", "Yes"])

@@ -279,10 +279,6 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"network": network, "evidence": evidence, "target": "lung", "errors": "raise"},
             "max_bytes": 1 << 20,
         },
-        bn.posterior_by_state: {
-            **{"network": network, "evidence": evidence, "target": "lung", "auxiliary": "bronc"},
-            **{"errors": "raise", "max_bytes": 1 << 20},
-        },
         bn.read_network: {"path": "asia.json", "normalize": False},
         bn.sample: {"network": network, "n": 5, "rng": 1},
         bn.sample_cases: {

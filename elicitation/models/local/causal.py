@@ -17,13 +17,14 @@ from jinja2 import TemplateError
 from transformers import AutoModelForCausalLM
 
 from coherence.errors import InputError
-from elicitation.models.base import Answer, Request
+from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.local.forward import check_fits, reading_order
 from elicitation.models.local.generation import Row, generate_batch
-from elicitation.models.local.loading import Placement, load_network
+from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.sources import find_source
+from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
@@ -33,6 +34,7 @@ MOST_PATHS = 20_000
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
+TEMPLATE_SECONDS = 10.0  # a chat template takes a few milliseconds
 
 
 def load_causal_model(
@@ -154,6 +156,7 @@ class CausalModel:
         system: str | None = None,
         prefill: str = "",
     ) -> None:
+        require_transformers(network, tokenizer)
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint = name, fingerprint
         # One size for all that this model does: what memory allows is learnt once.
@@ -194,6 +197,7 @@ class CausalModel:
         CoherenceError
             Memory does not suffice for a single text.
         """
+        require_requests(requests)
         prompts = self.encode([request.text for request in requests])
         # All are checked before the first is answered, so that no work is lost.
         sizes = []
@@ -237,6 +241,7 @@ class CausalModel:
         InputError
             A text has no token at all.
         """
+        require_texts(texts, "texts")
         if not texts:
             return []
         # A chat template brings its own start token; plain text gets the one that the tokenizer
@@ -260,9 +265,10 @@ class CausalModel:
         if self.system:
             messages.insert(0, {"role": "system", "content": self.system})
         try:
-            rendered: str = self.tokenizer.apply_chat_template(
-                messages, add_generation_prompt=True, tokenize=False
-            )
+            with time_limit(TEMPLATE_SECONDS, f"the chat template of {self.name} did not end"):
+                rendered: str = self.tokenizer.apply_chat_template(
+                    messages, add_generation_prompt=True, tokenize=False
+                )
         except TemplateError as error:
             refused = "a system message" if self.system else "the text"
             raise InputError(

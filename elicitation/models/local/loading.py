@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from coherence.errors import InputError, MissingExtraError
@@ -32,6 +32,20 @@ BROKEN = (
     *(struct.error, SafetensorError, StrictDataclassError),
 )
 """What a broken config, tokenizer or file of weights raises on its way through transformers."""
+
+
+def require_transformers(network: Any, tokenizer: Any) -> None:
+    """Refuse what are not a network and a tokenizer of transformers."""
+    for name, value, kind in (
+        ("network", network, torch.nn.Module),
+        ("tokenizer", tokenizer, PreTrainedTokenizerBase),
+    ):
+        if not isinstance(value, kind):
+            raise InputError(
+                f"{name} must be a {kind.__name__} of transformers; received "
+                f"{type(value).__name__}. Load a folder or a name with load_causal_model or "
+                "load_multiple_choice_model."
+            )
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from scipy.special import softmax
 from transformers import AutoModelForMultipleChoice
 
 from coherence.errors import InputError
-from elicitation.models.base import Answer, Request
-from elicitation.models.local.loading import Placement, load_network
+from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.sources import find_source, locate
 
 # Tokenizers that know no limit carry a number of this size.
@@ -125,6 +125,7 @@ class MultipleChoiceModel:
     def __init__(
         self, network: Any, tokenizer: Any, *, name: str, fingerprint: str, batch_size: int = 64
     ) -> None:
+        require_transformers(network, tokenizer)
         self.network, self.tokenizer = network, tokenizer
         self.name, self.fingerprint, self.batch_size = name, fingerprint, batch_size
         # Beyond it an embedding would fail with an index error, or a tokenizer cut in silence.
@@ -148,6 +149,7 @@ class MultipleChoiceModel:
         InputError
             Always.
         """
+        require_requests(requests)
         raise InputError(
             f"model {self.name} weighs given options and cannot write an answer to "
             f"{len(requests)} texts. Ask for the probabilities of labels (belief='token'), "
@@ -176,6 +178,11 @@ class MultipleChoiceModel:
         InputError
             A text has fewer than two options, or a text and an option do not fit into the model.
         """
+        require_texts(texts, "texts")
+        if not isinstance(options, list | tuple):
+            raise InputError(f"options must be a list of lists of texts; received {options!r}.")
+        for offered in options:
+            require_texts(offered, "options")
         counts = [len(offered) for offered in options]
         if len(texts) != len(options) or min(counts, default=2) < 2:
             raise InputError(
@@ -217,6 +224,7 @@ class MultipleChoiceModel:
         InputError
             See `option_probabilities`.
         """
+        require_texts(texts, "texts")
         return [
             tuple(probabilities.tolist())
             for probabilities in self.option_probabilities(texts, [labels] * len(texts))
@@ -245,6 +253,10 @@ class MultipleChoiceModel:
         The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can
         Language Representation Models Think in Bets?", section 4.2.
         """
+        for pair in pairs if isinstance(pairs, list | tuple) else [()]:
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                raise InputError(f"pairs must hold a text and an option each; received {pair!r}.")
+            require_texts(pair, "pairs")
         scores = np.zeros(len(pairs))
         if not pairs:
             return scores

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from coherence.importing.openai_batch import text_and_thinking
 from elicitation.models.base import Answer, Request
 from elicitation.models.servers.http import CallError
 
@@ -109,6 +110,9 @@ def read_answer(api: Api, data: dict[str, Any]) -> Answer:
         if "content" not in message and thinking is None and reason != FILTERED:
             raise CallError("again", "the response has no choices[0].message.content")
         text = message.get("content")
+        if isinstance(text, list):
+            text, apart = text_and_thinking(text)
+            thinking = apart if thinking is None else thinking
         if text is None:
             text = message.get("refusal") or ""
     else:

@@ -5,6 +5,7 @@ import gzip
 import pandas as pd
 import pytest
 
+from coherence import read_runs
 from coherence.errors import InputError
 from coherence.importing.plain_tables import read_table
 from coherence.table.text_files import TextForm
@@ -26,7 +27,7 @@ def test_a_table_keeps_ids_and_labels_as_they_are(tmp_path, imported, write_tabl
     assert runs["x_age"].tolist() == [3, 4, 5]
 
 
-GERMAN = "Fall;Antwort;Wahl;p_true;x_dosis\n007;70,5 %;Krücke;0,5;2,5\n008;20;Gips;0,25;1,0\n"
+GERMAN = "Fall;Antwort;Wahl;p_true;x_dosis\n007;70,5 %;Krücke;0,5;2,5\n008;20 %;Gips;0,25;1,0\n"
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,21 @@ def test_a_table_from_a_german_spreadsheet(tmp_path, imported, content, encoding
     columns = {"context": "Fall", "p": "Antwort", "action": "Wahl"}
     said = TextForm(decimal=",", encoding=encoding)
     study_log = imported(path, mapping=columns, text=said)
-    # The plain reader of these tests takes no percentages; what is a number alone is read.
-    assert study_log.runs["raw_belief"].tolist() == ["70.5 %", "20"]
+    assert study_log.runs["raw_belief"].tolist() == ["70.5 %", "20 %"]
     assert study_log.runs["p_true"].tolist() == [0.5, 0.25]
     assert study_log.runs["x_dosis"].tolist() == [2.5, 1.0]
     assert study_log.runs["action"].tolist() == ["Krücke", "Gips"]
     with pytest.raises(InputError, match="'p_true'; received '0,5'.*say --decimal ,"):
         imported(path, mapping=columns, text=TextForm(encoding=encoding))
+
+
+def test_percent_signs_in_some_cells_alone_are_refused_as_analyze_does(tmp_path, imported):
+    path = tmp_path / "mine.csv"
+    path.write_text("p,action\n70%,go\n0.4,go\n0.1,stay\n")
+    with pytest.raises(InputError, match=r"column 'p' has both percent signs, such as '70%', and"):
+        imported(path)
+    with pytest.raises(InputError, match=r"'p' has both percent signs"):
+        read_runs(path)
 
 
 def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):

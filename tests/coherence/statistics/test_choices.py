@@ -8,6 +8,7 @@ import pytest
 
 from coherence import InputError
 from coherence.statistics.choices import as_choices, one_dimensional
+from coherence.table.states import unknown_pair
 
 
 def test_choices_hold_codes_and_labels():
@@ -111,3 +112,10 @@ def test_a_shuffled_index_is_refused():
         as_choices(belief, shuffled, [0, 1, 0], None)
     aligned = as_choices(belief, shuffled.loc[belief.index], [0, 1, 0], None)
     assert aligned.action.tolist() == [0, 1, 0]
+
+
+def test_labels_are_written_as_they_can_be_typed():
+    assert unknown_pair(("-2+3", "no way"), "truth").endswith(
+        "(--positive=-2+3 or --positive 'no way')."
+    )
+    assert unknown_pair(("\x01", "\x02"), "truth").endswith(r"positive='\x01' or positive='\x02'.")

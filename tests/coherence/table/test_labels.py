@@ -112,3 +112,11 @@ def test_files_are_read_as_the_user_says(doubled, tmp_path):
         read_runs(path)
     assert read_runs(path, merge_labels=True)["context"].nunique() == 40
     assert read_runs(path, merge_labels=False)["context"].nunique() == 80
+
+
+@pytest.mark.parametrize("merge", [None, True, False])
+def test_lists_in_cells_are_a_fault_of_the_table_whatever_is_merged(merge):
+    runs = simulate("rational", n_contexts=20, n_reps=1, rng=1)
+    runs["action"] = [["a"] if row % 2 else "b" for row in range(len(runs))]
+    with pytest.raises(SchemaError, match="'action' must hold single values; .* is a list"):
+        analyze(runs, merge_labels=merge)

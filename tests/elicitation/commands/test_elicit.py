@@ -292,8 +292,10 @@ def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
     assert runs[["action_no", "action_yes", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
         [1, 1]
     )
-    # A beginning that leads elsewhere is another model; the form has next to nothing after it.
-    assert main([*words, "--prefill", "Consider", "--store", str(tmp_path / "other")]) == 0
+    # A beginning that leads elsewhere is another model; after a whole answer, the form of one has
+    # next to nothing.
+    ended = "No: 0.50\nYes: 0.50\nDecision: No\n"
+    assert main([*words, "--prefill", ended, "--store", str(tmp_path / "other")]) == 0
     said = capsys.readouterr().err
     assert "4 answers asked" in said
     assert "warning: that is less than one half" in said
@@ -303,7 +305,7 @@ def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
             [
                 *words,
                 "--prefill",
-                "Consider",
+                ended,
                 "--min-mass",
                 "0.9",
                 "--store",

@@ -120,3 +120,8 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "big.toml").write_text("#" * (1 << 21))
     with pytest.raises(InputError, match="smaller than 1 MB"):
         load_prompts(tmp_path / "big.toml", NETWORK_PROMPTS)
+
+
+def test_brackets_thousands_deep_are_one_line(tmp_path):
+    with pytest.raises(InputError, match="is not TOML"):
+        _load(tmp_path, "x = " + "[" * 5000 + "]" * 5000)

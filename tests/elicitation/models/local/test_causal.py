@@ -9,6 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
+from elicitation.models.local import causal
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.session.questions import plan_questions
@@ -260,3 +261,28 @@ def test_answers_without_an_end_token_run_to_their_limit(model):
     assert [answer.n_tokens for answer in endless.generate(_requests(TEXTS, 1.0))] == [12] * len(
         TEXTS
     )
+
+
+def test_a_chat_template_that_never_ends_is_stopped(model_folder, tmp_path, monkeypatch):
+    endless = (
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
+        "{% endfor %}{% endfor %}{% endfor %}"
+    )
+    model = load_causal_model(_chat_folder(model_folder, tmp_path / "chat", endless))
+    monkeypatch.setattr(causal, "TEMPLATE_SECONDS", 0.2)
+    with pytest.raises(
+        InputError, match=r"the chat template of .* did not end within 0\.2 seconds"
+    ):
+        model.encode(["Well?"])
+
+
+@pytest.mark.parametrize("wrong", [None, "text", [1], [None], {"a": 1}])
+def test_what_is_not_a_list_of_requests_or_texts_is_refused(model, wrong):
+    with pytest.raises(InputError, match="requests must be a list"):
+        model.generate(wrong)
+    with pytest.raises(InputError, match="texts must be a list"):
+        model.encode(wrong)
+    with pytest.raises(InputError, match="network must be a"):
+        CausalModel(wrong, model.tokenizer, name="x", fingerprint="f")
+    with pytest.raises(InputError, match="tokenizer must be a"):
+        CausalModel(model.network, wrong, name="x", fingerprint="f")

@@ -229,3 +229,16 @@ def test_bad_folders_are_named_with_their_fault(folder, model_folder, tmp_path):
         load_multiple_choice_model(other).fingerprint
         != load_multiple_choice_model(folder).fingerprint
     )
+
+
+@pytest.mark.parametrize("wrong", [None, "text", [1], [["a", 1]], {1: 2}])
+def test_what_are_not_texts_and_options_is_refused(folder, wrong):
+    model = load_multiple_choice_model(folder, device="cpu")
+    with pytest.raises(InputError, match="texts must be a list"):
+        model.label_probabilities(wrong, ["No", "Yes"])
+    with pytest.raises(InputError, match="options must"):
+        model.option_probabilities(["text"], wrong)
+    with pytest.raises(InputError, match="pairs must"):
+        model.pair_scores(wrong)
+    with pytest.raises(InputError, match="requests must be a list"):
+        model.generate(wrong)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer, models
 from transformers import (
     BloomConfig,
     BloomForCausalLM,
@@ -11,6 +12,7 @@ from transformers import (
     LlamaForCausalLM,
     MistralConfig,
     MistralForCausalLM,
+    PreTrainedTokenizerFast,
 )
 
 from elicitation.models.local.causal import CausalModel
@@ -60,6 +62,10 @@ def network_of(kind):
 
 
 def model_of(network, tokenizer, **options):
+    # Token ids need no words.
+    tokenizer = tokenizer or PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    )
     return CausalModel(network, tokenizer, name="tiny", fingerprint="f", **options)
 
 
