@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from coherence.errors import InputError, MissingExtraError
@@ -37,7 +37,7 @@ BROKEN = (
 def require_transformers(network: Any, tokenizer: Any) -> None:
     """Refuse what are not a network and a tokenizer of transformers."""
     for name, value, kind in (
-        ("network", network, torch.nn.Module),
+        ("network", network, PreTrainedModel),
         ("tokenizer", tokenizer, PreTrainedTokenizerBase),
     ):
         if not isinstance(value, kind):

@@ -276,7 +276,7 @@ def test_a_chat_template_that_never_ends_is_stopped(model_folder, tmp_path, monk
         model.encode(["Well?"])
 
 
-@pytest.mark.parametrize("wrong", [None, "text", [1], [None], {"a": 1}])
+@pytest.mark.parametrize("wrong", [None, "text", [1], [None], {"a": 1}, torch.nn.Linear(1, 1)])
 def test_what_is_not_a_list_of_requests_or_texts_is_refused(model, wrong):
     with pytest.raises(InputError, match="requests must be a list"):
         model.generate(wrong)
