@@ -7,7 +7,6 @@ answer.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from coherence.importing.openai_batch import text_and_thinking
@@ -29,14 +28,6 @@ _THINKING = ("reasoning_content", "reasoning", "thinking")
 _LONGEST_NAME = 200
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
-
-
-@dataclass(frozen=True)
-class EchoedToken:
-    """A token of a prompt as a server read it."""
-
-    text: str  # the token
-    logprob: float | None  # log-probability given the tokens before it; None for the first
 
 
 def payload(
@@ -86,12 +77,6 @@ def usage_of(data: Mapping[str, Any]) -> tuple[int | None, int | None]:
     # True is an integer to Python.
     n_prompt, n_answer = (n if type(n) is int and n >= 0 else None for n in counts)
     return n_prompt, n_answer
-
-
-def echo_payload(model: str, prompt: str) -> dict[str, Any]:
-    """Make the body of a request for a prompt's own log-probabilities, for a completion server."""
-    # One token is generated, and left out: servers differ on whether they accept none.
-    return {**payload("completions", model, Request(prompt, 0, 1), n_logprobs=1), "echo": True}
 
 
 def read_answer(api: Api, data: dict[str, Any]) -> Answer:
@@ -192,29 +177,6 @@ def read_likely_tokens(api: Api, data: dict[str, Any]) -> dict[str, float]:
             f"the response's log-probabilities are none: the listed tokens sum to {total:.3f}",
         )
     return likely
-
-
-def read_echo(data: dict[str, Any]) -> list[EchoedToken]:
-    """Read the tokens of a prompt that was sent with ``echo``, the generated ones left out."""
-    logprobs, usage = _choice(data).get("logprobs"), data.get("usage")
-    missing = CallError("again", "the response does not echo the prompt with log-probabilities")
-    if not isinstance(logprobs, dict) or not isinstance(usage, dict):
-        raise missing
-    try:
-        n_prompt = int(usage["prompt_tokens"])
-        tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
-        # A prompt's first token has nothing before it: one with a log-probability was generated.
-        if not 0 < n_prompt <= len(tokens) == len(values) or values[0] is not None:
-            raise missing
-        rest = zip(tokens[1:n_prompt], values[1:n_prompt], strict=True)
-        return [
-            EchoedToken(str(tokens[0]), None),
-            *(EchoedToken(str(token), _logprob(value)) for token, value in rest),
-        ]
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
-        raise CallError(
-            "again", f"the response's echo has another shape ({type(error).__name__}: {error})"
-        ) from error
 
 
 def _choice(data: dict[str, Any]) -> dict[str, Any]:

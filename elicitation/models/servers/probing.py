@@ -1,4 +1,4 @@
-"""What a server can do: has it the model, does it list likely tokens, does it echo prompts.
+"""What a server can do: has it the model, and does it list likely tokens.
 
 Servers differ in what they ignore in silence, so each is asked for something small and its response
 is looked at.
@@ -15,10 +15,8 @@ from elicitation.models.base import Request
 from elicitation.models.servers.completions import (
     PATHS,
     Api,
-    echo_payload,
     payload,
     read_answer,
-    read_echo,
     read_likely_tokens,
 )
 from elicitation.models.servers.dispatch import Job, RefusedError, ServersError, run
@@ -44,7 +42,6 @@ class Abilities:
 
     # likely tokens that they list with their log-probabilities, 0 if they give none
     n_likely_tokens: int
-    echo: bool  # whether they give the log-probabilities of a prompt's own tokens
 
 
 def probe(site: Site, model: str, api: Api, *, extra: Mapping[str, Any] | None = None) -> Abilities:
@@ -76,11 +73,7 @@ def probe(site: Site, model: str, api: Api, *, extra: Mapping[str, Any] | None =
             "server %s answers to model %r without listing it.%s", address, model, _listing(names)
         )
     n_likely = next((n for n in _LIST_LENGTHS if server.lists(api, model, n)), 0)
-    # Chats have no echo: their prompt is the server's own rendering of the template.
-    if api == "chat":
-        return Abilities(n_likely, echo=False)
-    echoed = server.able((PATHS[api], echo_payload(model, _PROBE.text)), read_echo)
-    return Abilities(n_likely, echo=bool(echoed))
+    return Abilities(n_likely)
 
 
 class _Opening:

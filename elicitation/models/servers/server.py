@@ -157,8 +157,6 @@ def connect_servers(
         identity=identity or str(parsed[0]),
         concurrency=concurrency,
         # Any of them may get any request: the weakest sets what can be asked.
-        abilities=Abilities(
-            min(seen.n_likely_tokens for seen in abilities), all(seen.echo for seen in abilities)
-        ),
+        abilities=Abilities(min(seen.n_likely_tokens for seen in abilities)),
         extra=extra,
     )

@@ -7,7 +7,6 @@ give them, and a list of the most likely tokens yields bounds, never a zero for 
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -22,11 +21,8 @@ from elicitation.models.servers.completions import (
     FILTERED,
     PATHS,
     Api,
-    EchoedToken,
-    echo_payload,
     payload,
     read_answer,
-    read_echo,
     read_likely_tokens,
 )
 from elicitation.models.servers.dispatch import RefusedError, ServersError, run
@@ -234,55 +230,6 @@ class ServerModel:
         likely = dict(self._run(bodies, self._likely))
         return [bound_labels(likely[i], labels) for i in range(len(texts))]
 
-    def outcome_logprobs(
-        self, texts: Sequence[str], outcomes: Sequence[str]
-    ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of whole continuations, as the server cuts them into tokens.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts before.
-        outcomes : sequence of str
-            Continuations, with the space that belongs before them.
-
-        Returns
-        -------
-        list of tuple of float
-            Per text, one natural logarithm per outcome.
-
-        Raises
-        ------
-        InputError
-            The servers do not echo prompts with log-probabilities, or an outcome melts into the
-            text before it.
-        CoherenceError
-            No server is left that answers.
-        """
-        if not self.abilities.echo:
-            raise self._cannot(
-                "echo a prompt with log-probabilities",
-                "continuations of several tokens cannot be scored",
-            )
-        if not outcomes or not all(outcomes):
-            raise InputError(
-                "outcomes must be one or more texts, none of them empty; "
-                f"received {list(outcomes)}."
-            )
-        # By difference: the text with the outcome behind it, and the text alone.
-        prompts = [text + end for text in texts for end in ("", *outcomes)]
-        bodies = [echo_payload(self.name, prompt) for prompt in prompts]
-        echoes = dict(self._run(bodies, read_echo))
-        # Every text by itself, followed by itself with each outcome.
-        width = 1 + len(outcomes)
-        return [
-            tuple(
-                _continuation(echoes[start], echoes[start + k], outcome)
-                for k, outcome in enumerate(outcomes, start=1)
-            )
-            for start in range(0, len(prompts), width)
-        ]
-
     def _payload(self, request: Request, *, n_logprobs: int = 0) -> dict[str, Any]:
         return payload(
             self._api,
@@ -325,14 +272,3 @@ class ServerModel:
             f"servers {where} do not {what} for model {self.name!r} in the {self._api} API, "
             f"so {so}. Use servers that do (docs/servers.md names some), or the model's files."
         )
-
-
-def _continuation(before: list[EchoedToken], whole: list[EchoedToken], outcome: str) -> float:
-    n_before = len(before)
-    # A tokenizer that joins the end of the text with the beginning of the outcome scores neither.
-    if len(whole) <= n_before or [t.text for t in whole[:n_before]] != [t.text for t in before]:
-        raise InputError(
-            f"outcome {outcome!r} must begin with a token of its own; the server's tokenizer joins "
-            "it with the end of the text. Move the space between them from one to the other."
-        )
-    return math.fsum(token.logprob for token in whole[n_before:] if token.logprob is not None)

@@ -58,7 +58,7 @@ def capabilities_of(model):
 def server_model():
     site = Site(Address.parse("http://127.0.0.1:9"), limits=Limits())
     return ServerModel(
-        [site], "m", api="chat", identity="lab", concurrency=1, abilities=Abilities(20, False)
+        [site], "m", api="chat", identity="lab", concurrency=1, abilities=Abilities(20)
     )
 
 

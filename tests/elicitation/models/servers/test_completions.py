@@ -13,7 +13,6 @@ from elicitation.models.base import Request
 from elicitation.models.servers.completions import (
     payload,
     read_answer,
-    read_echo,
     read_likely_tokens,
 )
 from elicitation.models.servers.http import CallError
@@ -124,7 +123,7 @@ def test_a_response_of_any_shape_is_an_answer_or_a_fault(logprobs, message, usag
         for read in (read_answer, read_likely_tokens)
         for api in ("chat", "completions")
     ]
-    for read in [*readers, read_echo]:
+    for read in readers:
         with contextlib.suppress(CallError):
             read(data)
 

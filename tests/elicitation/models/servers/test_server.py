@@ -185,15 +185,13 @@ def test_a_belief_read_from_a_list_keeps_to_its_bounds():
 @pytest.mark.parametrize("api", ["chat", "completions"])
 def test_a_server_without_log_probabilities_refuses_them(api):
     with connected(Fake(), api=api) as model:
-        assert (model.abilities.n_likely_tokens, model.abilities.echo) == (0, False)
+        assert model.abilities.n_likely_tokens == 0
         with pytest.raises(
             InputError,
             match="do not list likely tokens with their log-probabilities for model 'm' "
             f"in the {api} API",
         ):
             model.label_bounds(["Does it?"], ("No", "Yes"))
-        with pytest.raises(InputError, match="do not echo a prompt with log-probabilities"):
-            model.outcome_logprobs(["It is"], [" so"])
 
 
 def test_the_weakest_server_sets_what_can_be_asked():
@@ -202,41 +200,6 @@ def test_the_weakest_server_sets_what_can_be_asked():
     )
     with connected(able, Fake()) as model:
         assert model.abilities.n_likely_tokens == 0
-
-
-def words(text):
-    """A tokenizer that the test can follow: a word with the space before it is a token."""
-    return [part for part in text.replace(" ", "\0 ").split("\0") if part]
-
-
-def scoring(body, n):
-    if not body.get("echo"):
-        return answer("x")
-    tokens = words(body["prompt"])
-    values = [None] + [-float(len(token)) for token in tokens[1:]]
-    generated = {
-        "tokens": [*tokens, " then"],
-        "token_logprobs": [*values, -9.0],
-        "top_logprobs": None,
-        "text_offset": [],
-    }
-    return {
-        **answer(body["prompt"] + " then", logprobs=generated),
-        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1},
-    }
-
-
-def test_outcomes_are_scored_over_all_of_their_tokens():
-    with connected(Fake(scoring), api="completions") as model:
-        assert model.abilities.echo
-        scores = model.outcome_logprobs(["It is", "They say it is"], [" so", " not so at all"])
-        with pytest.raises(InputError, match="must begin with a token of its own"):
-            model.outcome_logprobs(["It is"], ["n't"])
-        with pytest.raises(InputError, match="must begin with a token of its own"):
-            model.outcome_logprobs(["It is"], ["n't so"])
-        with pytest.raises(InputError, match="outcomes must be one or more"):
-            model.outcome_logprobs(["It is"], [""])
-    assert scores == [(-3.0, -4.0 - 3.0 - 3.0 - 4.0)] * 2
 
 
 def test_a_session_with_servers_keeps_what_it_has(asia, cases, tmp_path):

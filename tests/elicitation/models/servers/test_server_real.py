@@ -120,11 +120,9 @@ def test_answers_equal_those_of_the_local_model(address, folder, questions, api)
 @pytest.mark.lengthy
 def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
     model = connect_servers(address, str(folder), api="completions", limits=QUICK)
-    assert (model.abilities.n_likely_tokens, model.abilities.echo) == (0, False)
+    assert model.abilities.n_likely_tokens == 0
     with pytest.raises(InputError, match="do not list likely tokens"):
         model.label_bounds(["Does it?"], ("No", "Yes"))
-    with pytest.raises(InputError, match="do not echo"):
-        model.outcome_logprobs(["It is"], [" so"])
 
 
 @pytest.mark.lengthy
