@@ -167,6 +167,9 @@ def _contexts(
     contexts = []
     records = shared.to_dict("records")
     for at, (record, (start, end)) in enumerate(zip(records, pairwise(starts), strict=True)):
+        exact = record.get("p_true")
+        if isinstance(exact, float | np.floating) and exact == exact:
+            record["p_true"] = f"{exact:.3g}"  # computed, and never stated in more digits
         told = {name: _text(value) for name, value in record.items()}
         known = {str(name): text for name, text in told.items() if text != NOT_GIVEN}
         contexts.append(

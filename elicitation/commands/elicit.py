@@ -12,6 +12,7 @@ from elicitation.commands.elicit_preview import (
     add_preview_options,
     check_preview_options,
     print_preview,
+    print_prompts,
 )
 from elicitation.commands.elicit_session import (
     PROMPTS,
@@ -167,6 +168,9 @@ def run(args: argparse.Namespace) -> int:
     design = design_of(args)  # an option out of its range is said before cases are drawn
     source = source_of(args)
     plan = plan_of(args, source, design)
+    if args.show_prompts is not None:
+        print_prompts(plan, args.show_prompts)
+        return 0
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
         print_preview(args, plan, named_model(args), store)
@@ -193,7 +197,9 @@ def _check(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
 
     # An agent stands for a model.
-    needed = ("out",) if args.agent else ("model", "out")
+    needed = ["out"] if args.agent else ["model", "out"]
+    if args.show_prompts is not None:
+        needed = []
     missing = [name for name in needed if getattr(args, name) is None]
     if args.agent is not None:
         for name in ("questions", "server", "model"):
@@ -212,15 +218,8 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(
             f"needed: --{', --'.join(missing)}. 'coherence elicit --help' lists all options."
         )
-    out = Path(args.out)
-    if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
-        raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {args.out}.")
-    # The table is written at the very end, when all has been asked.
-    if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
-        raise InputError(
-            f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "
-            "Create it, or choose another."
-        )
+    if args.out is not None:
+        _check_out(args.out)
     if args.questions is not None:
         for name in ("target", "contexts", *TASK_OPTIONS):
             if getattr(args, name) is not None:
@@ -231,6 +230,20 @@ def _check(args: argparse.Namespace) -> None:
     check_preview_options(args)
     if drawn_at_a_time(args) < 1:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
+
+
+def _check_out(path: str) -> None:
+    from coherence.errors import InputError
+
+    out = Path(path)
+    if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
+        raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {path}.")
+    # The table is written at the very end, when all has been asked.
+    if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
+        raise InputError(
+            f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "
+            "Create it, or choose another."
+        )
 
 
 def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) -> int:

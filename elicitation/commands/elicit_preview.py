@@ -20,6 +20,12 @@ def add_preview_options(parser: argparse.ArgumentParser) -> None:
         help="say how much would be asked, how long it may take and with prices what it costs, "
         "and ask nothing",
     )
+    parser.add_argument(
+        "--show-prompts",
+        type=int,
+        metavar="N",
+        help="print the first N different questions as they would be asked, and ask nothing",
+    )
     for name, what in (("in", "questions"), ("out", "answers, thinking included")):
         parser.add_argument(
             f"--price-{name}",
@@ -33,6 +39,8 @@ def check_preview_options(args: argparse.Namespace) -> None:
     """Raise for prices that are none, or that nothing is made of."""
     from coherence.errors import InputError
 
+    if args.show_prompts is not None and args.show_prompts < 1:
+        raise InputError(f"--show-prompts must be at least 1; received {args.show_prompts}.")
     for name in ("price_in", "price_out"):
         price = getattr(args, name)
         option = f"--{name.replace('_', '-')}"
@@ -57,6 +65,18 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
     if args.price_in is not None or args.price_out is not None:
         print(f"price      {_price(args, outlook)}")
     print(f"time       about {duration(outlook.seconds)}, {outlook.basis}")
+
+
+def print_prompts(plan: "Plan", n: int) -> None:
+    """Print the first questions whose texts differ."""
+    from coherence.report.wording import clean
+
+    first = {question.text: question for question in reversed(plan.questions)}
+    asked = sorted(first.values(), key=plan.questions.index)[:n]
+    for number, question in enumerate(asked, start=1):
+        what = f"{question.role} ({question.key})" if question.key else question.role
+        print(f"--- {number}: {clean(what)}, context {question.case + 1}")
+        print("\n".join(clean(line) for line in question.text.splitlines()))
 
 
 def pacing_of(args: argparse.Namespace) -> "Pacing":

@@ -277,6 +277,17 @@ def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, 
     assert errors.count("\n") == 1
 
 
+def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["elicit", "--task", "asia", "--contexts", "12", "--show-prompts", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n--- ") + shown.startswith("--- ") == 2
+    assert "--- 1: belief (standard), context 1\nConsider a patient who" in shown
+    assert list(tmp_path.iterdir()) == []
+    assert main(["elicit", "--task", "asia", "--show-prompts", "0"]) == 2
+    assert "--show-prompts must be at least 1; received 0" in capsys.readouterr().err
+
+
 def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
     out = tmp_path / "runs.csv"
     words = ["elicit", "--model", str(model_folder), "--task", "asia", "--contexts", "2"]
