@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from coherence.errors import InputError, MissingExtraError
@@ -37,10 +37,11 @@ BROKEN = (
 def require_transformers(network: Any, tokenizer: Any) -> None:
     """Refuse what are not a network and a tokenizer of transformers."""
     for name, value, kind in (
-        ("network", network, PreTrainedModel),
+        ("network", network, torch.nn.Module),
         ("tokenizer", tokenizer, PreTrainedTokenizerBase),
     ):
-        if not isinstance(value, kind):
+        # A network within another module, to watch it, say, will do: it hands its config on.
+        if not isinstance(value, kind) or (name == "network" and not hasattr(value, "config")):
             raise InputError(
                 f"{name} must be a {kind.__name__} of transformers; received "
                 f"{type(value).__name__}. Load a folder or a name with load_causal_model or "
