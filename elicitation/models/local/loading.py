@@ -41,7 +41,9 @@ def require_transformers(network: Any, tokenizer: Any) -> None:
         ("tokenizer", tokenizer, PreTrainedTokenizerBase),
     ):
         # A network within another module, to watch it, say, will do: it hands its config on.
-        if not isinstance(value, kind) or (name == "network" and not hasattr(value, "config")):
+        if not isinstance(value, kind) or (
+            name == "network" and getattr(value, "config", None) is None
+        ):
             raise InputError(
                 f"{name} must be a {kind.__name__} of transformers; received "
                 f"{type(value).__name__}. Load a folder or a name with load_causal_model or "
