@@ -10,14 +10,13 @@ from .models.base import Answer as Answer
 from .models.base import Model as Model
 from .models.base import Request as Request
 from .models.base import ScoringModel as ScoringModel
+from .models.hosted.connecting import connect as connect
+from .models.hosted.model import HostedModel as HostedModel
 from .models.labels import LabelBounds as LabelBounds
 from .models.local.causal import CausalModel as CausalModel
 from .models.local.causal import load_causal_model as load_causal_model
 from .models.local.multiple_choice import MultipleChoiceModel as MultipleChoiceModel
 from .models.local.multiple_choice import load_multiple_choice_model as load_multiple_choice_model
-from .models.servers.address import Limits as Limits
-from .models.servers.server import connect_servers as connect_servers
-from .models.servers.server_model import ServerModel as ServerModel
 from .reading.outcomes import OutcomeAudit as OutcomeAudit
 from .reading.outcomes import OutcomeProbabilities as OutcomeProbabilities
 from .reading.outcomes import audit_outcomes as audit_outcomes

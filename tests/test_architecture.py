@@ -33,11 +33,14 @@ HOMES = {
         "coherence/analysis/power.py",
         "bayesnets/records/datasets.py",
     ),
-    "inspect_ai": ("coherence/importing/*", "elicitation/commands/inspect_tasks.py"),
+    "inspect_ai": (
+        "coherence/importing/*",
+        "elicitation/commands/inspect_tasks.py",
+        "elicitation/models/hosted/*",
+    ),
     "pgmpy": ("bayesnets/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
     "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),
-    "httpx": ("elicitation/models/servers/*",),
 }
 
 

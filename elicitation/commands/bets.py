@@ -7,13 +7,13 @@ import argparse
 from typing import Any
 
 from elicitation.commands.bets_questions import MODALITIES, VALUES
+from elicitation.commands.hosted_options import HOSTED_DEFAULTS
 from elicitation.commands.model_options import (
     add_device_options,
     add_model_options,
     add_store_options,
 )
 from elicitation.commands.paper_option import add_paper_option
-from elicitation.commands.server_options import SERVER_DEFAULTS
 
 # Options of a score that an action has no use for, and their defaults.
 _SCORING: dict[str, Any] = {
@@ -34,7 +34,7 @@ _SCORING: dict[str, Any] = {
     "keep_going": False,
     "temperature": None,
     "max_new_tokens": None,
-    **SERVER_DEFAULTS,
+    **HOSTED_DEFAULTS,
 }
 _TERMS = {"chance": None, "stake": None, "payout": None}
 
@@ -107,20 +107,20 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         "--temperature",
         type=float,
         metavar="T",
-        help="of a server's answers (default: 0, the most probable one)",
+        help="of a hosted model's answers (default: 0, the most probable one)",
     )
     parser.add_argument(
         "--max-new-tokens",
         type=int,
         metavar="N",
-        help="cut of a server's answers; a model that thinks first needs thousands (default: 64)",
+        help="cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of a server's answers, and of the outcomes in the runs table of ladders "
+        help="seed of a hosted model's answers, and of the outcomes in the runs table of ladders "
         "(default: 0)",
     )
 

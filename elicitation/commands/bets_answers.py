@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
+from elicitation.commands.hosted_options import connect_to, is_hosted
 from elicitation.commands.model_options import ask_and_keep, load_local
-from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +80,8 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
     from coherence.errors import InputError
     from elicitation.models.local.sources import find_source
 
-    if args.server is not None:
-        return _ask_served(args, questions)
+    if is_hosted(args):
+        return _ask_hosted(args, questions)
 
     models: dict[str, str] = {}
     for model in args.models:
@@ -109,8 +109,8 @@ def ask_models(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataF
     return ask_and_keep(args, prepare_folder(args.out) / "answers.sqlite", asking)
 
 
-def _ask_served(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame | None":
-    """Ask models behind servers, in words."""
+def _ask_hosted(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.DataFrame | None":
+    """Ask hosted models, in words."""
     import pandas as pd
 
     from coherence.errors import InputError
@@ -119,7 +119,7 @@ def _ask_served(args: argparse.Namespace, questions: "pd.DataFrame") -> "pd.Data
     if len(set(args.models)) < len(args.models):
         raise InputError(f"--model must name different models; received {', '.join(args.models)}.")
     # What is wrong with any of them shows before the first is asked.
-    models = [connect(args, name) for name in args.models]
+    models = [connect_to(args, name) for name in args.models]
 
     def asking(store: "AnswerStore") -> "pd.DataFrame":
         tables = []

@@ -11,6 +11,7 @@ from coherence.cli.reading import is_log
 from elicitation.commands.bets_answers import ask_models, check_known, folder_of, read_answer_table
 from elicitation.commands.bets_questions import scored_questions
 from elicitation.commands.bets_report import bets_report
+from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.paper_option import paper_folder, write_paper_tables
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def score(args: argparse.Namespace) -> int:
             "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
             "See 'coherence bets --help'."
         )
-    _check_served(args)
+    _check_hosted(args)
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder for tables and figures.")
     terms = [
@@ -96,15 +97,15 @@ def _questions_and_answers(
     return questions, answers
 
 
-def _check_served(args: argparse.Namespace) -> None:
-    """Raise for options that do not go with servers, or not without them."""
+def _check_hosted(args: argparse.Namespace) -> None:
+    """Raise for options that do not go with hosted models, or not without them."""
     from coherence.errors import InputError
 
-    if args.server is None:
+    if not is_hosted(args):
         for name in ("temperature", "max_new_tokens"):
             if getattr(args, name) is not None:
                 raise InputError(
-                    f"--{name.replace('_', '-')} belongs to --server; of a folder options are "
+                    f"--{name.replace('_', '-')} belongs to hosted models; of a folder options are "
                     "scored, and nothing is drawn. Leave it out."
                 )
         return
@@ -112,7 +113,7 @@ def _check_served(args: argparse.Namespace) -> None:
         raise InputError("--server needs --model, the model's name there.")
     if args.likelihood != "total":
         raise InputError(
-            "--likelihood needs the model's files; a server answers in words. Leave it out."
+            "--likelihood needs the model's files; a hosted model answers in words. Leave it out."
         )
 
 

@@ -22,6 +22,7 @@ from elicitation.commands.elicit_session import (
     plan_of,
     source_of,
 )
+from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -207,10 +208,10 @@ def _check(args: argparse.Namespace) -> None:
                 raise InputError(
                     f"--agent answers the questions of --task by itself; leave --{name} out."
                 )
-    if args.prefill and (args.agent is not None or args.server is not None):
+    if args.prefill and (args.agent is not None or is_hosted(args)):
         raise InputError(
-            "--prefill begins the answers of a local model; a server and an agent begin theirs by "
-            "themselves. Leave it out."
+            "--prefill begins the answers of a local model; others begin theirs by themselves. "
+            "Leave it out."
         )
     if (args.task is None) == (args.questions is None):
         missing.append("task (or --questions, but not both)")

@@ -1,14 +1,12 @@
-"""``coherence elicit --dry-run``: what a session would ask, how long it may take, what it costs."""
+"""``coherence elicit --dry-run``: what a session would ask and cost, and how long it may take."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
-from elicitation.commands.server_options import server_addresses
 
 if TYPE_CHECKING:
-    from elicitation.session.overview import Pacing, Preview
+    from elicitation.session.overview import Preview
     from elicitation.session.plan import Plan
 
 
@@ -54,7 +52,7 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
     """Say what would be asked."""
     from elicitation.session.overview import preview
 
-    outlook = preview(plan, model_name=model, store=store, pacing=pacing_of(args))
+    outlook = preview(plan, model_name=model, store=store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     print(f"to ask     {outlook.n_left}")
@@ -64,7 +62,7 @@ def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str
     )
     if args.price_in is not None or args.price_out is not None:
         print(f"price      {_price(args, outlook)}")
-    print(f"time       about {duration(outlook.seconds)}, {outlook.basis}")
+    print(f"time       {_time(outlook)}")
 
 
 def print_prompts(plan: "Plan", n: int) -> None:
@@ -79,23 +77,10 @@ def print_prompts(plan: "Plan", n: int) -> None:
         print("\n".join(clean(line) for line in question.text.splitlines()))
 
 
-def pacing_of(args: argparse.Namespace) -> "Pacing":
-    """Return the limits of the servers of these options, or the size of the model in a folder."""
-    from elicitation.models.fetch import describe_folder
-    from elicitation.session.overview import Pacing
-
-    if args.server is None and args.agent is None and (Path(args.model) / "config.json").is_file():
-        return Pacing(n_parameters=describe_folder(Path(args.model)).n_parameters)
-    addresses = server_addresses(args)
-    return Pacing(
-        n_at_once=args.concurrency * len(addresses) if addresses else None,
-        requests_per_minute=_of_all(args.requests_per_minute, len(addresses)),
-        tokens_per_minute=_of_all(args.tokens_per_minute, len(addresses)),
-    )
-
-
-def _of_all(limit: float | None, n_servers: int) -> float | None:
-    return limit * n_servers if limit is not None and n_servers else None
+def _time(outlook: "Preview") -> str:
+    if outlook.seconds is None:
+        return "not known before the store has answers of this model"
+    return f"about {duration(outlook.seconds)}, at the speed of the answers in the store"
 
 
 def _answer_tokens(outlook: "Preview") -> str:

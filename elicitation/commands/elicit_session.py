@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elicitation.commands.hosted_options import connect_to, is_hosted
 from elicitation.commands.model_options import load_local
-from elicitation.commands.server_options import connect
 from elicitation.commands.task_options import load_subject
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def named_model(args: argparse.Namespace) -> str:
     if args.agent is not None:
         return str(args.agent)
     # Only the name is known without loading: a preview counts answers of all weights of it.
-    if args.server is not None:
+    if is_hosted(args):
         return str(args.model)
     from elicitation.models.local.sources import name_of
 
@@ -97,12 +97,12 @@ def named_model(args: argparse.Namespace) -> str:
 
 
 def load_model(args: argparse.Namespace, source: Source) -> "Model":
-    """Load the model that is asked, connect to its servers, or make the agent."""
+    """Load the model that is asked, connect to it, or make the agent."""
     if args.agent is not None:
         from elicitation.simulated_model import agent_for_task
 
         assert source.subject is not None, "options were checked: no agent for questions in a file"
         return agent_for_task(args.agent, source.subject, source.cases)
-    if args.server is not None:
-        return connect(args, args.model)
+    if is_hosted(args):
+        return connect_to(args, args.model)
     return load_local(args, args.model)

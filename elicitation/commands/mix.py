@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.folders import in_place, prepare_folder
 from coherence.cli.progress import answer_progress, duration
 from coherence.cli.reading import is_log
+from elicitation.commands.hosted_options import connect_to, is_hosted
 from elicitation.commands.mix_report import WRITTEN, mix_report, write_mix_results
 from elicitation.commands.model_options import (
     add_model_options,
@@ -25,7 +26,6 @@ from elicitation.commands.paper_option import (
     paper_folder,
     write_paper_tables,
 )
-from elicitation.commands.server_options import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,11 +151,11 @@ def _check(args: argparse.Namespace) -> None:
             "--exact draws no answers, so that --draws has no meaning beside it. "
             "Leave one of them out."
         )
-    if args.exact and args.server is not None:
+    if args.exact and is_hosted(args):
         raise InputError(
-            "--exact needs the files of the model: a server lists the likeliest first tokens of an "
-            "answer, which bound its rates, no more. Leave --exact out to draw answers, or leave "
-            "--server out and name a folder."
+            "--exact needs the files of the model: a service lists likely first tokens, "
+            "which bound its rates, no more. Leave --exact out to draw answers, or name a "
+            "folder."
         )
     if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError(
@@ -187,19 +187,19 @@ def _ask(args: argparse.Namespace, out: Path) -> "pd.DataFrame | None":
 
 
 def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
-    """Return models behind servers, or folders, by name.
+    """Return hosted models, or folders, by name.
 
     What is wrong with any of them should show before the first is asked.
     """
     from coherence.batteries.mixing.files import distinct_names
     from coherence.errors import InputError
 
-    if args.server is not None:
+    if is_hosted(args):
         if len(set(args.model)) < len(args.model):
             raise InputError(
                 f"--model must name different models; received {', '.join(args.model)}."
             )
-        return {name: connect(args, name) for name in args.model}
+        return {name: connect_to(args, name) for name in args.model}
     from elicitation.models.local.sources import find_source
 
     for model in args.model:
@@ -244,11 +244,11 @@ def _ask_model(
             progress=progress,
         )
     questions = answers.groupby(["experiment", "p", "item", "order"])
-    if args.server is not None and draws > 1 and (questions["raw"].nunique() == 1).all():
-        # A server that ignores the temperature looks like a model that cannot mix.
+    if is_hosted(args) and draws > 1 and (questions["raw"].nunique() == 1).all():
+        # A service that ignores the temperature looks like a model that cannot mix.
         print(
             f"coherence mix: all draws of a question got the same answer from {name}. "
-            "Does its server draw? See docs/servers.md.",
+            "Does its service draw? See docs/servers.md.",
             file=sys.stderr,
         )
     return answers.assign(model=name)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coherence.table.printable import counted, numbered
-from elicitation.commands.server_options import add_server_options
+from elicitation.commands.hosted_options import add_hosted_options
 
 if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel
@@ -39,11 +39,11 @@ def add_model_options(
         action="append" if several else "store",
         help=f"{kind}: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of "
         "the hub; see docs/models.md"
-        + ("; with --server the model's name there" if server else "")
+        + ("; or PROVIDER/NAME of a hosted model; with --server its name there" if server else "")
         + ("; repeat it to ask several, one after the other" if several else ""),
     )
     if server:
-        add_server_options(parser)
+        add_hosted_options(parser)
     if chat:
         group.add_argument(
             "--chat",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted, numbered
+from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -19,8 +20,8 @@ from elicitation.commands.model_options import (
     load_causal,
 )
 from elicitation.commands.paper_option import add_paper_option, paper_folder
+from elicitation.commands.reveal_hosted import ask_hosted, check_hosted
 from elicitation.commands.reveal_results import Battery, write_battery
-from elicitation.commands.reveal_served import ask_served, check_served
 
 if TYPE_CHECKING:
     from elicitation.batteries.revealed.scenarios.setting import Setting
@@ -65,13 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=5,
         metavar="N",
-        help="actions drawn per bet, and answers of a server per question (default: 5)",
+        help="actions drawn per bet, and answers of a hosted model per question (default: 5)",
     )
     parser.add_argument(
         "--max-new-tokens",
         type=int,
         metavar="N",
-        help="cut of a server's answers; a model that thinks first needs thousands (default: 64)",
+        help="cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
     )
     parser.add_argument(
         "--seed",
@@ -172,7 +173,7 @@ def _check(args: argparse.Namespace) -> None:
             "needed: --model DIR, or both --base DIR and --instruct DIR, or --answers FILE, and "
             "only one of these."
         )
-    check_served(args)
+    check_hosted(args)
     _folders(args)
     if args.out is None:
         raise InputError("--out DIR is missing. Name a folder.")
@@ -189,7 +190,7 @@ def _folders(args: argparse.Namespace) -> dict[str, str]:
 
     if args.model is None:
         return {"base": args.base, "instruct": args.instruct}
-    if args.server is not None:
+    if is_hosted(args):
         return {name: name for name in args.model}
     folders: dict[str, str] = {}
     for folder in args.model:
@@ -210,7 +211,7 @@ def _require_models(args: argparse.Namespace) -> None:
     """Raise for a model of this machine or the hub that is not there."""
     from elicitation.models.local.sources import locate
 
-    if args.server is None and args.answers is None:
+    if args.answers is None and not is_hosted(args):
         for model in _folders(args).values():
             locate(model, revision=args.revision)
 
@@ -257,9 +258,9 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
     from elicitation.batteries.revealed.stated import state
 
     battery = Battery()
-    if args.server is not None:
+    if is_hosted(args):
         for name in args.model:
-            ask_served(args, name, settings, store, battery)
+            ask_hosted(args, name, settings, store, battery)
         return battery
     for source, folder in _folders(args).items():
         # Texts are continued, not answered: without a chat template, whether there is one or not.

@@ -23,27 +23,8 @@ from elicitation.store import Draw, read_store
 CHARACTERS_PER_TOKEN = 4.0
 """A rule of thumb for texts in English; the count of a dry run is as rough as this."""
 
-ASSUMED_SECONDS_PER_ANSWER = 0.1
-"""Where the store has no answers of the model to tell its speed from."""
-
-ASSUMED_SECONDS_PER_READING = 1.0
-"""Likewise, for the distribution over all answers in a form, of a model on this machine."""
-
-SECONDS_PER_TOKEN, SECONDS_PER_READING = 2e-10, 1.2e-8
-"""Likewise, by parameter of a model of known size on one processor core: for a token of an answer,
-and for such a reading. Measured with a model of 135 million parameters."""
-SHARE_OF_LIMIT = 1 / 3
-"""How long a drawn answer is taken to be, as a share of the most tokens that it may have."""
-
-ASSUMED_SECONDS_TO_BEGIN, ASSUMED_TOKENS_PER_SECOND = 0.5, 50.0
-"""Likewise, for one answer of a server among several under way."""
-
 UNKNOWN, DAMAGED = "unknown", "damaged"
 DRAWN, READ = "drawn", "read"
-_ASSUMED = {
-    DRAWN: ("an answer", ASSUMED_SECONDS_PER_ANSWER),
-    READ: ("reading the answers to a question", ASSUMED_SECONDS_PER_READING),
-}
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
 # not between batches.
 _LONGEST_BATCH = 3600.0
@@ -141,9 +122,8 @@ class Preview:
     # tokens of their answers if they are as long as those that the store has of this model; None
     # where it has none with a count
     n_expected_tokens: float | None
-    seconds: float  # time for the rest
-    basis: str  # what the time follows from, in words
-    speed_known: bool  # whether that is answers in the store, and no assumption
+    # time for the rest at the speed of the answers in the store; None where it has too few
+    seconds: float | None
 
     @property
     def n_left(self) -> int:
@@ -151,38 +131,13 @@ class Preview:
         return self.n_distinct - self.n_stored
 
 
-@dataclass(frozen=True)
-class Pacing:
-    """What the speed of answers depends on: limits of servers, the size of a local model."""
-
-    # answers under way at all servers together; None for a model on this machine
-    n_at_once: int | None = None
-    # requests_per_minute, tokens_per_minute: limits of all servers together; None where there is
-    # none
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    n_parameters: int | None = None  # of a model on this machine; None where that is not known
-
-    def least_seconds(self, n_requests: int, n_tokens: float) -> float:
-        """Return how long the limits make so many requests and tokens last."""
-        minutes = (
-            n_requests / self.requests_per_minute if self.requests_per_minute else 0.0,
-            n_tokens / self.tokens_per_minute if self.tokens_per_minute else 0.0,
-        )
-        return max(minutes) * 60
-
-
-_LOCAL = Pacing()
-
-
 def preview(
     plan: Plan,
     *,
     model_name: str,
     store: str | os.PathLike[str] | None = None,
-    pacing: Pacing = _LOCAL,
 ) -> Preview:
-    """Count what a plan would ask, and estimate the time.
+    """Count what a plan would ask; a time is told from answers already given.
 
     Parameters
     ----------
@@ -192,8 +147,6 @@ def preview(
         Name of the model in the store.
     store : path-like or None
         The store, if there is one yet.
-    pacing : Pacing
-        What bounds the speed.
 
     Returns
     -------
@@ -231,19 +184,6 @@ def preview(
     n_text_tokens = sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN
     most = sum(0 if draw.exact else draw.request.max_new_tokens for draw in missing)
     expected = statistics.fmean(lengths) * len(missing) if lengths else None
-    n_answer_tokens = most if expected is None else min(expected, most)
-    if pacing.n_at_once is None:
-        seconds, basis, known = _local_time(
-            _work_of(missing, is_kept),
-            [(created, way) for _, _, created, _, way in rows],
-            pacing.n_parameters,
-            most * SHARE_OF_LIMIT if expected is None else expected,
-        )
-    else:
-        pace = _seconds_per_answer(created for _, _, created, _, _ in rows)
-        seconds, basis = _expected_time(pace, len(missing), n_answer_tokens, pacing.n_at_once)
-        known = pace is not None
-    least = pacing.least_seconds(len(missing), n_text_tokens + n_answer_tokens)
     return Preview(
         n_questions=len(plan.draws),
         n_distinct=len(needed),
@@ -251,9 +191,7 @@ def preview(
         n_text_tokens=n_text_tokens,
         n_answer_tokens=most,
         n_expected_tokens=expected,
-        seconds=max(seconds, least),
-        basis="at the limits per minute" if least > seconds else basis,
-        speed_known=known,
+        seconds=_seconds(_work_of(missing, is_kept), [(row[2], row[4]) for row in rows]),
     )
 
 
@@ -279,50 +217,19 @@ def _work_of(missing: Iterable[Draw], is_kept: Callable[[Draw], bool]) -> Counte
     return Counter(work.values())
 
 
-def _local_time(
-    work: Mapping[str, int],
-    rows: Iterable[tuple[str, str]],
-    n_parameters: int | None,
-    n_tokens: float,
-) -> tuple[float, str, bool]:
-    """Return the seconds that work takes, why so many, and whether that is known."""
+def _seconds(work: Mapping[str, int], rows: Iterable[tuple[str, str]]) -> float | None:
+    """Return the seconds that work takes at the pace of answers of its kind; None without."""
     of_kind: dict[str, list[str]] = {DRAWN: [], READ: []}
     for created, way in rows:
         if way != "forced":  # these came in an instant, after a reading
             of_kind[READ if way == "exact" else DRAWN].append(created)
-    seconds, assumed = 0.0, []
+    seconds = 0.0
     for kind, number in work.items():
         pace = _seconds_per_answer(of_kind[kind])
         if pace is None:
-            what, pace = _ASSUMED[kind]
-            if n_parameters is not None and kind == READ:
-                pace = n_parameters * SECONDS_PER_READING
-            elif n_parameters is not None:
-                pace = n_parameters * SECONDS_PER_TOKEN * n_tokens / number
-            assumed.append(f"{what} takes {pace:.2g} s")
+            return None
         seconds += number * pace
-    if not assumed:
-        return seconds, "at the speed of the answers in the store", True
-    size = ""
-    if n_parameters is not None:
-        size = f", as {n_parameters / 1e6:,.3g} million parameters take on one processor core"
-    return seconds, f"if {' and '.join(assumed)}{size}; no speed is known yet", False
-
-
-def _expected_time(
-    pace: float | None, n_answers: int, n_tokens: float, n_at_once: int
-) -> tuple[float, str]:
-    """Return the seconds that a server takes without a limit per minute, and why so many."""
-    # Answers in the store came as many at once as were asked then: their pace has that in it.
-    if pace is not None:
-        return n_answers * pace, "at the speed of the answers in the store"
-    total = n_answers * ASSUMED_SECONDS_TO_BEGIN + n_tokens / ASSUMED_TOKENS_PER_SECOND
-    # The last answers have no others beside them, and fewer than all never take less than one.
-    at_once = max(min(n_at_once, n_answers), 1)
-    return total / at_once, (
-        f"if each of {n_at_once} answers at once takes {ASSUMED_SECONDS_TO_BEGIN:g} s and "
-        f"{ASSUMED_TOKENS_PER_SECOND:g} tokens come a second; no speed is known yet"
-    )
+    return seconds
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:

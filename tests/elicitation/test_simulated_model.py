@@ -277,7 +277,7 @@ def test_no_torch_is_needed():
         "import sys\nfrom elicitation.session.plan import Design, Task\n"
         "from elicitation.session.session import elicit\n"
         "from elicitation.simulated_model import agent_for_task\n"
-        "from elicitation.store import AnswerStore\nimport elicitation.models.servers.server\n"
+        "from elicitation.store import AnswerStore\nimport elicitation.models.hosted.model\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"
         "    agent = agent_for_task('leaky', task, cases)\n"

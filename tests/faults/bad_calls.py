@@ -314,13 +314,6 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             "answers": "drawn",
         },
         el.Template: {"name": "x", "text": "{evidence} {question}", "form": "lines"},
-        el.Limits: {
-            "connect": 1.0,
-            "read": 1.0,
-            "total": 1.0,
-            "attempts": 1,
-            "first_wait": 0.1,
-        },
         el.bet_questions: {
             **{"items": default_items(), "splits": ("test",), "modalities": ("coin",)},
             **{"chances": (0.5,), "stake": 20.0, "payout": 0.0, "amounts": False},
@@ -333,9 +326,11 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"items": default_items(), "splits": ("test",), "both_orders": False},
             "templates": ("choice-expensive",),
         },
-        el.connect_servers: {
-            **{"addresses": ["http://127.0.0.1:9"], "model": "m", "api": "chat", "system": None},
-            **{"identity": None, "concurrency": 1, "key_variable": None},
+        el.connect: {
+            **{"model": "m", "server": "http://127.0.0.1:9", "base_url": None, "chat": None},
+            **{"system": None, "identity": None, "concurrency": 1, "max_retries": 0},
+            **{"timeout": 5, "key_variable": None, "reasoning_effort": None},
+            **{"chat_template_kwargs": None, "extra_body": None},
         },
         el.fine_tune: {
             "folder": "none",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
 from coherence.table.printable import numbered
-from elicitation.commands.elicit_preview import pacing_of
 from elicitation.commands.elicit_session import named_model
 from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Finished, Unit
@@ -79,7 +78,6 @@ def look_at(units: Sequence[Unit]) -> list[Outlook]:
                 unit.plan(),
                 model_name=named_model(unit.options),
                 store=unit.folder / STORE,
-                pacing=pacing_of(unit.options),
             )
         outlooks.append(Outlook(unit, finished, ahead))
     return outlooks
@@ -98,10 +96,17 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
     lines.append(f"{n_finished} of {len(outlooks)} finished; {to_ask}")
     left = [outlook for outlook in outlooks if outlook.n_left]
     if left:
-        seconds = sum(outlook.ahead.seconds for outlook in left if outlook.ahead is not None)
-        known = all(outlook.ahead is not None and outlook.ahead.speed_known for outlook in left)
-        basis = "the speed of the answers in the store" if known else "assumed speeds"
-        lines.append(f"time for these: about {duration(seconds)}, at {basis}")
+        known = [
+            outlook.ahead.seconds
+            for outlook in left
+            if outlook.ahead is not None and outlook.ahead.seconds is not None
+        ]
+        if known:
+            beside = len(left) - len(known)
+            lines.append(
+                f"time for {'these' if not beside else 'those with a time'}: about "
+                f"{duration(sum(known))}, at the speed of the answers in the store"
+            )
     lines += _money(outlooks)
     if left:
         lines.append("tokens and prices of what is not finished: of what is to ask, at most")
@@ -130,8 +135,12 @@ def _row(outlook: Outlook) -> list[str]:
         f"{outlook.n_left:,}",
         *tokens,
         "" if price is None else f"{price:,.2f}",
-        duration(ahead.seconds) if ahead is not None and ahead.n_left else "",
+        _time(ahead) if ahead is not None and ahead.n_left else "",
     ]
+
+
+def _time(ahead: "Preview") -> str:
+    return "not known" if ahead.seconds is None else duration(ahead.seconds)
 
 
 def _money(outlooks: Sequence[Outlook]) -> list[str]:

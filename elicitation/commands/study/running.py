@@ -15,7 +15,7 @@ from coherence.table.printable import counted
 from elicitation.commands.elicit_session import load_model
 from elicitation.commands.model_options import drawn_at_a_time
 from elicitation.commands.study.units import Unit, by_model
-from elicitation.models.servers.dispatch import ServersError
+from elicitation.models.hosted.replies import HostedError
 
 if TYPE_CHECKING:
     from elicitation.models.base import Model
@@ -52,7 +52,7 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
                 _ask(unit, loaded, store)
             except CoherenceError as error:
                 # A model that is not there, or no longer, would fail for every other task as well.
-                gone = (loaded is None and not model.is_agent) or isinstance(error, ServersError)
+                gone = (loaded is None and not model.is_agent) or isinstance(error, HostedError)
                 lost = missing[number:] if gone else [unit]
                 done.failures += [(each.label, str(error)) for each in lost]
                 if gone:

@@ -171,8 +171,8 @@ def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
     _refuse(unknown_keys(table, ("name", *_PRICES, *ways)))
     if ("agent" in table) == ("model" in table):
         raise InputError(
-            "needs either model (a folder, a .gguf file, OWNER/NAME, or the name at a server) or "
-            "agent (such as leaky)."
+            "needs either model (a folder, a .gguf file, OWNER/NAME of the hub, PROVIDER/NAME of a "
+            "hosted one, or the name at a server) or agent (such as leaky)."
         )
     if "agent" in table and (beside := set(table) & set(model_keys()) - {"agent", "keep_going"}):
         raise InputError(f"{min(beside)} belongs to a model; an agent answers by itself.")

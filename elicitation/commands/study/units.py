@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from coherence.cli.folders import replace_text
 from coherence.errors import InputError
 from elicitation.commands.elicit_session import PROMPTS, Source, design_of, plan_of, source_of
+from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.study.names import file_stem
 from elicitation.commands.study.options import merged, parse
 from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry
@@ -29,8 +30,8 @@ STORE = "answers.sqlite"
 RUNS = "runs"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
-    *("command", "api_key_env", "concurrency", "requests_per_minute", "tokens_per_minute"),
-    *("max_wait", "threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
+    *("command", "api_key_env", "max_connections", "max_retries", "timeout"),
+    *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
     *("dry_run", "price_in", "price_out"),
 )
 _FILES = ("questions", "phrases", "records", "task", "prompts")
@@ -161,7 +162,7 @@ def digest_of(options: argparse.Namespace, names: tuple[str, ...]) -> str:
         if isinstance(said.get(key), str):
             said[key] = [_content(word) for word in said[key].split(",")]
     for key in ("model", "models"):
-        if said.get(key) is not None and said.get("server") is None:
+        if said.get(key) is not None and not is_hosted(options):
             models = said[key] if isinstance(said[key], list) else [said[key]]
             said[key] = [_stamp(Path(model)) for model in models]
     said |= {"named": names, "version": _version()}

@@ -230,8 +230,15 @@ def find_source(model: str | os.PathLike[str], *, revision: str | None = None) -
 
 
 def locate(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
-    """Tell what a model's name stands for, as `find_source`, whether or not it is complete."""
+    """Tell what a model's name stands for, as `find_source`, whether or not it is complete.
+
+    As in Inspect, ``hf/OWNER/NAME`` is OWNER/NAME of the hub, where the owner has the name of a
+    provider.
+    """
     path = Path(model)
+    if not path.exists():
+        model = os.fspath(model).removeprefix("hf/")
+        path = Path(model)
     is_file = path.is_file()
     if path.is_dir() or (is_file and path.suffix.lower() == ".gguf"):
         if revision is not None:

@@ -5,7 +5,7 @@ import pytest
 
 from coherence.cli.main import main
 
-from ..models.servers.fake_server import Fake, answer, serving
+from ..models.hosted.fake_server import Fake, answer, serving
 
 
 def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
@@ -81,7 +81,7 @@ def test_models_behind_servers_are_asked_in_words_and_once(tmp_path, capsys, lis
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--model", "m", "--temperature", "1"], "--temperature belongs to --server"),
+        (["--model", "m", "--temperature", "1"], "--temperature belongs to hosted models"),
         (["--server", "http://127.0.0.1:9", "--answers", "a.csv"], "--server needs --model"),
         (
             ["--server", "http://127.0.0.1:9", "--model", "m", "--likelihood", "token"],

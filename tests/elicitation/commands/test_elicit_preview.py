@@ -4,7 +4,7 @@ import pytest
 
 from coherence.cli.main import main
 from elicitation.models.base import Answer
-from elicitation.session.overview import Pacing, preview
+from elicitation.session.overview import preview
 from elicitation.session.plan import Design, plan_own_questions
 from elicitation.session.session import run_plan
 from elicitation.store import AnswerStore
@@ -41,21 +41,8 @@ def test_prices_make_money_of_tokens(table, capsys):
     assert "price" not in dry_run(table, capsys)
 
 
-def test_time_follows_from_how_many_are_asked_at_once(table, capsys):
-    def seconds(*words):
-        number, unit = dry_run(table, capsys, *words)["time"].split()[1:3]
-        return float(number) * {"seconds": 1, "minutes": 60, "hours": 3600}[unit.rstrip(",")]
-
-    one, two = ["--server", "http://a"], ["--server", "http://a,http://b"]
-    # 1000 answers of .5 s and 100 tokens at 50 a second.
-    assert seconds(*one, "--concurrency", "1") == pytest.approx(2500, rel=0.03)
-    assert seconds(*one, "--concurrency", "50") == pytest.approx(50, rel=0.03)
-    assert seconds(*two, "--concurrency", "25") == pytest.approx(50, rel=0.03)
-    # Limits hold whatever is under way, and for each server.
-    assert seconds(*one, "--concurrency", "50", "--requests-per-minute", "100") == 600
-    assert seconds(*two, "--concurrency", "50", "--requests-per-minute", "100") == 300
-    said = dry_run(table, capsys, *one, "--tokens-per-minute", "1000")
-    assert "at the limits per minute" in said["time"]
+def test_a_time_is_told_from_answers_alone(table, capsys):
+    assert dry_run(table, capsys)["time"] == "not known before the store has answers of this model"
 
 
 def test_answers_in_the_store_say_how_long_others_will_be(table, tmp_path, capsys):
@@ -73,7 +60,7 @@ def test_answers_in_the_store_say_how_long_others_will_be(table, tmp_path, capsy
     assert said["price"].endswith("0.05 if answers are as long as those in the store")
     design = Design(reps=6, prompts=("standard",), max_new_tokens=100)
     more = plan_own_questions(load_questions(table), design)
-    outlook = preview(more, model_name="m", store=path, pacing=Pacing(8))
+    outlook = preview(more, model_name="m", store=path)
     assert (outlook.n_left, outlook.n_expected_tokens) == (100, 1000.0)
 
 

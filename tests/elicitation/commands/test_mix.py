@@ -311,13 +311,13 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
         "2",
         "--server-name",
         "lab",
-        "--concurrency",
+        "--max-connections",
         "4",
     ]
     with serving(failing := Mixer(fails_after=50)) as address:
         assert main([*command, "--server", address, "--api-key-env", "MIXER_KEY"]) == 2
     errors = capsys.readouterr().err
-    assert "no server is left that answers" in errors
+    assert "does not answer any more" in errors
     assert "secret" not in errors
     assert failing.keys == {"Bearer sk-very-secret"}
     assert not (out / "scores.csv").exists()
@@ -359,7 +359,7 @@ def test_several_models_of_a_server(tmp_path, capsys):
         assert main([*command, "--server", address]) == 0
     output = capsys.readouterr()
     assert (
-        "all draws of a question got the same answer from stuck. Does its server draw?"
+        "all draws of a question got the same answer from stuck. Does its service draw?"
         in output.err
     )
     assert "same answer from m." not in output.err
@@ -403,7 +403,7 @@ def test_a_killed_session_asks_only_for_the_rest(tmp_path):
         str(out),
         "--draws",
         "2",
-        "--concurrency",
+        "--max-connections",
         "1",
         "--server-name",
         "lab",

@@ -46,7 +46,7 @@ def test_all_commands_that_ask_have_the_same_options_and_defaults():
         (["--no-resume", "questions"], "--resume"),
         (["--keep-going", "questions"], "--keep-going"),
         (["--server", "http://a", "questions"], "--server"),
-        (["--max-wait", "9", "transfer"], "--max-wait"),
+        (["--timeout", "9", "transfer"], "--timeout"),
     ],
 )
 def test_an_action_of_bets_has_no_use_for_options_of_asking(words, option, tmp_path, capsys):

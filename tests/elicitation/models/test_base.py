@@ -17,10 +17,7 @@ from elicitation.models.base import (
     ScoringModel,
     StreamingModel,
 )
-from elicitation.models.servers.address import Address, Limits
-from elicitation.models.servers.dispatch import Site
-from elicitation.models.servers.probing import Abilities
-from elicitation.models.servers.server_model import ServerModel
+from elicitation.models.hosted.model import HostedModel
 from elicitation.reading.belief import ask_labels
 from elicitation.reading.outcomes import outcome_probabilities
 from elicitation.session.plan import Design
@@ -55,11 +52,10 @@ def capabilities_of(model):
     return {capability for capability in CAPABILITIES if isinstance(model, capability)}
 
 
-def server_model():
-    site = Site(Address.parse("http://127.0.0.1:9"), limits=Limits())
-    return ServerModel(
-        [site], "m", api="chat", identity="lab", concurrency=1, abilities=Abilities(20)
-    )
+def hosted_model():
+    from inspect_ai.model import get_model
+
+    return HostedModel(get_model("openai-api/lab/m", base_url="http://127.0.0.1:9", api_key="none"))
 
 
 def test_a_local_model_answers_and_scores(model):
@@ -75,7 +71,7 @@ def test_a_multiple_choice_model_knows_labels():
 
 
 def test_a_server_streams_and_bounds():
-    assert capabilities_of(server_model()) == {Model, StreamingModel, BoundingModel}
+    assert capabilities_of(hosted_model()) == {Model, StreamingModel, BoundingModel}
 
 
 def test_an_agent_knows_labels(asia, cases):
@@ -100,7 +96,7 @@ def test_what_is_no_model_is_none():
 def test_a_lacking_capability_is_named(asia, cases):
     with pytest.raises(InputError, match="gives the probabilities of labels; brought does not"):
         ask_labels(Brought(), ["Does it?"])
-    for model in (Brought(), agent_for_task("rational", asia, cases), server_model()):
+    for model in (Brought(), agent_for_task("rational", asia, cases), hosted_model()):
         with pytest.raises(InputError, match=f"all spellings; {model.name} does not. Use a local"):
             outcome_probabilities(model, ["Does it?"], ["Yes", "No"])
 

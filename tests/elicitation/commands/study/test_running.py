@@ -6,10 +6,10 @@ from coherence.cli.main import main
 from elicitation.commands.study.running import ask_units, tokens_of
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import check_units, units_of
-from elicitation.models.servers.dispatch import ServersError
+from elicitation.models.hosted.replies import HostedError
 from elicitation.store import AnswerStore
 
-from ...models.servers.fake_server import Fake, answer, serving
+from ...models.hosted.fake_server import Fake, answer, serving
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_servers_that_are_gone_are_not_waited_for_again(asked, monkeypatch):
 
     def ask(unit, model, store):
         tried.append(unit.label)
-        raise ServersError({})
+        raise HostedError("gone")
 
     monkeypatch.setattr("elicitation.commands.study.running._ask", ask)
     with AnswerStore(":memory:") as store:
@@ -110,7 +110,7 @@ def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(write, tmp_pat
     def reply(body, number):
         return {
             **answer("No: 0.6\nYes: 0.4"),
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
         }
 
     fake = Fake(reply)

@@ -1,14 +1,11 @@
-"""Answers held to a form by a server, which masks the tokens that would leave it.
+"""Forms of answers as JSON schemas, which services and servers hold their answers to.
 
-Servers know several fields for it, and ignore those that they do not know: each is tried on a small
-question, and the first whose answer keeps to the form is used. What is drawn under a mask is not
-what the model would say if its answer had the form: masks favour beginnings that lead nowhere.
+What is drawn under a schema is not what the model would say if its answer had the form: tokens are
+masked one at a time, which favours beginnings that lead nowhere.
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from math import comb
 from typing import Any
 
@@ -17,30 +14,9 @@ from elicitation.spelling.forms import ABLE, DECISION, AnswerForm
 # Servers compile what they are given, and some refuse long lists.
 _MOST_ALTERNATIVES = 300
 _STEPS = (5, 10, 20, 25, 50)
-
-Fields = dict[str, Any]
 _HUNDREDTHS = tuple(f"{hundredth / 100:.2f}" for hundredth in range(101))
 _YES_NO = ("Yes", "No")
 _ANSWER = "answer"
-_SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
-
-
-@dataclass(frozen=True)
-class Mask:
-    """One way to ask a server for a form."""
-
-    name: str  # as it is called in messages
-    fields: Callable[[AnswerForm], Fields]  # takes a form, returns the fields of a request
-    # takes a form and an answer's text, returns the text in the form, or None where it has another
-    read: Callable[[AnswerForm, str], str | None]
-
-
-def pattern_of(form: AnswerForm) -> str:
-    r"""Return a regular expression of the answers that a server is held to.
-
-    It lists the answers: see `alternatives`.
-    """
-    return f"({'|'.join(map(_escaped, alternatives(form)))})"
 
 
 def alternatives(form: AnswerForm) -> list[str]:
@@ -77,12 +53,7 @@ def _compositions(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def grammar_of(form: AnswerForm) -> str:
-    r"""Return the same in the grammar notation of llama.cpp (GBNF)."""
-    return f"root ::= {' | '.join(map(_quoted, alternatives(form)))}"
-
-
-def schema_of(form: AnswerForm) -> Fields:
+def schema_of(form: AnswerForm) -> dict[str, Any]:
     """Return a JSON schema whose answers can be written in the form.
 
     Numbers are texts of two decimals, which every server's schemas can list. Of two lines the first
@@ -102,12 +73,8 @@ def schema_of(form: AnswerForm) -> Fields:
     }
 
 
-def _as_it_is(form: AnswerForm, text: str) -> str | None:
-    return text.strip() if re.fullmatch(pattern_of(form), text.strip()) else None
-
-
-def _from_json(form: AnswerForm, text: str) -> str | None:
-    """Write the answer to a schema in the form that was asked for."""
+def written(form: AnswerForm, text: str) -> str | None:
+    """Write the answer to a schema in its form; None where it does not keep to the schema."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -122,32 +89,3 @@ def _from_json(form: AnswerForm, text: str) -> str | None:
     if form.kind == "decision":
         return f"{ABLE}: {said[ABLE]}\n{DECISION}: {said[DECISION]}"
     return str(said[_ANSWER])
-
-
-def _json_schema(form: AnswerForm) -> Fields:
-    schema = {"name": _ANSWER, "strict": True, "schema": schema_of(form)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
-MASKS = (
-    Mask(
-        "structured_outputs",
-        lambda form: {"structured_outputs": {"regex": pattern_of(form)}},
-        _as_it_is,
-    ),
-    Mask("guided_regex", lambda form: {"guided_regex": pattern_of(form)}, _as_it_is),
-    Mask("regex", lambda form: {"regex": pattern_of(form)}, _as_it_is),
-    Mask("grammar", lambda form: {"grammar": grammar_of(form)}, _as_it_is),
-    Mask("response_format json_schema", _json_schema, _from_json),
-)
-"""Of newer and older vLLM, SGLang, llama.cpp, and OpenAI and most others; a form that the answer
-has as it stands comes before one that has to be written."""
-
-
-def _escaped(text: str) -> str:
-    # Not re.escape, which also escapes blanks and hyphens: not every server's reader knows that.
-    return _SPECIAL.sub(r"\\\1", text)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The battery behind servers: breaks if what a server cannot do is asked, or left out unsaid."""
+"""The battery of a hosted model: breaks if what a server cannot do is asked, or left out unsaid."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from coherence.cli.main import main
 
-from ..models.servers.fake_server import Fake, answer, raw, serving
+from ..models.hosted.fake_server import Fake, answer, raw, serving
 
 COINS = ["--where", "scenario=coins", "--where", "variant=single", "--where", "n=2"]
 WORDS = ["--where", "scenario=preference", "--where", "variant=single"]
@@ -78,7 +78,7 @@ def test_what_cannot_be_asked_is_said_before(words, message, tmp_path, capsys):
     assert not any("die" in str(body) for _, body in fake.asked)
 
 
-def test_tokens_of_drawn_answers_belong_to_servers(tmp_path, capsys):
+def test_tokens_of_drawn_answers_belong_to_hosted_models(tmp_path, capsys):
     words = ["--model", "m", "--out", str(tmp_path / "out"), "--max-new-tokens", "9"]
     assert main(["reveal", *words]) == 2
-    assert "--max-new-tokens belongs to --server" in capsys.readouterr().err
+    assert "--max-new-tokens belongs to hosted models" in capsys.readouterr().err

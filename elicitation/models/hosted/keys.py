@@ -6,7 +6,6 @@ it in errors, and a proxy may put it anywhere; people type it where its variable
 
 import os
 import re
-from typing import Any
 
 from coherence.errors import InputError
 
@@ -68,21 +67,13 @@ class KeyMask:
         """Strike the key out of a text that is to be shown."""
         return sent if self._pattern is None else self._pattern.sub(HIDDEN, sent)
 
-    def data(self, sent: Any) -> Any:
-        """Strike the key out of every text of a JSON value that is to be kept.
+    def answer(self, text: str) -> str:
+        """Strike the key out of an answer that is to be kept.
 
         A key of fewer than eight characters stays: it is a placeholder, and may be a word or a
         digit of an answer.
         """
-        if not self._secret:
-            return sent
-        if isinstance(sent, str):
-            return self.words(sent)
-        if isinstance(sent, list):
-            return [self.data(item) for item in sent]
-        if isinstance(sent, dict):
-            return {self.words(name): self.data(value) for name, value in sent.items()}
-        return sent
+        return self.words(text) if self._secret else text
 
 
 def _any_spelling(character: str) -> str:

@@ -9,12 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 from elicitation.models.base import Request
-from elicitation.models.servers.address import Limits
-from elicitation.models.servers.server import connect_servers
-
-QUICK = Limits(
-    connect=2.0, read=2.0, total=4.0, attempts=4, first_wait=0.01, longest_wait=2.0, max_wait=2.0
-)
+from elicitation.models.hosted.connecting import connect
 
 
 class Fake:
@@ -30,10 +25,11 @@ class Fake:
 def answer(text, **choice):
     message = {"role": "assistant", "content": text}
     return {
+        "model": "m",
         "choices": [
             {"index": 0, "message": message, "text": text, "finish_reason": "stop", **choice}
         ],
-        "usage": {"completion_tokens": 3},
+        "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
     }
 
 
@@ -100,13 +96,10 @@ def serving(fake):
 
 
 @contextmanager
-def connected(*fakes, **options):
-    with serving(fakes[0]) as first:
-        if len(fakes) == 1:
-            yield connect_servers(first, "m", **{"limits": QUICK, **options})
-        else:
-            with serving(fakes[1]) as second:
-                yield connect_servers([first, second], "m", **{"limits": QUICK, **options})
+def connected(fake, **options):
+    """A model behind the fake, whose failures are not waited for."""
+    with serving(fake) as address:
+        yield connect("m", server=address, **{"max_retries": 0, **options})
 
 
 def requests(n, **options):
@@ -119,7 +112,7 @@ def keep(stream, kept):
 
 
 def probing(body):
-    return body.get("prompt", body.get("messages", [{}])[0].get("content")) == "Say one word."
+    return body.get("prompt", body.get("messages", [{}])[-1].get("content")) == "Say one word."
 
 
 def after_opening(reply):

@@ -1,28 +1,28 @@
-"""``coherence reveal --server``: the battery put to a model behind servers."""
+"""``coherence reveal`` of a hosted model: the battery put to it in words."""
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
-from elicitation.commands.server_options import connect
+from elicitation.commands.hosted_options import connect_to, is_hosted
 
 if TYPE_CHECKING:
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.commands.reveal_results import Battery
-    from elicitation.models.servers.server_model import ServerModel
+    from elicitation.models.hosted.model import HostedModel
     from elicitation.store import AnswerStore
 
 
-def check_served(args: argparse.Namespace) -> None:
-    """Raise for options that do not go with servers, or not without them."""
+def check_hosted(args: argparse.Namespace) -> None:
+    """Raise for options that do not go with hosted models, or not without them."""
     from coherence.errors import InputError
 
-    if args.server is None:
+    if not is_hosted(args):
         if args.max_new_tokens is not None:
             raise InputError(
-                "--max-new-tokens belongs to --server; of a folder probabilities are read, and "
-                "nothing is drawn. Leave it out."
+                "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
+                "and nothing is drawn. Leave it out."
             )
         return
     if args.model is None:
@@ -33,14 +33,14 @@ def check_served(args: argparse.Namespace) -> None:
         raise InputError(f"--max-new-tokens must be at least 1; received {args.max_new_tokens}.")
 
 
-def ask_served(
+def ask_hosted(
     args: argparse.Namespace,
     name: str,
     settings: "list[Setting]",
     store: "AnswerStore",
     battery: "Battery",
 ) -> None:
-    """Put to a model behind servers what it can answer, and say before what it cannot."""
+    """Put to a hosted model what it can answer, and say before what it cannot."""
     from elicitation.batteries.revealed.bets import tabulate_bets, wagered
     from elicitation.batteries.revealed.served import (
         ROOM,
@@ -51,7 +51,7 @@ def ask_served(
 
     # First what may end in an error: nothing is asked before all is known.
     revealing = _continuing(args, name, settings)
-    answering = None if args.only_revealed else connect(args, name)
+    answering = None if args.only_revealed else connect_to(args, name)
     if revealing is not None:
         with answer_progress(f"{name}, beliefs") as progress:
             battery.beliefs.append(
@@ -77,7 +77,7 @@ def ask_served(
 
 def _continuing(
     args: argparse.Namespace, name: str, settings: "list[Setting]"
-) -> "ServerModel | None":
+) -> "HostedModel | None":
     """Return the model as it continues texts, or None where that tells nothing; say why not."""
     from coherence.errors import InputError
     from elicitation.batteries.revealed.served import worded
@@ -90,10 +90,10 @@ def _continuing(
     model = None
     if n_worded:
         try:
-            model = connect(args, name, api="completions")
+            model = connect_to(args, name, continuing=True)
         except InputError as error:
             missing.append(f"Beliefs about words need completions, and {error}")
-    if model is not None and not model.abilities.n_likely_tokens:
+    if model is not None and not model.n_likely_tokens:
         missing.append(
             "Beliefs about words need log-probabilities, which the server does not give."
         )

@@ -5,7 +5,6 @@ Breaks if what we send is refused, or if its answers differ from the local model
 
 import contextlib
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -17,17 +16,15 @@ import pytest
 
 from coherence.errors import InputError
 from elicitation.models.base import Request
+from elicitation.models.hosted.connecting import connect
+from elicitation.models.hosted.replies import HostedError
 from elicitation.models.local.causal import load_causal_model
-from elicitation.models.servers.address import Limits
-from elicitation.models.servers.dispatch import ServersError
-from elicitation.models.servers.server import connect_servers
 from elicitation.session.plan import Design
 from elicitation.session.questions import plan_questions
 from elicitation.session.session import elicit
 from elicitation.store import AnswerStore
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
-QUICK = Limits(connect=5.0, read=60.0, total=60.0, attempts=3, first_wait=0.05, longest_wait=1.0)
 
 
 @contextlib.contextmanager
@@ -106,11 +103,11 @@ def questions(asia, cases):
     ]
 
 
-@pytest.mark.parametrize("api", ["chat", "completions"])
+@pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.lengthy
-def test_answers_equal_those_of_the_local_model(address, folder, questions, api):
-    model = connect_servers(address, str(folder), api=api, concurrency=4, limits=QUICK)
-    local = load_causal_model(folder, device="cpu", dtype="float32", chat=api == "chat")
+def test_answers_equal_those_of_the_local_model(address, folder, questions, chat):
+    model = connect(str(folder), server=address, chat=chat, concurrency=4)
+    local = load_causal_model(folder, device="cpu", dtype="float32", chat=chat)
     served, local_answers = model.generate(questions), local.generate(questions)
     assert [answer.text for answer in served] == [answer.text for answer in local_answers]
     assert len({answer.text for answer in served}) > 2
@@ -119,38 +116,29 @@ def test_answers_equal_those_of_the_local_model(address, folder, questions, api)
 
 @pytest.mark.lengthy
 def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
-    model = connect_servers(address, str(folder), api="completions", limits=QUICK)
-    assert model.abilities.n_likely_tokens == 0
-    with pytest.raises(InputError, match="do not list likely tokens"):
+    model = connect(str(folder), server=address, chat=False)
+    assert model.n_likely_tokens == 0
+    with pytest.raises(InputError, match="does not list likely tokens"):
         model.label_bounds(["Does it?"], ("No", "Yes"))
 
 
 @pytest.mark.lengthy
 def test_another_model_is_refused_by_name(address):
-    with pytest.raises(
-        InputError,
-        match="does not answer as model 'gpt' in the chat API: HTTP 400 .*Server is pinned to",
-    ):
-        connect_servers(address, "gpt", limits=QUICK)
+    with pytest.raises(HostedError, match="gpt does not answer: HTTP 400: .*pinned to"):
+        connect("gpt", server=address)
 
 
 @pytest.mark.lengthy
 def test_a_model_without_chat_template_is_told_apart(address, folder, model_folder, tmp_path):
     with serving(model_folder, tmp_path) as (bare, process):
-        with pytest.raises(
-            InputError,
-            match="HTTP 500 .*If the model has no chat template, use the completions API",
-        ):
-            connect_servers(bare, str(model_folder), limits=QUICK)
+        with pytest.raises(HostedError, match="HTTP 500.*without a chat template needs --no-chat"):
+            connect(str(model_folder), server=bare)
         # The two serve the same weights; one of them dies in the middle of the work.
-        limits = Limits(connect=5.0, read=60.0, attempts=3, first_wait=0.05)
-        copy = connect_servers(
-            bare, str(model_folder), api="completions", concurrency=2, limits=limits
-        )
+        copy = connect(str(model_folder), server=bare, chat=False, concurrency=2, max_retries=0)
         stream = copy.stream_answers([Request(f"Number {i}", i, 20) for i in range(60)])
         kept = dict(next(stream) for _ in range(5))
         process.kill()
-        with pytest.raises(ServersError, match=re.escape(bare)):
+        with pytest.raises(HostedError, match="does not answer any more: Connection error"):
             kept.update(stream)
         assert 5 <= len(kept) < 60
 
@@ -158,7 +146,7 @@ def test_a_model_without_chat_template_is_told_apart(address, folder, model_fold
 @pytest.mark.lengthy
 def test_a_session_through_a_server_is_that_of_the_local_model(address, folder, asia, cases):
     model, local = (
-        connect_servers(address, str(folder), concurrency=4, limits=QUICK),
+        connect(str(folder), server=address, concurrency=4),
         load_causal_model(folder, device="cpu", dtype="float32"),
     )
     frames, design = [], Design(reps=1, temperature=0.0)

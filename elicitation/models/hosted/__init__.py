@@ -1,0 +1,1 @@
+"""Models behind services and servers, asked through Inspect."""

@@ -1,0 +1,78 @@
+"""Calls under way beside the program that waits for them.
+
+Inspect's clients are asynchronous, and their connections belong to one event loop. One loop runs in
+a thread of its own as long as the process, so that callers need none, and a notebook, where a loop
+runs already, keeps its own.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    # A daemon: a call that never ends must not keep the program from ending.
+    threading.Thread(target=loop.run_forever, name="hosted models", daemon=True).start()
+    return loop
+
+
+def wait_for(call: Coroutine[Any, Any, Result]) -> Result:
+    """Return what a call brings; Ctrl-C ends it."""
+    future = asyncio.run_coroutine_threadsafe(call, _loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()
+
+
+def start(call: Coroutine[Any, Any, object]) -> None:
+    """Let a call run that nobody waits for."""
+    asyncio.run_coroutine_threadsafe(call, _loop())
+
+
+def as_they_come(
+    items: Sequence[Item], ask: Callable[[Item], Awaitable[Result]], *, n_at_once: int
+) -> Generator[tuple[int, Result | Exception], None, None]:
+    """Yield the position and the result, or the error, of every item as it is there.
+
+    Closing the generator ends the calls that are under way.
+    """
+    done: queue.SimpleQueue[tuple[int, Result | Exception] | None] = queue.SimpleQueue()
+
+    async def one(item: Item) -> Result:
+        return await ask(item)
+
+    async def work() -> None:
+        pending = iter(enumerate(items))
+
+        async def worker() -> None:
+            for i, item in pending:
+                try:
+                    # A task, and with it a context, of its own: what Inspect notes there of a call
+                    # goes with it.
+                    result: Result | Exception = await asyncio.create_task(one(item))
+                except Exception as error:
+                    result = error
+                done.put((i, result))
+
+        await asyncio.gather(*(worker() for _ in range(min(n_at_once, len(items)))))
+
+    future = asyncio.run_coroutine_threadsafe(work(), _loop())
+    future.add_done_callback(lambda _: done.put(None))
+    try:
+        for _ in items:
+            got = done.get()
+            if got is None:
+                future.result()
+                raise RuntimeError("the calls ended before all were answered")
+            yield got
+    finally:
+        future.cancel()

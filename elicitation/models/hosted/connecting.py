@@ -1,0 +1,316 @@
+"""Connecting to a hosted model: one call that shows whether it is there, and what it takes."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from coherence.errors import InputError, MissingExtraError
+from elicitation.models.base import Request
+from elicitation.models.hosted.background import wait_for
+from elicitation.models.hosted.keys import read_key
+from elicitation.models.hosted.model import HostedModel
+from elicitation.models.hosted.names import (
+    PROVIDERS,
+    address_of,
+    completing,
+    is_completing,
+    provider_of,
+    require_address,
+)
+from elicitation.models.hosted.replies import HostedError, answer_of, line_of
+
+if TYPE_CHECKING:
+    import inspect_ai.model
+
+logger = logging.getLogger(__name__)
+
+# Calls of this many at once gain nothing: servers queue what they cannot batch.
+MAX_CONCURRENCY = 256
+# Long enough for a server that loads a model with its first call.
+_OPENING_SECONDS = 60
+# Short and harmless; a model that thinks first is refused a single token by some servers.
+_PROBE = Request("Say one word.", 0, 16)
+# Inspect wants a key for every service; servers of one's own have none.
+_NO_KEY = "none"
+_MEANINGS = {
+    "temperature": "draws come at a temperature of its own, whatever temperature was asked for",
+    "seed": "draws follow no seed: to ask again would give other answers, and those in the store "
+    "are the only record",
+    "top_p": "it may leave improbable tokens out by a rule of its own, which narrows the spread of "
+    "the draws",
+    "max_tokens": "max_completion_tokens takes its place, and what a model thinks before its "
+    "answer counts towards --max-new-tokens",
+}
+"""Settings that can be left out, and what that does to the answers."""
+# Set for every request by itself: one value for all would contradict what is recorded.
+_TAKEN = {
+    "model": "--model",
+    "messages": "--system or --prompts",
+    "prompt": "--prompts",
+    "max_tokens": "--max-new-tokens",
+    "max_completion_tokens": "--max-new-tokens",
+    "temperature": "--temperature",
+    "seed": "--seed",
+    "n": "--reps",
+    "best_of": "--reps",
+    "logprobs": "--belief token",
+    "top_logprobs": "--belief token",
+    "echo": "--no-chat",
+    "stream": "nothing: answers come whole",
+    "reasoning_effort": "--reasoning-effort",
+    "chat_template_kwargs": "--chat-template-kwargs",
+}
+
+
+def connect(
+    model: str,
+    *,
+    server: str | None = None,
+    base_url: str | None = None,
+    chat: bool | None = None,
+    system: str | None = None,
+    identity: str | None = None,
+    concurrency: int = 8,
+    max_retries: int | None = None,
+    timeout: int = 600,
+    key_variable: str | None = None,
+    reasoning_effort: str | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+) -> HostedModel:
+    """Connect to a model behind a service or server, through Inspect, and call it once.
+
+    Parameters
+    ----------
+    model : str
+        Inspect's name, such as ``openai/gpt-4o``, ``anthropic/...`` or ``ollama/...``; with
+        `server` the model's name there.
+    server : str or None
+        Address of an OpenAI-compatible server, such as ``http://localhost:8000``; ``/v1`` is added
+        where there is no path. Short for ``openai-api/server/MODEL`` with that `base_url`.
+    base_url : str or None
+        Address of the provider, where it is not the usual one.
+    chat : bool or None
+        False sends the text as it is, for models without a chat template.
+    system : str or None
+        System message of every chat.
+    identity : str or None
+        Stands for the address in the keys of stored answers, for servers whose address changes
+        from day to day.
+    concurrency : int
+        Calls under way, 1 to 256.
+    max_retries : int or None
+        How often a call is tried again after too many requests, errors of the server and broken
+        connections; None tries until `timeout`.
+    timeout : int
+        Seconds for a question with all its tries, positive.
+    key_variable : str or None
+        Environment variable that holds the API key; None takes the provider's usual one, and for
+        `server` none.
+    reasoning_effort, chat_template_kwargs, extra_body
+        Further fields of every request; part of the keys of stored answers.
+
+    Returns
+    -------
+    HostedModel
+        Ready to answer.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or the model is refused or not there.
+
+    Examples
+    --------
+    Inspect's stand-in for a model:
+
+    >>> model = connect("mockllm/model")
+    >>> answer = model.generate([Request("Does it rain?", 1, 20)])[0]
+    >>> answer.text
+    'Default output from mockllm/model'
+    """
+    _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
+    if server is not None and base_url is not None:
+        raise InputError(
+            "server and base_url (--server, --base-url) are two ways to give an address. "
+            "Leave one of them out."
+        )
+    address = server or base_url
+    address = address_of(address) if address is not None else None
+    full = model if server is None else f"openai-api/server/{model}"
+    if provider_of(full) is None:
+        raise InputError(
+            "model must be PROVIDER/NAME, such as openai/gpt-4o, or a model's name with server "
+            f"(--server); received {model!r}. Providers: {', '.join(PROVIDERS)}."
+        )
+    if chat is False:
+        full = completing(full)
+    # Left out in silence, its answers would be taken for those of the model with the message.
+    if system is not None and is_completing(full):
+        raise InputError(
+            "system needs a chat; where texts are continued there is no system message. "
+            "Leave system out, or put it into the templates."
+        )
+    require_address(full, address)
+    extra = _extra_fields(full, reasoning_effort, chat_template_kwargs, extra_body)
+    key = read_key(key_variable) or (_NO_KEY if server is not None else None)
+    hosted = HostedModel(
+        _model_of_inspect(full, address, key, concurrency, max_retries, timeout),
+        name=model if server is not None else None,
+        system=system,
+        identity=identity or address,
+        concurrency=concurrency,
+        extra=extra,
+    )
+    _open(hosted, has_key=key not in (None, _NO_KEY))
+    return hosted
+
+
+def _check_options(model: str, *, concurrency: int, max_retries: int | None, timeout: int) -> None:
+    if not isinstance(model, str) or not model:
+        raise InputError(f"model must be the name of a model; received {model!r}.")
+    if not 1 <= concurrency <= MAX_CONCURRENCY:
+        raise InputError(
+            f"concurrency (--max-connections) must be from 1 to {MAX_CONCURRENCY}; received "
+            f"{concurrency}."
+        )
+    if max_retries is not None and max_retries < 0:
+        raise InputError(f"max_retries (--max-retries) must be at least 0; received {max_retries}.")
+    if not 1 <= timeout < float("inf"):
+        raise InputError(f"timeout (--timeout) must be at least 1 second; received {timeout}.")
+
+
+def _extra_fields(
+    model: str,
+    reasoning_effort: str | None,
+    chat_template_kwargs: Mapping[str, Any] | None,
+    extra_body: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Gather further fields of every request."""
+    fields = dict(extra_body or {})
+    for name in fields:
+        if name in _TAKEN:
+            raise InputError(
+                "extra_body (--extra-body) must hold fields that have no option of their own; "
+                f"{name!r} has one. Use {_TAKEN[name]}."
+            )
+    if is_completing(model) and (reasoning_effort, chat_template_kwargs) != (None, None):
+        raise InputError(
+            "reasoning_effort and chat_template_kwargs need a chat; where texts are continued "
+            "there is no template. Leave them out, or ask in chats."
+        )
+    efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+    if reasoning_effort is not None:
+        if reasoning_effort not in efforts:
+            raise InputError(
+                f"reasoning_effort (--reasoning-effort) must be one of {', '.join(efforts)}; "
+                f"received {reasoning_effort!r}."
+            )
+        fields["reasoning_effort"] = reasoning_effort
+    if chat_template_kwargs is not None:
+        fields["chat_template_kwargs"] = dict(chat_template_kwargs)
+    try:
+        json.dumps(fields, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"extra_body (--extra-body) must be JSON: {error}.") from error
+    return fields
+
+
+def _model_of_inspect(
+    name: str,
+    address: str | None,
+    key: str | None,
+    concurrency: int,
+    max_retries: int | None,
+    timeout: int,
+) -> "inspect_ai.model.Model":
+    try:
+        from inspect_ai.model import GenerateConfig, get_model
+    except ImportError:
+        raise MissingExtraError("servers", "Asking a hosted model") from None
+    config = GenerateConfig(
+        max_connections=concurrency, max_retries=max_retries, timeout=int(timeout)
+    )
+    try:
+        return get_model(name, config=config, base_url=address, api_key=key, memoize=False)
+    # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
+    except Exception as error:
+        hub = (
+            f" A model of the hub with this name is hf/{name}."
+            if provider_of(name) in ("openai", "google")
+            else ""
+        )
+        raise InputError(f"{name} cannot be asked: {line_of(error)}.{hub}") from error
+
+
+def _open(model: HostedModel, *, has_key: bool) -> None:
+    """Call a model once, without further tries, and leave out what it refuses by name."""
+    while True:
+        try:
+            answer_of(wait_for(_once(model)))
+            break
+        except TimeoutError:
+            raise HostedError(
+                f"{model.name} did not answer within {_OPENING_SECONDS} seconds. "
+                "Check the address, or wait until the server has loaded the model."
+            ) from None
+        except InputError:
+            raise
+        except Exception as error:
+            field = _refused_field(error, model.unset)
+            if field is None:
+                _raise(model, error, has_key=has_key)
+                break
+            model.unset = tuple(sorted({*model.unset, field}))
+    for field in model.unset:
+        logger.warning(
+            "%s sets %s by itself: %s. Answers are kept with this note",
+            model.name,
+            field,
+            _MEANINGS[field],
+        )
+
+
+async def _once(model: HostedModel) -> Any:
+    async with asyncio.timeout(_OPENING_SECONDS):
+        return await model.call(_PROBE, retry=False)
+
+
+def _refused_field(error: Exception, unset: tuple[str, ...]) -> str | None:
+    """Return the setting that a refusal names, of those that can be left out."""
+    if getattr(error, "status_code", None) not in (400, 422):
+        return None
+    said = line_of(error)
+    named = [
+        field
+        for field in _MEANINGS
+        if field not in unset and re.search(rf"(?<![\w.]){field}(?!\w)", said)
+    ]
+    # "Use max_completion_tokens": a limit that is too large is refused too, and stays.
+    if "max_tokens" in named and "max_completion_tokens" not in said:
+        named.remove("max_tokens")
+    return named[0] if named else None
+
+
+def _raise(model: HostedModel, error: Exception, *, has_key: bool) -> None:
+    """Say why the opening call failed; a service that is busy is there, and no failure."""
+    status = getattr(error, "status_code", None)
+    said = model.shown(error)
+    if status == 429 and "quota" not in said and "billing" not in said:
+        return
+    hint = ""
+    if status in (401, 403):
+        hint = (
+            " A key was sent."
+            if has_key or not model.is_server
+            else " No key was sent: name the environment variable that holds it (--api-key-env)."
+        )
+    elif status in (400, 404, 500) and model.is_server:
+        hint = (
+            " Check the model's name at the server; one without a chat template needs --no-chat "
+            "(chat=False)."
+        )
+    raise HostedError(f"{model.name} does not answer: {said}.{hint}") from error

@@ -1,0 +1,103 @@
+"""What ``--model`` and an address say about a hosted model, before anything is called.
+
+Models have the names that Inspect gives them: the provider, a slash, and the provider's own name.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from coherence.errors import InputError
+from elicitation.models.hosted.keys import without_keys
+
+PROVIDERS = (
+    *("openai", "openai-api", "openai-api-completions", "anthropic", "google", "mistral", "grok"),
+    *("groq", "together", "fireworks", "moonshot", "meta", "deepseek", "sambanova", "openrouter"),
+    *("perplexity", "cloudflare", "azureai", "bedrock", "sagemaker", "hf-inference-providers"),
+    *("litellm-proxy", "vllm", "vllm-completions", "sglang", "ollama", "llama-cpp-python"),
+    "mockllm",
+)
+"""Of Inspect, those that ask over a network; those that load weights here are left out."""
+
+# Without an address Inspect would start a server, and load the weights.
+_STARTED = {
+    "vllm": "VLLM_BASE_URL",
+    "vllm-completions": "VLLM_BASE_URL",
+    "sglang": "SGLANG_BASE_URL",
+}
+_COMPLETIONS = {"openai-api": "openai-api-completions", "vllm": "vllm-completions"}
+_OPEN = (*_COMPLETIONS, *_COMPLETIONS.values(), "sglang", "ollama", "llama-cpp-python")
+
+
+def provider_of(model: str) -> str | None:
+    """Return the provider that a name begins with; None where it is no hosted model's.
+
+    A folder of this name goes first. A model of the hub whose owner is also a provider, such as
+    openai/gpt-oss-20b, is named hf/openai/gpt-oss-20b, as in Inspect.
+    """
+    provider, slash, rest = model.partition("/")
+    if not slash or not rest or provider not in PROVIDERS or Path(model).exists():
+        return None
+    return provider
+
+
+def is_completing(model: str) -> bool:
+    """Tell whether a name stands for a model that continues texts, without a chat template."""
+    return provider_of(model) in _COMPLETIONS.values()
+
+
+def completing(model: str) -> str:
+    """Return the name under which the same model continues texts instead of answering in chats."""
+    provider = str(provider_of(model))
+    if provider in _COMPLETIONS.values():
+        return model
+    if provider not in _COMPLETIONS:
+        raise InputError(
+            f"{provider} answers in chats alone; texts are continued by "
+            f"{', '.join(f'{name}/...' for name in _COMPLETIONS.values())} and by --server. "
+            "Leave --no-chat (chat=False) out."
+        )
+    return model.replace(provider, _COMPLETIONS[provider], 1)
+
+
+def takes_any_field(model: str) -> bool:
+    """Tell whether a provider passes the fields of OpenAI's protocol on as they are."""
+    return provider_of(model) in _OPEN
+
+
+def require_address(model: str, base_url: str | None) -> None:
+    """Refuse a model whose server would be started here."""
+    variable = _STARTED.get(str(provider_of(model)))
+    if variable and base_url is None and not os.environ.get(variable):
+        raise InputError(
+            f"{model} needs the address of a server that runs; without one a server would be "
+            f"started here. Give --base-url http://localhost:8000 (base_url), or set {variable}."
+        )
+
+
+def address_of(text: str) -> str:
+    """Return an address spelt out, with ``/v1`` where it has no path."""
+    rule = "an address must look like http://localhost:8000 or https://host/v1"
+    # Addresses are shown in messages and kept in stores; a secret must never reach one.
+    if "@" in text or "?" in text or "#" in text:
+        raise InputError(
+            f"{rule}, without name, password or query. "
+            "Put a key into an environment variable and name that variable."
+        )
+    if not text.lower().startswith(("http://", "https://")):
+        raise InputError(
+            f"{rule}; what was given begins with neither http:// nor https://, and is not shown, "
+            "since it may be a key."
+        )
+    shown = without_keys(text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except ValueError as error:
+        raise InputError(f"{rule}; received {shown!r}: {without_keys(str(error))}.") from error
+    # What a parser would quietly drop or repair may be an address of somebody else.
+    if not parts.hostname or not (text.isascii() and text.isprintable()) or set(text) & set(" \\,"):
+        raise InputError(f"{rule}; received {shown!r}. One model has one address.")
+    # Colons of IPv6 would run into that of the port.
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/') or '/v1'}"

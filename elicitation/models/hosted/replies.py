@@ -1,0 +1,154 @@
+"""What comes back from Inspect: an answer, likely first tokens, or the line that says what failed.
+
+All of it is text from outside: shown in one short line, and never read as anything but an answer.
+"""
+
+import html
+import math
+import re
+from typing import TYPE_CHECKING
+
+from coherence.errors import CoherenceError
+from elicitation.models.base import Answer
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+FILTERED = "content_filter"
+_REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", FILTERED: FILTERED}
+_LONGEST_NAME, _SHOWN = 200, 300
+# Rounding in the log-probabilities of half-precision servers.
+_SLACK = 0.02
+# Marks for the terminal in Inspect's own messages.
+_MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a-z]+ not bold)\]")
+_TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
+_INVISIBLE = re.compile(r"(?is)<(script|style|head\b(?!er))[^>]*>.*?</\1\s*>|<!--.*?-->")
+
+
+class HostedError(CoherenceError):
+    """A service or server does not answer, or no longer; what it answered before is kept."""
+
+
+class ReplyError(Exception):
+    """A reply that holds no answer."""
+
+
+def answer_of(output: "ModelOutput") -> Answer:
+    """Read a reply."""
+    if not output.choices:
+        raise ReplyError(output.error or "the reply has no choices")
+    content = output.choices[0].message.content
+    parts = [] if isinstance(content, str) else content
+    thoughts = [
+        part.reasoning or getattr(part, "summary", None) or ""
+        for part in parts
+        if part.type == "reasoning"
+    ]
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(part.text for part in parts if part.type == "text")
+    )
+    reason = _REASONS.get(output.choices[0].stop_reason)
+    # Inspect turns a refusal that it knows into a reply whose text is the error's.
+    if output.usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
+        text = ""
+    usage = output.usage
+    return Answer(
+        valid(text),
+        None,
+        usage.output_tokens if usage else None,
+        reason,
+        valid("\n".join(filter(None, thoughts))) or None,
+        (
+            # Inspect counts what came from a cache apart.
+            usage.input_tokens
+            + (usage.input_tokens_cache_read or 0)
+            + (usage.input_tokens_cache_write or 0)
+            if usage
+            else None
+        ),
+        valid(output.model)[:_LONGEST_NAME] or None,
+    )
+
+
+def valid(text: str) -> str:
+    """Return a text that a file takes: half of a surrogate pair is valid JSON and no valid text."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def likely_tokens(output: "ModelOutput") -> dict[str, float]:
+    """Return the probabilities of the likely first tokens of a reply; none where it lists none."""
+    listed = output.choices[0].logprobs if output.choices else None
+    if listed is None or not listed.content:
+        return {}
+    first = listed.content[0]
+    likely: dict[str, float] = {}
+    for token in first.top_logprobs or []:
+        # Two tokens may look the same where only part of a character is shown.
+        likely[token.token] = likely.get(token.token, 0.0) + _probability(token.logprob)
+    # The token that was drawn has a probability too, and need not be among the likely ones.
+    likely.setdefault(first.token, _probability(first.logprob))
+    total = math.fsum(likely.values())
+    # Scores before the softmax, or of another temperature, would pass as numbers one by one.
+    if total > 1 + _SLACK:
+        raise ReplyError(
+            f"the reply's log-probabilities are none: the listed tokens sum to {total:.3f}"
+        )
+    return likely
+
+
+def _probability(logprob: float) -> float:
+    # Written so that NaN, which compares as false, is refused too.
+    if not logprob <= _SLACK:
+        raise ReplyError(f"{logprob!r} is no log-probability")
+    return math.exp(min(logprob, 0.0))
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """Return what failed at last, out of the errors of retries and groups around it."""
+    last_attempt = getattr(error, "last_attempt", None)
+    if last_attempt is not None and last_attempt.exception() is not None:
+        return cause_of(last_attempt.exception())
+    if isinstance(error, BaseExceptionGroup):
+        return cause_of(error.exceptions[0])
+    # Inspect shows the whole request with the provider's error.
+    if getattr(error, "provider_message", None) and error.__cause__ is not None:
+        return cause_of(error.__cause__)
+    return error
+
+
+def line_of(error: BaseException) -> str:
+    """Return what an error says, in one short line of printable characters."""
+    error = cause_of(error)
+    status = getattr(error, "status_code", None)
+    body = getattr(error, "body", None)
+    words = str(error)
+    if isinstance(body, dict):
+        inside = body.get("error", body)
+        if isinstance(inside, dict):
+            inside = inside.get("message") or inside.get("detail")
+        words = str(inside or words)
+    elif isinstance(body, str):
+        words = body
+    elif status is None and error.__cause__ is not None and words.endswith("error."):
+        # "Connection error.": what was wrong with it is said beneath.
+        words = f"{words} {line_of(error.__cause__)}"
+    # Of the program that reads the reply: it found something else than the protocol has there.
+    if isinstance(error, TypeError | ValueError | AttributeError | LookupError) and status is None:
+        words = f"the reply is not of the shape that the protocol says ({words})"
+    line = " ".join(_MARKUP.sub("", _words_of_page(words)).split())
+    line = line.partition(" For further information visit")[0].removeprefix("ERROR: ").rstrip(".")
+    line = line or type(error).__name__
+    shown = f"HTTP {status}: {line}" if isinstance(status, int) else line
+    return shown[:_SHOWN].encode("unicode_escape").decode("ascii")
+
+
+def _words_of_page(text: str) -> str:
+    """Return the words of a page of HTML, its title first; another text as it is."""
+    if not re.match(r"\s*<(?:!doctype|\?xml|html|head|body|h1|center)\b", text, re.IGNORECASE):
+        return text
+    title = _TITLE.search(text)
+    parts = [title.group(1) if title else "", _INVISIBLE.sub(" ", text)]
+    lines = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()) for part in parts]
+    return ": ".join(dict.fromkeys(line for line in lines if line))

@@ -1,0 +1,519 @@
+"""Hosted models: breaks if an answer is another request's, is lost, or is not what was said."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coherence.decoding.decode import BELIEF_LABELS
+from coherence.errors import InputError
+from elicitation.models.base import BoundingModel, ForcingModel, Request, StreamingModel
+from elicitation.models.hosted.connecting import connect
+from elicitation.models.hosted.model import HostedModel
+from elicitation.models.hosted.replies import HostedError
+from elicitation.reading.belief import ask_labels, token_belief
+from elicitation.session.plan import Design
+from elicitation.session.session import elicit
+from elicitation.spelling.forms import AnswerForm
+from elicitation.store import AnswerStore
+
+from .fake_server import (
+    Fake,
+    after_opening,
+    answer,
+    connected,
+    echo_text,
+    keep,
+    listing,
+    probing,
+    raw,
+    requests,
+    serving,
+)
+
+DESIGN = Design(reps=2, prompts=("standard",), iterated=False, max_new_tokens=200)
+
+
+def says(body, n):
+    decides = "Can decide" in str(body)
+    return answer("Can decide: Yes\nDecision: No" if decides else "No: 0.40\nYes: 0.60")
+
+
+def refusing(field, *, says="Unsupported parameter"):
+    def reply(body, n):
+        if field in body:
+            return raw(400, json.dumps({"error": {"message": f"{says}: '{field}'."}}))
+        return answer("fine")
+
+    return reply
+
+
+def test_answers_come_in_order_with_what_was_asked():
+    fake = Fake(lambda body, n: answer(f"{body['messages'][0]['content']} {body['seed']}"))
+    with connected(fake, concurrency=3) as model:
+        assert isinstance(model, StreamingModel)
+        assert isinstance(model, BoundingModel)
+        assert isinstance(model, ForcingModel)
+        answers = model.generate([*requests(20, temperature=0.5), Request("Cold?", 0, 5, 0.0)])
+        assert model.generate([]) == []
+    # The lower 31 bits of the seed.
+    assert [reply.text for reply in answers[:20]] == [f"Question {i}? {i}" for i in range(20)]
+    assert {(reply.n_tokens, reply.n_prompt_tokens, reply.logprob) for reply in answers} == {
+        (3, 5, None)
+    }
+    assert {(reply.served_by, reply.finish_reason, reply.unset) for reply in answers} == {
+        ("m", "stop", None)
+    }
+    assert fake.most_under_way <= 3
+    path, body = next(asked for asked in fake.asked if "Question 4?" in str(asked))
+    assert path == "/v1/chat/completions"
+    assert body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Question 4?"}],
+        "max_tokens": 7,
+        "temperature": 0.5,
+        "top_p": 1.0,
+        "seed": 4,
+    }
+    assert [body["temperature"] for _, body in fake.asked if "Cold?" in str(body)] == [0.0]
+
+
+def test_a_model_without_a_template_goes_on_from_the_text():
+    fake = Fake(lambda body, n: answer("Yes\nQ: And\nA: No", finish_reason="length"))
+    with connected(fake, chat=False) as model:
+        (whole,) = model.generate(requests(1))
+        (cut,) = model.generate(requests(1, max_lines=1))
+    path, body = fake.asked[-1]
+    assert (path, body["prompt"]) == ("/v1/completions", "Question 0?")
+    assert "messages" not in body
+    assert (whole.text, whole.finish_reason) == ("Yes\nQ: And\nA: No", "length")
+    assert (cut.text, cut.finish_reason) == ("Yes\n", "stop"), "what was asked for is whole"
+
+
+def test_settings_of_all_calls_are_sent_and_are_part_of_who_answers():
+    fake = Fake()
+    settings = [
+        {},
+        {"system": "Be brief."},
+        {"extra_body": {"top_k": 20}},
+        {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}},
+        {"chat": False},
+    ]
+    keys = []
+    for told in settings:
+        with connected(fake, identity="lab", **told) as model:
+            model.generate(requests(1))
+            keys.append(model.fingerprint)
+    bodies = [body for _, body in fake.asked if not probing(body)]
+    assert len(set(keys)) == len(settings)
+    assert bodies[1]["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert bodies[2]["top_k"] == 20
+    assert bodies[3]["reasoning_effort"] == "low"
+    assert bodies[3]["chat_template_kwargs"] == {"enable_thinking": False}
+    # Answers of a store are found again: who answers is address (or identity), name and API.
+    with serving(fake) as address:
+        alone = connect("m", server=address)
+        assert alone.fingerprint == connect("m", server=f"{address}/v1/").fingerprint
+        assert alone.fingerprint not in keys
+        assert connect("m", server=address, identity="lab").fingerprint == keys[0]
+
+
+def test_the_fingerprint_of_a_server_is_what_it_was():
+    with serving(Fake()) as address:
+        told = ["server", f"{address}/v1", "m", "chat", None]
+        before = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        assert connect("m", server=address).fingerprint == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"concurrency": 0}, "concurrency .* must be from 1 to 256"),
+        ({"timeout": 0}, "timeout .* must be at least 1"),
+        ({"max_retries": -1}, "max_retries .* must be at least 0"),
+        ({"chat": False, "system": "Be brief."}, "system needs a chat"),
+        ({"chat": False, "reasoning_effort": "low"}, "need a chat"),
+        ({"reasoning_effort": "lots"}, "reasoning_effort .* must be one of"),
+        ({"extra_body": {"seed": 1}}, "'seed' has one. Use --seed"),
+        ({"extra_body": {"a": {1, 2}}}, "must be JSON"),
+        ({"base_url": "http://b"}, "Leave one of them out"),
+        ({"server": "localhost:8000"}, "an address must look like"),
+        ({"server": "http://a,http://b"}, "One model has one address"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(InputError, match=message):
+        connect("m", **{"server": "http://127.0.0.1:9", **options})
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("m", "model must be PROVIDER/NAME"),
+        ("", "model must be the name"),
+        ("vllm/m", "needs the address of a server that runs"),
+        ("openai/gpt-4o", "OPENAI_API_KEY.*hf/openai/gpt-4o"),
+    ],
+)
+def test_models_that_cannot_be_asked(model, message, monkeypatch):
+    for name in ("OPENAI_API_KEY", "AZUREAI_OPENAI_API_KEY", "VLLM_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InputError, match=message) as caught:
+        connect(model)
+    assert "[bold]" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (raw(401, b'{"error": {"message": "bad key"}}'), "HTTP 401: bad key. No key was sent"),
+        (raw(404, b"<html><title>Nothing here</title></html>"), "HTTP 404: Nothing here"),
+        (raw(500, b"Oops"), "HTTP 500: Oops.*--no-chat"),
+        (raw(200, b"<html>Hello</html>"), "<html>Hello</html>"),
+        (raw(200, b'{"choices": null}'), "not of the shape that the protocol says"),
+        (raw(200, b"[1"), r"\[1"),
+        (raw(200, json.dumps({**answer(""), "choices": []})), "no choices"),
+    ],
+)
+def test_a_server_that_does_not_answer_ends_in_one_line_and_seconds(reply, said):
+    started = time.monotonic()
+    with (
+        serving(Fake(lambda body, n: reply)) as address,
+        pytest.raises(HostedError, match=said) as caught,
+    ):
+        connect("m", server=address)
+    assert time.monotonic() - started < 10
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_at_an_address_is_said_in_seconds():
+    started = time.monotonic()
+    with pytest.raises(HostedError, match="m does not answer: Connection error"):
+        connect("m", server="http://127.0.0.1:9")
+    assert time.monotonic() - started < 10
+
+
+def test_a_service_that_is_busy_at_first_is_there():
+    fake = Fake(
+        lambda body, n: (
+            answer("fine")
+            if not probing(body)
+            else raw(429, b'{"error": {"message": "slow down"}}', {"Retry-After": "0"})
+        )
+    )
+    with connected(fake) as model:
+        assert model.generate(requests(1))[0].text == "fine"
+    spent = raw(429, b'{"error": {"message": "You exceeded your current quota"}}')
+    with (
+        serving(Fake(lambda body, n: spent)) as address,
+        pytest.raises(HostedError, match="exceeded your current quota"),
+    ):
+        connect("m", server=address)
+
+
+def test_too_many_requests_are_waited_for():
+    """300 calls of 50 ms, 16 at once, each seventh refused."""
+
+    def reply(body, n):
+        time.sleep(0.05)
+        if n % 7 == 6:
+            return raw(429, b'{"error": {"message": "slow down"}}', {"Retry-After": "1"})
+        return echo_text(body, n)
+
+    with serving(Fake(reply)) as address:
+        model = connect("m", server=address, concurrency=16)
+        started = time.monotonic()
+        answers = model.generate(requests(300))
+    assert [each.text for each in answers] == [f"Question {i}?" for i in range(300)]
+    assert time.monotonic() - started < 60  # 11 s on a quiet machine
+
+
+@pytest.mark.parametrize("field", ["seed", "temperature", "top_p"])
+def test_a_setting_that_is_refused_by_name_is_left_out_said_and_noted(field, caplog):
+    fake = Fake(refusing(field))
+    with connected(fake) as model:
+        (kept,) = model.generate(requests(1, temperature=0.5))
+        assert kept.unset == field
+        if field == "temperature":
+            # One answer would stand for all repetitions, though it was drawn.
+            with pytest.raises(InputError, match="Ask at --temperature 1"):
+                model.generate(requests(1, temperature=0.0))
+    assert [field in body for _, body in fake.asked[:3]] == [True, False, False]
+    assert [f"sets {field} by itself" in each.getMessage() for each in caplog.records] == [True]
+
+
+def test_a_limit_goes_by_its_newer_name_where_the_server_says_so():
+    says = "Use 'max_completion_tokens' instead; unsupported"
+    fake = Fake(refusing("max_tokens", says=says))
+    with connected(fake) as model:
+        assert model.generate(requests(1))[0].unset is None
+    assert fake.asked[-1][1]["max_completion_tokens"] == 7
+    large = Fake(refusing("max_tokens", says="at most 4 allowed"))
+    with serving(large) as address, pytest.raises(HostedError, match="at most 4"):
+        connect("m", server=address)
+
+
+def test_thinking_comes_apart_and_what_was_cut_or_withheld_is_said():
+    thought = {"role": "assistant", "content": "Yes", "reasoning_content": "Let me see. No?"}
+    empty = {"role": "assistant", "content": None, "reasoning_content": "Let me"}
+    poison = json.dumps({"error": {"message": "policy", "code": "content_filter"}})
+    long = json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}})
+    replies = {
+        "Question 0?": answer("", message=thought),
+        "Question 1?": answer("", message=empty, finish_reason="length"),
+        "Question 2?": answer("I can", finish_reason="content_filter"),
+        "Question 3?": raw(400, poison),
+        "Question 4?": raw(400, long),
+        "Question 5?": answer("<think>Hm.</think>\nNo"),
+    }
+    fake = Fake(lambda body, n: replies.get(body["messages"][0]["content"], answer("fine")))
+    with connected(fake) as model:
+        kept = model.generate(requests(6))
+    assert [(each.text.strip(), each.finish_reason) for each in kept] == [
+        ("Yes", "stop"),
+        ("", "length"),
+        ("I can", "content_filter"),
+        ("", "content_filter"),
+        ("", "length"),
+        ("No", "stop"),
+    ]
+    assert (kept[0].thinking, kept[1].thinking) == ("Let me see. No?", "Let me")
+    assert kept[5].thinking == "Hm."
+
+
+def test_one_request_that_is_refused_keeps_no_other_from_its_answer():
+    def reply(body, n):
+        text = body["messages"][0]["content"]
+        return raw(400, b'{"error": {"message": "not this one"}}') if "3?" in text else answer(text)
+
+    kept = {}
+    with (
+        connected(Fake(reply)) as model,
+        pytest.raises(HostedError, match=r"did not answer 1 of 12 requests: HTTP 400: not this"),
+    ):
+        keep(model.stream_answers(requests(12)), kept)
+    assert sorted(kept) == [i for i in range(12) if i != 3]
+
+
+def test_a_server_that_is_gone_ends_the_session_soon():
+    fake = Fake(after_opening(lambda body, n: answer("fine") if n < 20 else raw(500, b"gone")))
+    kept = {}
+    with (
+        connected(fake, concurrency=2) as model,
+        pytest.raises(HostedError, match="does not answer any more: HTTP 500: gone"),
+    ):
+        keep(model.stream_answers(requests(500)), kept)
+    assert len(kept) == 20
+    assert len(fake.asked) < 60
+
+
+def test_what_comes_from_outside_is_no_broken_text():
+    with connected(Fake(lambda body, n: answer("half \ud83d of a pair"))) as model:
+        text = model.generate(requests(1))[0].text
+    assert text.encode() == "half \ufffd of a pair".encode()
+
+
+def test_a_caller_that_stops_early_leaves_nothing_under_way():
+    fake = Fake(after_opening(lambda body, n: (time.sleep(0.1), answer("fine"))[1]))
+    with connected(fake, concurrency=2) as model:
+        stream = model.stream_answers(requests(50))
+        next(stream)
+        stream.close()
+        time.sleep(0.5)
+        asked = len(fake.asked)
+        time.sleep(0.5)
+        assert len(fake.asked) == asked < 10
+        assert model.generate(requests(1))[0].text == "fine"
+
+
+def test_several_threads_and_a_running_loop_may_ask():
+    import asyncio
+
+    with connected(Fake(echo_text)) as model:
+        results = {}
+
+        async def in_a_notebook():
+            results["loop"] = model.generate(requests(3))
+
+        def in_a_thread():
+            results["thread"] = model.generate(requests(3))
+
+        thread = threading.Thread(target=in_a_thread)
+        thread.start()
+        asyncio.run(in_a_notebook())
+        thread.join()
+    assert results["loop"] == results["thread"]
+
+
+def test_labels_outside_the_list_are_bounded_and_not_zero():
+    values = {" Yes": 0.55, "Yes": 0.05, "No": 0.25, "The": 0.1}
+    fake = Fake(lambda body, n: listing(values) if body.get("logprobs") else answer("Yes"))
+    with connected(fake) as model:
+        assert model.n_likely_tokens == 20
+        (bounds,) = model.label_bounds(["Does it?"], ("No", "Yes"))
+        (other,) = model.label_bounds(["Does it?"], ("Yes", "Perhaps"))
+    assert bounds.status == "seen"
+    np.testing.assert_allclose([bounds.seen, bounds.remaining, bounds.other], [0.95, 0.05, 0.1])
+    np.testing.assert_allclose([bounds.lower, bounds.upper], [[0.25, 0.6], [0.3, 0.65]])
+    np.testing.assert_allclose(bounds.share("Yes"), (0.6 / 0.9, 0.65 / 0.9))
+    assert (other.status, other.lower[1]) == ("partly", 0.0)
+    body = fake.asked[-1][1]
+    assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
+    assert body["temperature"] == 1.0
+
+
+def test_a_belief_read_from_a_list_keeps_to_its_bounds():
+    lists = {
+        "Sure?": {"Yes": 0.985, "The": 0.01},
+        "So so?": {"Yes": 0.55, "No": 0.44},
+        "Perhaps?": {"Yes": 0.6, "The": 0.1},
+        "What?": {"The": 0.9},
+    }
+
+    def reply(body, n):
+        values = lists.get(body["messages"][0]["content"], {"Yes": 0.5, "No": 0.5})
+        return listing(values) if body.get("logprobs") else answer("Yes")
+
+    with connected(Fake(reply)) as model:
+        bounds = model.label_bounds(list(lists), BELIEF_LABELS)
+        beliefs = [token_belief(reply.text) for reply in ask_labels(model, list(lists))]
+    for bound, belief in zip(bounds[:2], beliefs[:2], strict=True):
+        low, high = bound.share("Yes")
+        assert low <= belief.value <= high
+    # Too much is on tokens that were not listed, or on none of the labels: no belief, and no zero.
+    assert [belief.value for belief in beliefs[2:]] == [None, None]
+
+
+@pytest.mark.parametrize("chat", [None, False])
+def test_a_server_without_log_probabilities_is_said_to_have_none(chat):
+    with connected(Fake(), chat=chat) as model:
+        assert model.n_likely_tokens == 0
+        with pytest.raises(InputError, match="does not list likely tokens"):
+            model.label_bounds(["Does it?"], ("No", "Yes"))
+
+
+@pytest.mark.parametrize("logprobs", [{"Yes": 0.9, "No": 0.6}, {"Yes": float("nan"), "No": 0.1}])
+def test_numbers_that_are_no_probabilities_are_no_beliefs(logprobs):
+    def reply(body, n):
+        if not body.get("logprobs"):
+            return answer("Yes")
+        return listing({"Yes": 0.5, "No": 0.4} if probing(body) else logprobs)
+
+    with connected(Fake(reply)) as model, pytest.raises(HostedError, match="log-prob|HTTP|shape"):
+        model.label_bounds(["Does it?"], ("No", "Yes"))
+
+
+FORMS = (
+    AnswerForm("lines", ("No", "Yes")),
+    AnswerForm("lines", ("low", "middle", "high (all)")),
+    AnswerForm("number"),
+    AnswerForm("decision"),
+    AnswerForm("choice", ("wait. See", "treat")),
+)
+
+
+def held(body, n):
+    """Keep to a schema as a server that masks tokens does."""
+    if "response_format" not in body:
+        return answer("I would rather not say.")
+    schema = body["response_format"]["json_schema"]["schema"]
+    said = {name: allowed["enum"][-1] for name, allowed in schema["properties"].items()}
+    return answer(json.dumps(said))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_keep_to_a_form_where_a_server_holds_them_to_it(form):
+    import re
+
+    with connected(Fake(held)) as model:
+        answers = model.forced_answers(requests(3), form)
+    assert all(re.fullmatch(form.pattern, each.text) for each in answers)
+
+
+def test_a_schema_that_is_ignored_is_noticed():
+    with connected(Fake()) as model, pytest.raises(InputError, match="does not hold an answer to"):
+        model.forced_answers(requests(1), FORMS[2])
+    for late in ("well", '{"answer": "2"}'):
+        fake = Fake(lambda body, n, said=late: held(body, n) if probing(body) else answer(said))
+        with connected(fake) as model, pytest.raises(HostedError, match="leaves the schema"):
+            model.forced_answers(requests(1), FORMS[2])
+
+
+def test_a_session_keeps_what_it_has(asia, cases, tmp_path):
+    path = tmp_path / "answers.sqlite"
+    with AnswerStore(path) as store:
+        failing = Fake(after_opening(lambda body, n: says(body, n) if n < 8 else raw(500, b"gone")))
+        with (
+            connected(failing, identity="lab", concurrency=1) as model,
+            pytest.raises(HostedError, match="gone"),
+        ):
+            elicit(model, asia, cases.head(6), store, design=DESIGN)
+        assert len(store) == 8
+        with connected(Fake(says), identity="lab") as model:
+            runs, tally = elicit(model, asia, cases.head(6), store, design=DESIGN)
+    assert (tally.reused, tally.asked) == (8, tally.total - 8)
+    assert tally.readable == tally.total
+    assert set(runs["model"]) == {"m"}
+    assert set(runs["p"]) == {0.6}
+    assert set(runs["action"]) == {"no"}
+    database = sqlite3.connect(path)
+    (extra,) = database.execute("SELECT extra FROM answers LIMIT 1").fetchone()
+    database.close()
+    assert json.loads(extra)["served_by"] == "m"
+
+
+def test_a_model_of_inspect_can_be_given_as_it_is(asia, cases):
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def outputs():
+        while True:
+            output = ModelOutput.from_content("mockllm/model", "No: 0.40\nYes: 0.60")
+            output.usage = ModelUsage(input_tokens=4, output_tokens=9)
+            yield output
+
+    model = HostedModel(get_model("mockllm/model", custom_outputs=outputs()))
+    with AnswerStore(":memory:") as store:
+        runs, tally = elicit(model, asia, cases.head(3), store, design=DESIGN, keep_going=True)
+    assert set(runs["model"]) == {"mockllm/model"}
+    assert set(runs.loc[runs["prompt"] == "standard", "p"]) == {0.6}
+    assert tally.asked == tally.total
+
+
+def test_a_kill_in_the_middle_loses_no_answer(tmp_path):
+    def reply(body, n):
+        time.sleep(0.02)
+        return says(body, n)
+
+    fake, out = Fake(reply), tmp_path / "runs.csv"
+    with serving(fake) as address:
+        command = [
+            *(sys.executable, "-m", "coherence.cli.main", "elicit", "--server", address),
+            *("--model", "m"),
+            *("--task", "asia", "--contexts", "40", "--reps", "2", "--out", str(out)),
+        ]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        )
+        deadline = time.monotonic() + 60
+        while len(fake.asked) < 100 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        stores = list(tmp_path.glob("*.sqlite"))
+        database = sqlite3.connect(stores[0])
+        (n_kept,) = database.execute("SELECT count(*) FROM answers").fetchone()
+        database.close()
+        # At most those under way, those of the batch that was being written, and the opening call.
+        assert n_kept >= len(fake.asked) - 80
+        before = len(fake.asked)
+        assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+        assert len(fake.asked) - before <= 40 * 2 * 8 - n_kept + 1
+    assert Path(out).exists()
