@@ -30,6 +30,9 @@ def shape_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
             "the index must hold single values; it has lists or the like, which find no row. "
             "Drop the index: runs.reset_index(drop=True)."
         ]
+    broken = [name for name in runs.columns if isinstance(name, str) and not _is_cell(name)]
+    if broken:
+        return [f"column {broken[0][:40]!a} has half a surrogate pair in its name. Rename it."]
     twice = set(runs.columns[runs.columns.duplicated()])
     read = [name for name in runs.columns if _is_read(name) and name not in twice]
     return [fault for name in read for fault in _cells(runs[name], named)]

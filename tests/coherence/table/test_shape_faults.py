@@ -63,3 +63,12 @@ def test_an_error_names_parts_in_cells_where_labels_were_to_be_sorted():
     for call in (validate_runs, analyze):
         with pytest.raises(SchemaError, match="'model' must hold single values; 2 of 2 .* a tuple"):
             call(runs)
+
+
+@pytest.mark.parametrize("name", ["x_\ud800", "action_\ud800", "p_\ud800", "note\ud800"])
+def test_a_column_name_that_no_file_takes_is_refused(name):
+    runs = pd.DataFrame({"context": [0, 1], "p": [0.1, 0.9], "action": ["a", "b"], "new": [1, 2]})
+    runs.columns = pd.Index([*runs.columns[:-1], name], dtype=object)
+    with pytest.raises(SchemaError, match="half a surrogate pair in its name") as caught:
+        analyze(runs)
+    str(caught.value).encode()

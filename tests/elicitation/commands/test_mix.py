@@ -261,6 +261,7 @@ def serving(mixer):
             self.send(
                 status,
                 {
+                    "model": "m",
                     "choices": [
                         {
                             "index": 0,
