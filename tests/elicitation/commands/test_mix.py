@@ -269,7 +269,7 @@ def serving(mixer):
                             "text": reply,
                             "finish_reason": "stop",
                         }
-                    ]
+                    ],
                 },
             )
 
