@@ -216,12 +216,20 @@ def write(fresh: pd.DataFrame, out: Path) -> None:
 
 def page(table: pd.DataFrame) -> str:
     """Render the table for ``docs/comparing.md``."""
-    lines = ["| design | studies | effect | held | seen |", "|---|---|---|---|---|"]
     effects = table[table["held"].notna()]
-    for row in effects.to_dict("records"):
-        seen = "" if pd.isna(row["seen"]) else f"{row['seen']:.2f}"
-        cells = [row["design"], row["n_studies"], f"`{row['effect']}`", f"{row['held']:.3f}", seen]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
+    # Most effects share the number of studies of their design; the others name theirs.
+    studies = effects.groupby("design", sort=False)["n_studies"].max()
+    lines = [
+        f"| held, seen | {' | '.join(f'{name} ({n})' for name, n in studies.items())} |",
+        "|---" * (len(studies) + 1) + "|",
+    ]
+    for effect, rows in effects.groupby("effect", sort=False):
+        cells = [f"`{effect}`"]
+        for design, row in rows.set_index("design").loc[studies.index].iterrows():
+            seen = "" if pd.isna(row["seen"]) else f", {row['seen']:.2f}"
+            fewer = f" ({row['n_studies']})" if row["n_studies"] < studies[design] else ""
+            cells.append(f"{row['held']:.3f}{seen}{fewer}")
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "| design | false discovery rate (BH) | any false one (Holm) |", "|---|---|---|"]
     for design, rows in table.groupby("design", sort=False):
         found = rows.set_index("effect")
