@@ -29,6 +29,7 @@ HOMES = {
     ),
     "statsmodels": (
         "coherence/statistics/multiplicity.py",
+        "coherence/statistics/random_effects.py",
         "coherence/statistics/shares.py",
         "coherence/analysis/power.py",
         "bayesnets/records/datasets.py",

@@ -11,6 +11,7 @@ from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.forest_figures import forest_figures
 from coherence.report.page_parts import environment, setting_rows
+from coherence.report.pooling import pooled_sentences
 from coherence.report.provenance import command
 from coherence.report.ranking import FEW, Ranked, by_measure, counted_rejections, rank, unit_key
 from coherence.report.unit import Unit
@@ -109,6 +110,7 @@ def render_html(
                 (measure, [_overview_row(row, url_of(row), shared) for row in of_measure])
                 for measure, of_measure in by_measure(ranked)
             ],
+            pooled=pooled_sentences(units),
             folded=len(units) > FEW,
             # What fails comes first, whichever test it is that fails.
             answers=[

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.report.answering import answering_sentences, belief_noun
+from coherence.report.pooling import pooled
 from coherence.report.unit import Unit
 from coherence.table.audit import audit_table
 
@@ -99,6 +100,7 @@ def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
     record = {
         "schema_version": SCHEMA_VERSION,
         "settings": _recorded(settings),
+        "pooled": pooled(units),
         "units": [_unit_record(unit) for unit in units],
     }
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.

@@ -237,6 +237,20 @@ def results_schema() -> dict[str, Any]:
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
             twins=_count("Twins of each unit; only where some were asked for."),
         ),
+        pooled=_rows(
+            "Effects of a model over three tasks or more.",
+            model=_text("Name of the model."),
+            check=_text("Name of the check."),
+            component=_text("The difference that the effect is; empty where there is one alone."),
+            unit=_text("Unit of mean, low, high and sd."),
+            n=_count("Tasks."),
+            mean=_number("Random-effects mean."),
+            low=_number("Lower end of its 95% interval (Hartung and Knapp)."),
+            high=_number("Upper end."),
+            pvalue=_number("Of no effect on average.", least=0, most=1),
+            sd=_number("Of the true effects between tasks (Paule and Mandel).", least=0),
+            pvalue_equal=_number("Of one effect in all tasks (Cochran's Q).", least=0, most=1),
+        ),
         units={"type": "array", "items": _unit(), "description": "Sorted by task and model."},
     )
     return {"$schema": DIALECT, "title": "Results of coherence analyze", **described}

@@ -76,6 +76,19 @@ class Report:
         first = [*BRIEF, "unit", "outcome"]
         return table[[*first, *(name for name in table.columns if name not in first)]]
 
+    @property
+    def pooled(self) -> pd.DataFrame:
+        """One row for each effect of a model that was asked three tasks or more.
+
+        Columns ``model``, ``check``, ``component``, ``unit``, ``n`` (tasks), ``mean``, ``low``,
+        ``high`` (95%, Hartung and Knapp), ``pvalue`` (of no effect on average), ``sd`` (of the true
+        effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are taken
+        as a sample of tasks, and p-values are not adjusted.
+        """
+        from coherence.report.pooling import pooled
+
+        return pooled(self.units)
+
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
         from coherence.report.html import render_html

@@ -18,6 +18,7 @@ from rich.text import Text
 from coherence.report.answering import POLICIES, answering_sentences
 from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.plain import PLAIN
+from coherence.report.pooling import pooled_sentences
 from coherence.report.questions import Answer, answers
 from coherence.report.ranking import (
     FEW,
@@ -76,6 +77,8 @@ def render_report(
     else:
         for unit in units:
             parts += [*_unit(unit, full), Text(), Text()]
+        over = list(_over_tasks(units))
+        parts += [*over, Text(), Text()] if over else []
         parts = parts[:-2] if full else [*parts, _text(f"{_LEFT_OUT}: {more}.", "dim")]
     return _rendered(parts, width, color, ascii_only)
 
@@ -276,6 +279,7 @@ def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
     yield from (_text(line, "bold") for line in alert_lines(units))
     yield Text()
     yield from _overview(check, ranked)
+    yield from _over_tasks(units)
     failing = [row for row in ranked if row.rejected]
     if failing:
         yield from (Text(), Rule(style="dim", characters="─"))
@@ -290,6 +294,13 @@ def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
     if remarks:
         yield Text()
         yield from _listed(remarks)
+
+
+def _over_tasks(units: Sequence[Unit]) -> Iterator[RenderableType]:
+    for heading, sentences in pooled_sentences(units):
+        yield Text()
+        yield _text(heading, "bold")
+        yield from _listed(sentences)
 
 
 def alert_lines(units: Sequence[Unit]) -> list[str]:

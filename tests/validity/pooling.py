@@ -1,0 +1,91 @@
+"""Simulate random-effects means over tasks: do their intervals hold the mean, and how often is no
+effect taken for one?
+
+    python tests/validity/pooling.py --studies 1000 --seed 1
+
+``tests/validity/pooling.csv`` has a line per effect, number of tasks, mean and spread of the true
+effects between tasks: the share of studies whose interval holds the mean, and in which p <= .05.
+Tasks have 30 to 100 contexts of two repetitions. Study s of design d draws from the seed
+[seed, d, s]. One core needs about ten minutes.
+"""
+
+import argparse
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence import residual_covariance_test
+from coherence.statistics.mean_interval import mean_interval
+from coherence.statistics.random_effects import random_effects
+
+RESULTS = Path(__file__).parent / "pooling.csv"
+DESIGNS = list(
+    product(("residual_covariance", "iterated_expectation"), (4, 8, 24), (0.0, 0.1), (0.0, 0.1))
+)
+
+
+def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float] | None:
+    """Return a difference in P(yes) between states at equal belief, and its standard error.
+
+    A task whose contexts cannot be exchanged has none, and is left out as a report leaves it out.
+    """
+    belief = rng.uniform(0.1, 0.9, n).round(2)
+    truth = rng.random(n) < belief
+    chance = np.clip(0.2 + 0.6 * belief + mean * (truth - 0.5), 0, 1)
+    context = np.repeat(np.arange(n), 2)
+    action = np.where(rng.random(2 * n) < chance[context], "yes", "no")
+    result = residual_covariance_test(
+        belief[context], action, truth[context].astype(int), context=context, n_draws=99, rng=rng
+    )
+    if result.interval is None:
+        return None
+    row = result.details.set_index("component").loc["P(yes | 1) - P(yes | 0)"]
+    return float(row["estimate"]), float(row["standard_error"])
+
+
+def gap_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Return a mean of skewed gaps, and its standard error as a report takes it."""
+    gaps = mean + 0.2 * (rng.exponential(size=n) - 1)
+    interval = mean_interval(gaps)
+    assert interval is not None
+    return float(gaps.mean()), (interval.high - interval.low) / 2 / 1.959964
+
+
+MAKERS = {"residual_covariance": choice_effect, "iterated_expectation": gap_effect}
+
+
+def study(design: tuple[str, int, float, float], seed: list[int]) -> tuple[bool, bool]:
+    """Return whether the interval holds the mean, and whether the test rejects."""
+    name, n_tasks, mean, sd = design
+    rng = np.random.default_rng(seed)
+    made = (
+        MAKERS[name](rng.normal(mean, sd), int(rng.integers(30, 101)), rng) for _ in range(n_tasks)
+    )
+    effects = [effect for effect in made if effect is not None]
+    over = random_effects(*zip(*effects, strict=True))
+    return over.low <= mean <= over.high, over.pvalue <= 0.05
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--studies", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    rows = []
+    for d, design in enumerate(DESIGNS):
+        found = Parallel(args.jobs)(
+            delayed(study)(design, [args.seed, d, s]) for s in range(args.studies)
+        )
+        covered, rejected = np.mean(found, axis=0)
+        rows.append((*design, covered, rejected, args.studies, args.seed))
+        print(*rows[-1], flush=True)
+    columns = ["effect", "n_tasks", "mean", "sd", "covered", "rejected", "n_studies", "seed"]
+    pd.DataFrame(rows, columns=columns).to_csv(RESULTS, index=False)
+
+
+if __name__ == "__main__":
+    main()
