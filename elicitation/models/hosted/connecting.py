@@ -308,9 +308,10 @@ def _raise(model: HostedModel, error: Exception, *, has_key: bool) -> None:
             if has_key or not model.is_server
             else " No key was sent: name the environment variable that holds it (--api-key-env)."
         )
-    elif status in (400, 404, 500) and model.is_server:
-        hint = (
-            " Check the model's name at the server; one without a chat template needs --no-chat "
-            "(chat=False)."
-        )
+    elif "template" in said:
+        hint = " A model without a chat template is asked with --no-chat (chat=False)."
+    elif status in (400, 404) and model.is_server:
+        hint = " Check the model's name at the server."
+    elif status is not None and status >= 500:
+        hint = " The server's own log may say why."
     raise HostedError(f"{model.name} does not answer: {said}.{hint}") from error

@@ -176,7 +176,8 @@ def test_models_that_cannot_be_asked(model, message, monkeypatch):
     [
         (raw(401, b'{"error": {"message": "bad key"}}'), "HTTP 401: bad key. No key was sent"),
         (raw(404, b"<html><title>Nothing here</title></html>"), "HTTP 404: Nothing here"),
-        (raw(500, b"Oops"), "HTTP 500: Oops.*--no-chat"),
+        (raw(500, b"Oops"), "HTTP 500: Oops. The server's own log may say why.$"),
+        (raw(400, b'{"error": {"message": "No chat template"}}'), "No chat template. .*--no-chat"),
         (raw(200, b"<html>Hello</html>"), "<html>Hello</html>"),
         (raw(200, b'{"choices": null}'), "not of the shape that the protocol says"),
         (raw(200, b"[1"), r"\[1"),
