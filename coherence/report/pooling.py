@@ -39,7 +39,9 @@ def pooled(units: Sequence[Unit]) -> pd.DataFrame:
         keys = ["model", "check", "component", "unit"]
         for key, group in pd.DataFrame(rows).groupby(keys, sort=False):
             if len(group) >= LEAST_TASKS:
-                over = random_effects(group["estimate"], group["standard_error"])
+                over = random_effects(
+                    group["estimate"], group["standard_error"], group["n_contexts"]
+                )
                 found.append(dict(zip(keys, key, strict=True)) | asdict(over))
     return pd.DataFrame(found, columns=list(COLUMNS))
 
@@ -72,6 +74,7 @@ def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | 
     """Yield what may be pooled of a result, with its standard error."""
     if result.interval is None:
         return
+    about: dict[str, float | str] = {"unit": result.unit, "n_contexts": result.n_contexts}
     if result.check == "residual_covariance":
         # Every action, not the one that moves most in this task: that would be chosen by its size.
         columns = ("component", "estimate", "standard_error")
@@ -79,11 +82,14 @@ def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | 
             if name != _SHIFT and error > 0:
                 yield (
                     *(result.check, str(name)),
-                    {"estimate": estimate, "standard_error": error, "unit": result.unit},
+                    {"estimate": estimate, "standard_error": error, **about},
                 )
     if result.check == "iterated_expectation":
         width = result.interval.high - result.interval.low
         error = width / 2 / float(norm.ppf((1 + result.interval.level) / 2))
         if error > 0:
-            effect: dict[str, float | str] = {"estimate": result.statistic, "unit": result.unit}
-            yield result.check, "", {**effect, "standard_error": error}
+            yield (
+                result.check,
+                "",
+                {"estimate": result.statistic, "standard_error": error, **about},
+            )

@@ -22,29 +22,38 @@ class Pooled:
     n: int
 
 
-def random_effects(estimates: ArrayLike, standard_errors: ArrayLike) -> Pooled:
-    """Pool effects of several tasks, each with its standard error.
+def random_effects(
+    estimates: ArrayLike, standard_errors: ArrayLike, n_contexts: ArrayLike
+) -> Pooled:
+    """Pool effects of several tasks, each with its standard error and its number of contexts.
 
     The interval is that of Hartung and Knapp (2001): a t with one degree of freedom less than there
     are tasks, and the scatter of the effects themselves in place of a variance taken as known.
+    Tasks are weighed by their contexts, at one variance of a context for all: a task's own standard
+    error moves with its estimate where contexts are skewed, and weights by it covered .79 of the
+    means over 24 tasks where these cover .93.
     """
     from scipy.stats import t
     from statsmodels.stats.meta_analysis import combine_effects
 
     values, errors = as_numbers(estimates, "estimates"), as_numbers(standard_errors, "errors")
+    sizes = as_numbers(n_contexts, "n_contexts")
     require(
-        values.ndim == 1 and values.shape == errors.shape and values.size > 1,
-        "estimates and standard_errors must be two lists of equal length, two or more; received "
-        f"shapes {values.shape} and {errors.shape}.",
+        values.ndim == 1 and values.shape == errors.shape == sizes.shape and values.size > 1,
+        "estimates, standard_errors and n_contexts must be lists of equal length, two or more; "
+        f"received shapes {values.shape}, {errors.shape} and {sizes.shape}.",
     )
+    positive = np.concatenate([errors, sizes])
     require(
-        bool(np.isfinite(values).all() and (errors > 0).all() and np.isfinite(errors).all()),
-        "estimates must be finite and standard_errors finite and positive.",
+        bool(np.isfinite(values).all() and (positive > 0).all() and np.isfinite(positive).all()),
+        "estimates must be finite, standard_errors and n_contexts finite and positive.",
     )
+    variances = np.mean(errors**2 * sizes) / sizes
     with warnings.catch_warnings():
         # Of the intervals of single tasks, which are not used.
         warnings.simplefilter("ignore")
-        fit = combine_effects(values, errors**2, method_re="iterated", use_t=True)
+        fit = combine_effects(values, variances, method_re="iterated", use_t=True)
+        own = combine_effects(values, errors**2)
     low, high = fit.conf_int()[3]
     error = float(fit.sd_eff_w_re_hksj)
     mean = float(fit.mean_effect_re)
@@ -54,6 +63,6 @@ def random_effects(estimates: ArrayLike, standard_errors: ArrayLike) -> Pooled:
         high=float(high),
         pvalue=float(2 * t.sf(abs(mean) / error, values.size - 1)) if error > 0 else float("nan"),
         sd=float(np.sqrt(max(float(fit.tau2), 0.0))),
-        pvalue_equal=float(fit.test_homogeneity().pvalue),
+        pvalue_equal=float(own.test_homogeneity().pvalue),
         n=int(values.size),
     )

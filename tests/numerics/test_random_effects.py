@@ -34,8 +34,10 @@ def test_mean_interval_and_spread_are_those_of_the_formulas(n, spread):
     rng = np.random.default_rng([n, int(10 * spread)])
     errors = rng.uniform(0.05, 0.3, n)
     values = rng.normal(0.2, np.hypot(errors, spread))
-    found = random_effects(values, errors)
-    mean, low, high, sd = by_hand(values, errors)
+    sizes = rng.integers(30, 100, n)
+    found = random_effects(values, errors, sizes)
+    common = np.sqrt(np.mean(errors**2 * sizes) / sizes)
+    mean, low, high, sd = by_hand(values, common)
     # The library stops its search for the spread at a change of 1e-5.
     assert (found.mean, found.low, found.high) == pytest.approx((mean, low, high), abs=2e-3)
     assert found.sd == pytest.approx(sd, abs=2e-3)
@@ -52,4 +54,4 @@ def test_mean_interval_and_spread_are_those_of_the_formulas(n, spread):
 )
 def test_what_cannot_be_pooled_is_refused(values, errors):
     with pytest.raises(InputError, match="estimates"):
-        random_effects(values, errors)
+        random_effects(values, errors, [50] * len(values))

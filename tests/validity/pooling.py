@@ -27,7 +27,7 @@ DESIGNS = list(
 )
 
 
-def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float] | None:
+def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float, int] | None:
     """Return a difference in P(yes) between states at equal belief, and its standard error.
 
     A task whose contexts cannot be exchanged has none, and is left out as a report leaves it out.
@@ -43,15 +43,15 @@ def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float,
     if result.interval is None:
         return None
     row = result.details.set_index("component").loc["P(yes | 1) - P(yes | 0)"]
-    return float(row["estimate"]), float(row["standard_error"])
+    return float(row["estimate"]), float(row["standard_error"]), n
 
 
-def gap_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float]:
+def gap_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float, int]:
     """Return a mean of skewed gaps, and its standard error as a report takes it."""
     gaps = mean + 0.2 * (rng.exponential(size=n) - 1)
     interval = mean_interval(gaps)
     assert interval is not None
-    return float(gaps.mean()), (interval.high - interval.low) / 2 / 1.959964
+    return float(gaps.mean()), (interval.high - interval.low) / 2 / 1.959964, n
 
 
 MAKERS = {"residual_covariance": choice_effect, "iterated_expectation": gap_effect}

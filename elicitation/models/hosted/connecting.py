@@ -125,12 +125,31 @@ def connect(
 
     Examples
     --------
-    Inspect's stand-in for a model:
+    A server of its own, which says Yes to everything:
 
-    >>> model = connect("mockllm/model")
-    >>> answer = model.generate([Request("Does it rain?", 1, 20)])[0]
-    >>> answer.text
-    'Default output from mockllm/model'
+    >>> import json
+    >>> import threading
+    >>> from http.server import BaseHTTPRequestHandler, HTTPServer
+    >>> class Handler(BaseHTTPRequestHandler):
+    ...     def do_POST(self):
+    ...         self.rfile.read(int(self.headers["Content-Length"]))
+    ...         message = {"role": "assistant", "content": "Yes"}
+    ...         choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    ...         body = json.dumps({"model": "mine", "choices": [choice]}).encode()
+    ...         self.send_response(200)
+    ...         self.send_header("Content-Length", str(len(body)))
+    ...         self.end_headers()
+    ...         self.wfile.write(body)
+    ...
+    ...     def log_message(self, *_):
+    ...         pass
+    >>> server = HTTPServer(("127.0.0.1", 0), Handler)
+    >>> threading.Thread(target=server.serve_forever, daemon=True).start()
+    >>> model = connect("mine", server=f"http://127.0.0.1:{server.server_port}")
+    >>> model.generate([Request("Does it rain?", 1, 20)])[0].text
+    'Yes'
+    >>> server.shutdown()
+    >>> server.server_close()
     """
     _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
     if server is not None and base_url is not None:

@@ -41,6 +41,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
     over = random_effects(
         [each.loc[components[0], "estimate"] for each in details],
         [each.loc[components[0], "standard_error"] for each in details],
+        [40] * 4,
     )
     assert (row["mean"], row["low"], row["sd"]) == (over.mean, over.low, over.sd)
     (gap,) = table.loc[table["check"] == "iterated_expectation", "mean"]
