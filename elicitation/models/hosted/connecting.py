@@ -11,6 +11,7 @@ from coherence.errors import InputError, MissingExtraError
 from elicitation.models.base import Request
 from elicitation.models.hosted.background import wait_for
 from elicitation.models.hosted.keys import read_key
+from elicitation.models.hosted.lenient import with_lenient_replies
 from elicitation.models.hosted.model import HostedModel
 from elicitation.models.hosted.names import (
     PROVIDERS,
@@ -254,7 +255,8 @@ def _model_of_inspect(
         max_connections=concurrency, max_retries=max_retries, timeout=int(timeout)
     )
     try:
-        return get_model(name, config=config, base_url=address, api_key=key, memoize=False)
+        model = get_model(name, config=config, base_url=address, api_key=key, memoize=False)
+        return with_lenient_replies(model)
     # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
     except Exception as error:
         hub = (

@@ -355,7 +355,7 @@ class HostedModel:
                 else f"did not answer {n_failed} of {len(items)} requests"
             )
             raise HostedError(
-                f"{self._full} {what}: {self.shown(first)}. What was answered before is kept; the "
+                f"{self.name} {what}: {self.shown(first)}. What was answered before is kept; the "
                 "same command asks for the rest."
             ) from first
 

@@ -291,6 +291,24 @@ def test_thinking_comes_apart_and_what_was_cut_or_withheld_is_said():
     assert kept[5].thinking == "Hm."
 
 
+def test_replies_that_say_less_or_in_parts_are_read():
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
+        {"type": "text", "text": "No: 0.40\n"},
+        {"type": "text", "text": "Yes: 0.60"},
+    ]
+
+    def reply(body, n):
+        whole = answer("", message={"role": "assistant", "content": parts})
+        del whole["model"]
+        return {**whole, "usage": {"completion_tokens": 3}}
+
+    with connected(Fake(reply)) as model:
+        (kept,) = model.generate(requests(1))
+    assert (kept.text, kept.thinking) == ("No: 0.40\nYes: 0.60", "Let me see.")
+    assert (kept.served_by, kept.n_tokens, kept.finish_reason) == ("m", None, "stop")
+
+
 def test_one_request_that_is_refused_keeps_no_other_from_its_answer():
     def reply(body, n):
         text = body["messages"][0]["content"]
