@@ -78,6 +78,7 @@ def test_equal_input_gives_equal_output():
     assert (paired.statistic, paired.pvalue) == (first.statistic, first.pvalue)
 
 
+@pytest.mark.lengthy
 def test_contexts_matter():
     """Tastes shared within contexts: ignoring contexts rejects far too often."""
     rejected = {"named": 0, "ignored": 0}
@@ -139,6 +140,7 @@ def test_beliefs_over_three_states():
     assert checked(*several_states(0, signal=0.4)).pvalue == pytest.approx(0.005, abs=5e-5)
 
 
+@pytest.mark.lengthy
 def test_large_tables_of_several_columns_are_searched_anew(monkeypatch):
     table = checked(*several_states(1, signal=0.4), n_permutations=99)
     monkeypatch.setattr("coherence.checks.cmi.MOST_ITEMS", 10)

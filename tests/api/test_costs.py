@@ -31,6 +31,7 @@ def test_own_number_of_prompts_and_a_study_without_a_size():
     assert np.isnan(bill["n_prompts"][1])
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("checks", "n"),
     [

@@ -138,6 +138,7 @@ def test_every_share_has_its_exact_interval_and_its_row():
     assert set(table["n_prompts"]) == {20 * 5, 20 * 2 * 5, 30 * 5, 30 * 2 * 5}
 
 
+@pytest.mark.lengthy
 def test_the_check_that_looks_for_what_is_planted_is_the_usual_one():
     few = {"n_contexts": 20, "n_reps": 2, "signal": [], **QUICK}
     for planted, check in (("iterated_bias", "iterated_expectation"), (None, "residual_covar")):
@@ -145,6 +146,7 @@ def test_the_check_that_looks_for_what_is_planted_is_the_usual_one():
         assert table["check"].str.startswith(check).all()
 
 
+@pytest.mark.lengthy
 def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
     few = {"n_simulations": 10, "n_draws": 99, "rng": 1}
     small = power(
@@ -217,6 +219,7 @@ def test_a_target_is_searched_for_and_its_size_stands_beside_it():
     assert said[-1][0] == said[-1][1]
 
 
+@pytest.mark.lengthy
 def test_a_target_beyond_the_limit_is_said_to_be():
     result = power(
         "rational",

@@ -146,6 +146,7 @@ def grouped(seed, n_groups=20, n_contexts=20, spread=1.0):
     return belief, action, truth, group
 
 
+@pytest.mark.lengthy
 def test_groups_that_share_more_than_their_belief_are_allowed_for():
     def rejected(named):
         pvalues = []

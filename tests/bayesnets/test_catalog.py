@@ -30,6 +30,7 @@ def pgmpy_model(name):
         return pgmpy.utils.get_example_model(name)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_tables_are_those_that_pgmpy_ships(name):
     ours = load_network(name)

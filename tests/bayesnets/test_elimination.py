@@ -165,6 +165,7 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
         )
 
 
+@pytest.mark.lengthy
 def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
     """More rows than share a slice: the walk along the joint table goes several levels down."""
     rng = np.random.default_rng(4)

@@ -24,6 +24,7 @@ def rows(least, most):
     )
 
 
+@pytest.mark.lengthy
 @given(rows(0, 2), rows(-1, 3), st.integers(0, 12))
 def test_counts_are_those_of_looking_at_every_record(records, evidence, at_least):
     counts = Support(np.array(records)).counts(np.array(evidence), at_least=at_least)
@@ -35,6 +36,7 @@ def test_counts_are_those_of_looking_at_every_record(records, evidence, at_least
     assert (counts >= truth).all()
 
 
+@pytest.mark.lengthy
 def test_portions_of_evidence_are_counted_alike(monkeypatch):
     generator = np.random.default_rng(1)
     records, evidence = generator.integers(0, 3, (1003, 6)), generator.integers(-1, 3, (500, 6))

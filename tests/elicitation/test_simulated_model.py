@@ -134,6 +134,7 @@ def test_what_was_planted_is_found(asia, many, name):
         assert abs(plain["p"] - plain["p_true"]).mean() > 0.05
 
 
+@pytest.mark.lengthy
 def test_choices_follow_their_known_policy(asia, many):
     """With no taste, P(action) is the softmax of the utilities at the belief.
 
@@ -272,6 +273,7 @@ def test_unknown_names_and_texts(asia, many):
         agent_for_task("rational", asia, many).generate([Request("Well?", 0, 5)])
 
 
+@pytest.mark.lengthy
 def test_no_torch_is_needed():
     code = (
         "import sys\nfrom elicitation.session.plan import Design, Task\n"

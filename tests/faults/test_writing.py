@@ -127,6 +127,7 @@ def test_a_full_disk_leaves_the_old_set_as_it_was(command, sets, monkeypatch, ca
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("command", ["analyze", "mix"])
 def test_a_kill_at_any_rename_leaves_a_whole_set(command, sets, monkeypatch, tmp_path):
     folder, words, old, new = sets(command)

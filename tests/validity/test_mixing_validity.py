@@ -13,6 +13,7 @@ from coherence.batteries.mixing.simulated import expected_answers
 N = 40
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("agent", "n_draws"), [("steep", 20), ("uniform", 20), ("beta", 100)])
 def test_intervals_of_totals_and_experiments_cover(agent, n_draws):
     """Coverage that is too low by a tenth or more shows here; the full tables show less."""

@@ -78,6 +78,7 @@ def layered(seed):
     return Network("layered", "layered", "seeded", True, tuple(nodes))
 
 
+@pytest.mark.lengthy
 def test_a_large_network_fills_the_bins_evenly():
     network = layered(1)
     assert sum(len(node.parents) for node in network.nodes) == 121
@@ -257,6 +258,7 @@ def test_evidence_of_a_fitted_network_is_shown_by_enough_records(records, fitted
     assert 0.1 < np.mean(few) < 0.9
 
 
+@pytest.mark.lengthy
 def test_no_supported_evidence_is_left_out(records, fitted):
     """All that there are, one by one: neither fewer nor others."""
     kept = sample_cases(fitted, "lung", 437, rng=2)["context"]

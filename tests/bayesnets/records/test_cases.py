@@ -108,6 +108,7 @@ def test_z_has_enough_records_in_every_state(task, records):
     assert chosen["x_smoke"].isna().all()
 
 
+@pytest.mark.lengthy
 def test_weights_lead_back_to_the_natural_design(task):
     table = task.strata(n_observed=(1, 3))
     sizes = evidence_of(table).notna().sum(axis=1)

@@ -42,6 +42,7 @@ def test_same_seed_same_bytes_for_any_number_of_jobs(runs):
     assert analyze(runs, checks=LIGHT, n_jobs=1, rng=6).to_json() != one
 
 
+@pytest.mark.lengthy
 def test_fewer_checks_give_the_same_numbers(runs):
     everything = analyze(runs, checks=LIGHT, rng=5).results.set_index("check")
     alone = analyze(runs, checks=["monotone_choice"], rng=5).results.set_index("check")
@@ -51,6 +52,7 @@ def test_fewer_checks_give_the_same_numbers(runs):
     )
 
 
+@pytest.mark.lengthy
 def test_order_of_rows_does_not_matter_for_estimates(runs):
     checks = ["calibration", "iterated_expectation"]
     ordered, shuffled = (
@@ -154,6 +156,7 @@ def test_several_states(runs):
     )
 
 
+@pytest.mark.lengthy
 def test_the_reference_does_not_depend_on_the_order_of_rows():
     """Two wordings, neither of them the usual one, with an action under both."""
     runs = simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), iterated=False, rng=1)
@@ -179,6 +182,7 @@ def test_the_reference_does_not_depend_on_the_order_of_rows():
         analyze(both, reference="c")
 
 
+@pytest.mark.lengthy
 def test_two_state_columns_are_one_belief(runs):
     table = runs[runs["action"].notna()].assign(p_0=lambda t: 1 - t["p"], p_1=lambda t: t["p"])
     from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
@@ -229,6 +233,7 @@ def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, co
     assert (note in report.units[0].notes) == bool(column)
 
 
+@pytest.mark.lengthy
 def test_states_that_theta_does_not_name_are_not_guessed(runs):
     asked = runs[runs["action"].notna()]
     table = asked.assign(p_disease=asked["p"], p_healthy=1 - asked["p"]).drop(columns="p")
@@ -251,6 +256,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     assert brier == pytest.approx(((asked["p"] - asked["theta"]) ** 2).mean())
 
 
+@pytest.mark.lengthy
 def test_two_states_without_theta_say_whose_belief_is_used(runs):
     table = in_states(runs, "no", "yes").drop(columns="theta")
     report = analyze(table, checks=["monotone_choice"], rng=1)
@@ -299,6 +305,7 @@ def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
     assert [note] == [said for said in report.units[0].notes if "left out" in said]
 
 
+@pytest.mark.lengthy
 def test_lifted_estimates_without_an_interval_say_why(monkeypatch):
     """A median whose interval has no width is none, and its ends are missing in the details."""
     test = iterated.iterated_expectation_test
@@ -413,6 +420,7 @@ NO_ACTION = (
 )
 
 
+@pytest.mark.lengthy
 def test_beliefs_without_actions_get_every_other_check(runs):
     """The same numbers as beside actions, and the others are named as not run."""
     full, report = (
@@ -475,6 +483,7 @@ def test_targets_known_of_some_rows_are_used_for_these(runs):
     )
 
 
+@pytest.mark.lengthy
 def test_actions_without_states_are_tested_for_order_alone(runs):
     table = runs[runs["action"].notna()]
     report = analyze(table[["context", "rep", "p", "action"]], rng=1)
@@ -511,6 +520,7 @@ def test_empty_columns_say_so(runs):
     )
 
 
+@pytest.mark.lengthy
 def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
     """Ten beliefs without an action: they stay in the calibration and leave the other checks
     without being counted as dropped."""
@@ -569,6 +579,7 @@ def test_answers_that_never_differ_have_no_interval_and_say_why():
     )
 
 
+@pytest.mark.lengthy
 def test_without_repetition_numbers_no_auxiliary_variable_is_lost():
     runs = simulate("rational", n_contexts=30, n_reps=1, rng=3)
     given = runs[runs["z_state"].notna()]
@@ -599,6 +610,7 @@ def test_every_check_runs_on_probabilities_of_actions(policies):
     assert '"actions": "probabilities"' in report.to_json()
 
 
+@pytest.mark.lengthy
 def test_probabilities_have_their_figures(policies):
     page = analyze(policies, checks=["monotone_choice"], rng=1).to_html()
     assert "each answer counted with the probability of the action" in page
@@ -624,6 +636,7 @@ def test_tasks_with_actions_of_their_own_are_analysed_apart(policies):
     assert not any("go" in check for check in tested["simulated"])
 
 
+@pytest.mark.lengthy
 def test_the_way_of_answering_is_part_of_the_report(policies):
     """A median of .4 is cautioned, and the smallest mass is said."""
     told = policies.assign(belief_kind="stated:exact", answer_mass=0.4)
@@ -637,6 +650,7 @@ def test_the_way_of_answering_is_part_of_the_report(policies):
     assert "answering" not in plain.to_json()
 
 
+@pytest.mark.lengthy
 def test_computed_beliefs_have_no_noise_to_remove(policies):
     """One repetition is enough, and the distance between prompts is taken as it is."""
     drawn = analyze(policies, checks=["prompt_consistency", "iterated_expectation"], rng=1).results
@@ -663,6 +677,7 @@ def test_checks_are_a_list_and_a_seed_is_a_number():
             analyze(table, rng=seed)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("n_contexts", "n_reps", "policies"), [(12, 1, False), (40, 2, True)])
 def test_every_estimate_has_an_interval_or_says_why_not(n_contexts, n_reps, policies):
     runs = simulate("heaping", n_contexts=n_contexts, n_reps=n_reps, policies=policies, rng=1)
@@ -676,6 +691,7 @@ def test_every_estimate_has_an_interval_or_says_why_not(n_contexts, n_reps, poli
     assert bare == []
 
 
+@pytest.mark.lengthy
 def test_a_unit_of_beliefs_given_z_alone_stops_no_other():
     runs = simulate("noisy", n_contexts=20, n_reps=2, rng=1)
     given = runs.drop_duplicates("context").assign(action=None, model="given")

@@ -58,6 +58,7 @@ def test_results_are_those_of_the_table_in_memory(path):
     assert "asia" in by_unit.to_html()
 
 
+@pytest.mark.lengthy
 def test_strict_and_progress_are_heeded(path):
     seen = []
     report = analyze(

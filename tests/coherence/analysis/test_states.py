@@ -58,6 +58,7 @@ def test_other_labels_are_refused_with_both_choices():
         analyze(answers(), rng=1)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("pair", [(0, 1), ("no", "yes"), ("NO", "Yes"), ("False", "true")])
 def test_known_pairs_need_no_word_in_any_case(pair):
     assert numbers(answers(*pair)).tolist() == pytest.approx(numbers(answers(0, 1)).tolist())

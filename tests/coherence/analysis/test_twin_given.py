@@ -22,6 +22,7 @@ def measure(result, name):
 FLOOR = "noise floor (root-mean-square gap from repetitions alone)"
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("agent", ["noisy", "wordbound"])
 def test_twins_average_out_whatever_the_agent_does(agent):
     runs = simulate(agent, n_contexts=100, n_reps=4, prompts=["standard"], rng=1)

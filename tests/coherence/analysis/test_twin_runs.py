@@ -74,6 +74,7 @@ def beside(runs, n_twins=2):
     return found
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("agent", "explained"),
     # Only reports of the first scatter: residual covariance is the test of the others.
@@ -89,6 +90,7 @@ def test_any_number_of_processes_gives_the_same_bytes(leaky, report):
     assert analyze(leaky, checks=CHECKS, twins=40, n_jobs=2, rng=5).to_json() == report.to_json()
 
 
+@pytest.mark.lengthy
 def test_units_have_twins_of_their_own(leaky):
     other = simulate("noisy", n_contexts=15, n_reps=2, prompts=["standard"], rng=2)
     report = analyze(
@@ -103,6 +105,7 @@ def test_units_have_twins_of_their_own(leaky):
     assert many.results[0].twins.n_twins == 40
 
 
+@pytest.mark.lengthy
 def test_progress_counts_twins(leaky):
     seen = []
     analyze(
@@ -151,6 +154,7 @@ def test_an_interrupt_leaves_no_files(leaky, tmp_path):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.lengthy
 def test_scatter_of_twins_alone_asks_for_no_result_that_the_data_lack():
     """Reports scatter just less than the test on context means asks for, those of twins more."""
     agent = AGENTS["noisy"].with_parameters(report_noise=0.03, grid=0.01)

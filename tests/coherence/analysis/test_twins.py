@@ -47,12 +47,14 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
     assert all(any(name in note for note in notes) for name in without)
 
 
+@pytest.mark.lengthy
 def test_a_stream_gives_the_same_twin_whoever_draws_it(planned):
     _, plan, _ = planned
     alone, both = (plan.statistics(np.random.default_rng(5).spawn(2)[:n])[0] for n in (1, 2))
     assert alone == both
 
 
+@pytest.mark.lengthy
 def test_learners_run_on_demand_alone(runs):
     unit = UnitRows(runs.drop(columns=[f"x_{n}" for n in range(1, 7)]))
     names = ("predictive_gain",)

@@ -121,6 +121,7 @@ def test_labels_are_read_as_the_user_says():
     assert reverse.statistic > 2 * brier.statistic
 
 
+@pytest.mark.lengthy
 def test_noise_is_removed_from_the_calibration_error():
     """Perfectly calibrated beliefs: chance keeps the plain error well above 0, and the squared
     error without chance averages to 0."""

@@ -79,6 +79,7 @@ def test_names_of_results_lead_to_their_sentences():
         sentences_of("cmy")
 
 
+@pytest.mark.lengthy
 def test_every_result_of_an_analysis_is_declared():
     runs = simulate("noisy", n_contexts=20, n_reps=2, rng=0)
     light = [name for name in CHECKS if name != "predictive_gain"]

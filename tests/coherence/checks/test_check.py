@@ -73,6 +73,7 @@ def declare(monkeypatch, needs):
     catalogue.declarations.cache_clear()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("needs", [CHOICES, TARGETS])
 def test_a_declared_check_is_planned_run_and_said(monkeypatch, needs):
     runs = simulate("rational", n_contexts=12, n_reps=2, rng=0)

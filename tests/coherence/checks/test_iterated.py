@@ -377,6 +377,7 @@ def test_rounding_is_not_called_incoherence(step):
     assert result.settings["steps"] == {"p": step, "p given z": step, "p_z": step}
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("scatter", [0.0, 0.01, 0.02, 0.05])
 def test_the_correction_takes_off_what_rounding_adds_whatever_the_scatter(scatter):
     """Mean squares of 30 coherent tables, to which rounding alone adds .0013.

@@ -156,6 +156,7 @@ def test_drawn_and_exact_agree_in_expectation(test, draws, n):
     assert (np.abs(estimates.mean(axis=0) - exact) < allowed).all()
 
 
+@pytest.mark.lengthy
 def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
     """Losses of models learnt from draws are larger, by their noise; the gain is of one size."""
     belief, policy, truth, context = world(1, n=400, signal=0.4)

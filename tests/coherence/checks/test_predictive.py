@@ -110,6 +110,7 @@ def test_an_action_missing_from_training_folds_costs_a_finite_loss():
     assert np.isfinite(result.details["log_loss"]).all()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_neither_seed_nor_names_nor_the_order_of_rows_matters(learner):
     """The same data have one result: other seeds, shuffled rows, other ids of contexts, actions and
@@ -154,6 +155,7 @@ def test_probabilities_of_actions_have_one_result_too():
     assert again.pvalue == first.pvalue
 
 
+@pytest.mark.lengthy
 def test_the_published_procedure_draws_its_folds():
     runs, arrays = columns("leaky", 12, 2)
     options = {"context": runs["context"], "published": True, "n_folds": 2, "n_seeds": 1}
@@ -173,6 +175,7 @@ def test_several_states_and_beliefs_over_them():
     assert result.pvalue < 0.001
 
 
+@pytest.mark.lengthy
 def test_published_setting_is_fixed_and_has_no_pvalue():
     runs, arrays = columns("rational", 30, 2)
     result = predictive_gain_test(*arrays, context=runs["context"], published=True, rng=1, **FAST)
@@ -287,6 +290,7 @@ def test_awkward_features_are_taken_in_every_learner(learner):
     assert result.settings["learner"] == learner
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("learner", ["boosted_trees", "logistic", "random_forest"])
 def test_folds_with_a_single_action_or_nothing_to_learn_from(learner):
     """One deviating row leaves some training folds with one action and some with a belief that
@@ -343,6 +347,7 @@ def test_learners_never_see_the_contexts_that_judge_them():
     assert losses == pytest.approx(math.log(2))
 
 
+@pytest.mark.lengthy
 def test_models_that_never_differ_have_no_gain_and_no_interval():
     """An action that the belief fixes: an interval of no width would look certain."""
     belief = np.linspace(0, 1, 40)

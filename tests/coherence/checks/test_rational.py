@@ -95,6 +95,7 @@ def test_computed_beliefs_are_taken_as_they_are(planned):
 NAMES = ["residual_covariance", "rational_agent"]
 
 
+@pytest.mark.lengthy
 def test_a_report_says_that_scatter_suffices():
     report = analyze(drawn(8, sd=0.3), checks=NAMES, rng=1)
     results = report.results.set_index("check")
@@ -106,6 +107,7 @@ def test_a_report_says_that_scatter_suffices():
     assert "could cause" not in text
 
 
+@pytest.mark.lengthy
 def test_a_report_says_that_scatter_does_not_explain():
     report = analyze(drawn(9, sd=0.15, signal=0.4), checks=NAMES, rng=1)
     text = " ".join(render_report(report.units, full=True).split())

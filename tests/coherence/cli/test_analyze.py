@@ -219,6 +219,7 @@ def test_wrong_options_end_with_2_and_one_line(runs, capsys, arguments, message)
     assert err.count("\n") == 1
 
 
+@pytest.mark.lengthy
 def test_labels_of_ones_own_need_a_word(tmp_path, capsys):
     """The hidden shift has the sign of the state that was named, whatever the alphabet says."""
     runs = coherence.simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), rng=1)
@@ -481,6 +482,7 @@ def simulated(tmp_path_factory):
     return path
 
 
+@pytest.mark.lengthy
 def test_many_models_are_summed_up_and_shown_in_full_on_request(simulated, capsys):
     options = ["analyze", str(simulated), "--checks", "residual_covariance,calibration"]
     assert main(options) == 0

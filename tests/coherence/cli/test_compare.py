@@ -101,6 +101,7 @@ def test_files_are_named_as_shortly_as_tells_them_apart(tmp_path):
         name_files(["a/runs.csv", "a/../a/runs.csv"])
 
 
+@pytest.mark.lengthy
 def test_columns_of_files_by_other_names_are_found(files, tmp_path, capsys):
     paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
     renamed = []
@@ -115,6 +116,7 @@ def test_columns_of_files_by_other_names_are_found(files, tmp_path, capsys):
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.lengthy
 def test_columns_are_left_out_before_others_take_their_names(files, tmp_path, capsys):
     """A file with actions by another name, and a column 'action' that means something else."""
     paths = []

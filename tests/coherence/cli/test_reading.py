@@ -76,6 +76,7 @@ def test_a_very_large_table_is_read_by_unit_and_this_is_said(path, monkeypatch, 
         read(path.with_suffix(".csv"), by_unit=True)
 
 
+@pytest.mark.lengthy
 def test_the_command_prints_the_same_either_way(path, tmp_path, capsys):
     command = ["analyze", str(path), "--checks", "calibration,residual_covariance"]
     assert main(command) == 0

@@ -80,6 +80,7 @@ def test_a_full_device_is_said(table):
     assert (done.returncode, done.stderr) == (2, b"coherence analyze: No space left on device\n")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "words", [["analyze", "RUNS", "--checks", "calibration"], ["networks", "show", "asia"]]
 )

@@ -39,6 +39,7 @@ def test_half_of_all_probabilities_or_more_are_shown_on_all_of_them(axis, span, 
     assert labels(ax, axis) == ["0", ".25", ".5", ".75", "1"]
 
 
+@pytest.mark.lengthy
 @given(
     st.floats(0, 1),
     st.one_of(st.just(0.0), st.floats(1e-4, 0.499)),

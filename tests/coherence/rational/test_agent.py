@@ -76,6 +76,7 @@ def test_the_hidden_shift_is_free_of_noise(drawn):
     assert value == pytest.approx(0.2, abs=0.07)
 
 
+@pytest.mark.lengthy
 def test_a_weighting_is_recovered_and_shown(drawn):
     rng = np.random.default_rng(1)
     belief = np.repeat(rng.random(800), 4)

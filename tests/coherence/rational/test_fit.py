@@ -94,6 +94,7 @@ def test_what_cannot_be_fitted_is_refused(drawn):
         fit_rational_agent(thirds, action, truth, context=data.context)
 
 
+@pytest.mark.lengthy
 def test_a_dependence_on_noise_that_all_reports_share_can_be_asked_for(drawn):
     data = drawn(5, n=300, signal=0.1)
     shifts = [

@@ -34,6 +34,7 @@ def test_planted_shared_noise_is_what_explains_the_shift():
     assert f"of {found.explains_interval:.3f} to leave no sign" in str(found)
 
 
+@pytest.mark.lengthy
 def test_a_shift_that_may_be_nothing_needs_no_noise(drawn):
     data = drawn(3, n=100)
     agent = fit_rational_agent(*data.arrays, context=data.context)

@@ -25,6 +25,7 @@ def test_scatter_that_misleads_others_does_not_mislead_this_one(drawn):
     assert accused <= 3  # P(more than 3 of 10 at .05) = .001
 
 
+@pytest.mark.lengthy
 def test_a_hidden_signal_is_seen_through_the_noise(drawn):
     seen = [
         agent_of(drawn(seed, signal=0.25)).test(n_draws=199, rng=seed).pvalue <= 0.05

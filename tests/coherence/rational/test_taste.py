@@ -12,6 +12,7 @@ def agent_of(data, **options):
     return fit_rational_agent(*data.arrays, context=data.context, **options)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("lasting", [0.0, 0.4, 0.8, 1.0])
 def test_the_share_of_lasting_shocks_is_found(drawn, lasting):
     share, interval = agent_of(drawn(1, n=1000, lasting=lasting)).taste

@@ -64,6 +64,7 @@ def test_exact_beliefs_are_reported_exactly(drawn):
     assert twin["p"].to_numpy() == pytest.approx(data.report)
 
 
+@pytest.mark.lengthy
 def test_shared_noise_joins_the_reports_of_a_context(drawn):
     agent = agent_of(drawn(5, n=800, sd=0.05), shared_noise=0.15)
     twin = sample_twin(agent, rng=1)

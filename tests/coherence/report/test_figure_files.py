@@ -12,6 +12,7 @@ def units(unit, choices):
     return [unit(model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
 
 
+@pytest.mark.lengthy
 def test_each_figure_is_written_in_every_format_and_listed(units, tmp_path):
     written = write_figures(units, tmp_path)
     assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
@@ -28,6 +29,7 @@ def test_each_figure_is_written_in_every_format_and_listed(units, tmp_path):
             assert re.fullmatch(NAMES, name)
 
 
+@pytest.mark.lengthy
 def test_equal_reports_give_equal_files(units, tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:

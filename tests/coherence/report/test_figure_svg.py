@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from functools import partial
 
 import matplotlib as mpl
+import pytest
 
 from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
@@ -59,6 +60,7 @@ def test_settings_of_matplotlib_are_left_as_they_were(choices):
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.lengthy
 def test_no_figure_is_registered_and_other_faces_do_without_matplotlib():
     code = (
         "import sys, coherence.report.terminal, coherence.report.json; "

@@ -61,6 +61,7 @@ def test_names_are_numbers_and_all_of_the_kind_that_a_later_call_removes(reports
         assert name == "report.html" or re.fullmatch(SUBFOLDERS[folder], file)
 
 
+@pytest.mark.lengthy
 def test_without_answers_no_page_is_written_and_nothing_links_to_one(reports):
     files = dict(files_of(reports["one"], answers=0))
     assert list(files) == ["report.html"]

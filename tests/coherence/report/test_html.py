@@ -268,6 +268,7 @@ def test_empty_report():
     assert "no rows" in Page(Report((), {}).to_html()).words
 
 
+@pytest.mark.lengthy
 def test_the_subtitle_counts_results(unit):
     """A check of pairs has a result for each; their names were once called checks."""
     names = ("cmi", "monotone_choice:a/b", "monotone_choice:a/c")

@@ -62,6 +62,7 @@ def test_text_page_and_json_say_it(report):
     assert '"pvalue_equal"' in report.to_json()
 
 
+@pytest.mark.lengthy
 def test_two_tasks_are_too_few(runs):
     two = runs[runs["task"].isin(["task 0<b>", "task 1<b>"])]
     report = coherence.analyze(two, checks=CHECKS, rng=0)

@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pandas as pd
+import pytest
 
 from coherence.report.report import Report
 
@@ -22,6 +23,7 @@ def test_a_report_without_a_check_has_the_same_columns(report):
     assert list(empty.columns) == list(report.results.columns)
 
 
+@pytest.mark.lengthy
 def test_each_face_is_that_of_its_renderer(report):
     from coherence.report.html import render_html
     from coherence.report.json import render_json
@@ -34,6 +36,7 @@ def test_each_face_is_that_of_its_renderer(report):
     assert "--full" not in str(report)  # an option of the command, which a Python user has not
 
 
+@pytest.mark.lengthy
 def test_a_report_loads_no_renderer_before_it_is_asked():
     code = (
         "import sys, coherence.report.report; "

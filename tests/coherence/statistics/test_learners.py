@@ -277,6 +277,7 @@ def test_a_column_that_never_varies_is_no_obstacle():
     assert np.abs(predicted[:, 1] - belief).mean() < 0.06
 
 
+@pytest.mark.lengthy
 def test_random_forest_finds_what_no_line_does():
     rng, belief, truth, held = drawn(1200)
     word = np.where(rng.random(1200) < 0.5, "red", "blue")

@@ -4,6 +4,7 @@ from coherence.statistics.parallel import call, run_calls
 from coherence.table.incoming import Reading
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_what_comes_back_is_in_the_order_of_the_arguments(n_jobs):
     # Equal by value, and so without a hash, as plans and fitted agents are.

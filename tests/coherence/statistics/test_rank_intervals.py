@@ -89,6 +89,7 @@ def test_order_of_columns_changes_no_pair():
     assert forth.pvalue_ranks == pytest.approx(back.pvalue_ranks[::-1], abs=0.01)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("power", [1, 2])
 def test_ties_are_seldom_told_apart(power):
     """At a true rate of .05 the bound is passed once in ten thousand runs; unadjusted: .25."""

@@ -40,6 +40,7 @@ def test_what_is_smaller_than_chance_proves_nothing():
     assert squares_interval(np.array([0.1]), np.zeros((1, 1)), 10) is None
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("size", [0.0, 1.5, 6.0])
 @pytest.mark.parametrize("uneven", [False, True])
 def test_several_means_are_covered(size, uneven):

@@ -38,6 +38,7 @@ def test_both_states_leave_their_bands_together():
     assert (pairs == 1).all()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("agent", ["rational", "miscalibrated", "greedy"])
 def test_a_coherent_agent_leaves_its_bands_in_one_table_of_twenty_at_most(agent):
     n = 60

@@ -140,6 +140,7 @@ def test_bounds_by_prompt_and_by_state_leave_out_rows_given_z():
     ]
 
 
+@pytest.mark.lengthy
 def test_strict_leaves_repaired_answers_out_and_says_so():
     runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
     repaired = runs.index[runs["action"].notna()][:7]

@@ -64,6 +64,7 @@ def test_ids_of_many_digits_stay_apart(tmp_path):
     assert runs["context"].tolist() == ids
 
 
+@pytest.mark.lengthy
 def test_many_columns_and_names_that_are_longer_than_a_usual_block(tmp_path):
     names = ["p", "theta", *(f"x_{at}_{'long' * 20}" for at in range(15_000))]
     rows = [",".join(names), ",".join(["1"] * len(names)), ",".join(["0"] * len(names))]

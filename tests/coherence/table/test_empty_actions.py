@@ -25,6 +25,7 @@ def unreadable(runs):
     return rates[["asked", "unreadable", "low", "high"]].to_numpy().tolist()
 
 
+@pytest.mark.lengthy
 def test_an_import_keeps_what_is_unreadable(table, tmp_path):
     """Nine empty cells were nine unreadable answers to one way, and none to the other."""
     out = tmp_path / "runs.csv"
@@ -36,6 +37,7 @@ def test_an_import_keeps_what_is_unreadable(table, tmp_path):
     np.testing.assert_allclose(unreadable(imported), direct)
 
 
+@pytest.mark.lengthy
 def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_path):
     told = pd.read_csv(table).assign(status="ok")
     path, out = tmp_path / "told.csv", tmp_path / "runs.csv"

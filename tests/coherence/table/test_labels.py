@@ -89,6 +89,7 @@ def doubled():
     return runs.reset_index(drop=True), blank.reset_index(drop=True)
 
 
+@pytest.mark.lengthy
 def test_contexts_do_not_double(doubled):
     whole, split = doubled
     options = {"checks": ["residual_covariance"], "rng": 1}

@@ -1,4 +1,5 @@
 import pandas as pd
+import pytest
 
 import coherence
 from coherence.table.reading_notes import reading_notes, with_reading_notes
@@ -17,6 +18,7 @@ def test_notes_add_up_and_foreign_attributes_are_no_notes():
         assert reading_notes(runs) == []
 
 
+@pytest.mark.lengthy
 def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path):
     path = tmp_path / "mine.csv"
     rows = "".join(f"{at},{20 + at},{'yes' if at % 2 else 'no'},{at % 2}\n" for at in range(30))

@@ -36,6 +36,7 @@ def runs():
     return coherence.simulate("rational", n_contexts=30, n_reps=2, rng=1)
 
 
+@pytest.mark.lengthy
 def test_a_report_says_it_and_is_that_of_the_ends(runs):
     runs.loc[0, "p"] = 1.0
     expected = coherence.analyze(runs, checks=["cmi", "calibration"], rng=1)

@@ -8,6 +8,7 @@ from coherence.cli.main import main
 from ..models.hosted.fake_server import Fake, answer, serving
 
 
+@pytest.mark.lengthy
 def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
     tmp_path, capsys, list_of_things
 ):
@@ -58,6 +59,7 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
     )
 
 
+@pytest.mark.lengthy
 def test_models_behind_servers_are_asked_in_words_and_once(tmp_path, capsys, list_of_things):
     """The dear thing has the letter that its option has, whoever stands first."""
     (tmp_path / "list.csv").write_text(list_of_things, encoding="utf-8")

@@ -9,6 +9,7 @@ from coherence.batteries.bets.simulated import simulate_answers
 from coherence.cli.main import main
 
 
+@pytest.mark.lengthy
 def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
     terms = ["--chance", "0.3", "--stake", "50", "--payout", "0.5"]
     assert main(["bets", "questions", "--out", str(tmp_path / "questions.csv"), *terms]) == 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from coherence import read_runs
 from coherence.batteries.bets.scores import score_bets
@@ -74,6 +75,7 @@ def test_all_pairs_are_contexts_on_request(questions, tmp_path):
     assert not (tmp_path / "out" / "models.csv").exists()
 
 
+@pytest.mark.lengthy
 def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path, capsys):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     out = tmp_path / "out"
@@ -107,6 +109,7 @@ def test_results_of_an_earlier_call_do_not_stay(questions, tmp_path, capsys):
     assert (out / "ladder.csv").exists()  # what was read is no result
 
 
+@pytest.mark.lengthy
 def test_names_with_signs_that_no_font_has_draw_without_a_warning(questions, tmp_path, recwarn):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     named = [

@@ -22,6 +22,7 @@ def test_rates_of_little_are_warned_of(shown, warned, tmp_path, capsys):
     ) is warned
 
 
+@pytest.mark.lengthy
 def test_why_a_corrected_score_is_missing_is_said(tmp_path, capsys):
     simulate_mixing("uniform", n_draws=1, rng=0).to_parquet(tmp_path / "one.parquet")
     assert (
@@ -54,6 +55,7 @@ def test_one_experiment_of_a_nameless_model_has_no_total(tmp_path, capsys):
     }
 
 
+@pytest.mark.lengthy
 def test_the_published_scoring_is_said_to_punish_equilibria(answers, tmp_path, capsys):
     table = simulate_mixing("ideal", rng=0)
     table.to_parquet(tmp_path / "ideal.parquet")

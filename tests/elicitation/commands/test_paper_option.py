@@ -45,6 +45,7 @@ def test_reveal_writes_the_tables_and_the_figure_of_both_ways_of_asking(tmp_path
     assert "](misses.svg)" in index
 
 
+@pytest.mark.lengthy
 def test_bets_writes_accuracies_with_both_tests(questions, tmp_path, capsys):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     answers, paper = tmp_path / "answers.csv", tmp_path / "paper"
@@ -66,6 +67,7 @@ def test_actions_without_a_table_refuse_the_option(action, capsys):
     assert "--paper does not belong to 'coherence bets" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_mix_writes_the_ceiling_beside_the_score(tmp_path, capsys):
     answers, paper = tmp_path / "answers.csv", tmp_path / "paper"
     simulate_mixing("literal", n_draws=4, rng=0).to_csv(answers, index=False)

@@ -180,6 +180,7 @@ def test_several_models_side_by_side(folders, tmp_path, capsys):
     )
 
 
+@pytest.mark.lengthy
 def test_one_model_is_in_memory_at_a_time(folders, tmp_path, monkeypatch):
     import gc
     import weakref
@@ -398,6 +399,7 @@ def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypa
     assert {"scores.csv", "bets.csv", "runs.parquet"} <= {path.name for path in out.iterdir()}
 
 
+@pytest.mark.lengthy
 def test_answers_from_elsewhere_need_no_model(tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
     questions, out = tmp_path / "q.csv", tmp_path / "out"

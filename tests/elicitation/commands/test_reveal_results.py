@@ -4,6 +4,7 @@ import html
 import json
 
 import pandas as pd
+import pytest
 
 from coherence.cli.folders import new_files
 from coherence.cli.main import main
@@ -41,6 +42,7 @@ def test_what_an_earlier_call_wrote_does_not_stay_beside_the_new(tmp_path, capsy
     }
 
 
+@pytest.mark.lengthy
 def test_cautions_and_the_kind_of_belief_are_part_of_every_file(tmp_path, capsys):
     """They once reached the terminal alone, and titles called the belief stated."""
     where, out = ["--faces", "4", "--where", "scenario=dice", "--where", "n=1"], tmp_path / "out"

@@ -29,6 +29,7 @@ def test_analyze_reads_a_log_as_it_reads_the_table_of_it(log, tmp_path):
     assert of_log["units"] == of_table["units"]
 
 
+@pytest.mark.lengthy
 def test_logs_of_several_models_are_analysed_and_compared(log, run_task, tmp_path, capsys):
     other = run_task("beliefs_and_actions", name="other", task_args=QUESTIONS).location
     assert main(["analyze", log, other]) == 0
@@ -38,6 +39,7 @@ def test_logs_of_several_models_are_analysed_and_compared(log, run_task, tmp_pat
     assert main(["compare", log, other, "--out", str(tmp_path / "comparison")]) == 0
 
 
+@pytest.mark.lengthy
 def test_the_same_answers_are_not_read_twice(log, run_task, capsys):
     again = run_task("beliefs_and_actions", task_args=QUESTIONS).location
     assert main(["analyze", log, again]) == 2
@@ -56,6 +58,7 @@ def test_a_log_of_another_task_names_the_command_that_reads_it(run_task, capsys)
     assert "coherence mix --answers" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_batteries_score_their_logs(run_task, tmp_path):
     log = run_task("mixing", task_args={"draws": 2}).location
     assert main(["mix", "--answers", log, "--out", str(tmp_path / "mix")]) == 0

@@ -44,6 +44,7 @@ def test_equal_answers_give_equal_tables(run_task, scripted, arguments, design):
     )
 
 
+@pytest.mark.lengthy
 def test_own_tables_and_networks_are_tasks_too(run_task, scripted, tmp_path):
     table = pd.DataFrame(
         {
@@ -72,6 +73,7 @@ def test_own_tables_and_networks_are_tasks_too(run_task, scripted, tmp_path):
     )
 
 
+@pytest.mark.lengthy
 def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
     log = run_task("beliefs_and_actions", task_args={"network": "asia", "contexts": 3, "reps": 1})
     runs = runs_of(log)
@@ -92,6 +94,7 @@ def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
     assert sample.metadata["p_true"] == row["p_true"]
 
 
+@pytest.mark.lengthy
 def test_epochs_are_further_repetitions_with_seeds_of_their_own(run_task):
     arguments = {"network": "asia", "contexts": 2, "reps": 2, "prompts": "standard"}
     log = run_task("beliefs_and_actions", task_args=arguments | {"iterated": False}, epochs=2)
@@ -100,6 +103,7 @@ def test_epochs_are_further_repetitions_with_seeds_of_their_own(run_task):
     assert runs["seed"].is_unique
 
 
+@pytest.mark.lengthy
 def test_what_has_not_come_is_left_out_and_said(run_task):
     arguments = {"network": "asia", "contexts": 2, "reps": 1}
     log = run_task("beliefs_and_actions", task_args=arguments, limit=7)
@@ -113,6 +117,7 @@ def test_what_has_not_come_is_left_out_and_said(run_task):
     )
 
 
+@pytest.mark.lengthy
 def test_an_answer_that_ended_in_an_error_is_unparsed(run_task):
     def fail(messages, tools, tool_choice, config):
         raise ValueError("no such deployment")
@@ -145,6 +150,7 @@ def test_mixing_gives_the_table_of_a_session(run_task, scripted):
     pd.testing.assert_frame_equal(read_inspect_mixing([log.location]), answers)
 
 
+@pytest.mark.lengthy
 def test_bets_give_the_questions_and_answers_of_a_session(run_task, scripted):
     log = run_task("bets", limit=40)
     questions, answers = read_inspect_bets(log.location)

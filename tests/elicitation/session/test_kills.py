@@ -94,6 +94,7 @@ print(len((folder / "asked.txt").read_text().splitlines()))
 """
 
 
+@pytest.mark.lengthy
 def test_a_full_disk_stops_the_session_and_costs_one_batch(tmp_path):
     done = _run(tmp_path, code=FULL)
     assert done.returncode == 0, done.stderr

@@ -152,6 +152,7 @@ def test_the_command_prints_a_clean_table(tmp_path, plan, capsys):
     assert "repaired:single" in printed
 
 
+@pytest.mark.lengthy
 def test_looking_loads_no_torch(tmp_path, table):
     questions = tmp_path / "q.jsonl"
     table.to_json(questions, orient="records", lines=True)

@@ -47,6 +47,7 @@ def test_a_difference_by_pandas(compared, asked):
     assert half == pytest.approx(1.98 * expected.std() / 10, rel=0.1)
 
 
+@pytest.mark.lengthy
 def test_p_values_are_adjusted_over_all_pairs_effects_and_tasks(asked):
     tasks = pd.concat(
         [
@@ -75,6 +76,7 @@ def test_number_of_processes_and_choice_of_effects_change_nothing(asked, compare
     pd.testing.assert_frame_equal(alone.estimates, expected)
 
 
+@pytest.mark.lengthy
 def test_order_of_rows_changes_nothing(asked):
     mixed = {name: runs.sample(frac=1, random_state=5) for name, runs in asked.items()}
     one, other = (compare(runs, effects=QUICK, rng=1) for runs in (asked, mixed))
@@ -90,6 +92,7 @@ def test_two_identical_models_are_never_told_apart(asked):
     assert "cannot be told apart" in str(found)
 
 
+@pytest.mark.lengthy
 def test_probabilities_of_three_actions_are_compared(asked):
     tables = {
         name: simulate(name, n_contexts=80, n_reps=2, rng=2, policies=True, **PLAIN)
@@ -141,6 +144,7 @@ def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
     assert rows.loc[("calibration:brier", "rational"), "rank_low"] == 1
 
 
+@pytest.mark.lengthy
 def test_wordings_and_variables_that_not_all_were_asked_are_left_out(asked):
     runs = asked["rational"]
     fewer = runs[(runs["prompt"] != "bayes")]
@@ -156,6 +160,7 @@ def test_wordings_and_variables_that_not_all_were_asked_are_left_out(asked):
         compare(asked | {"rational": other})
 
 
+@pytest.mark.lengthy
 def test_the_reference_is_one_wording_for_all(asked):
     found = compare(asked, effects=["calibration:brier"], reference="bayes", rng=1)
     rows = asked["wordbound"].query("prompt == 'bayes'")
@@ -166,6 +171,7 @@ def test_the_reference_is_one_wording_for_all(asked):
         compare(asked, reference="mine")
 
 
+@pytest.mark.lengthy
 def test_states_are_named_as_for_the_analysis(asked):
     def named(runs):
         return runs.assign(theta=runs["theta"].map({0: "healthy", 1: "ill"}))
@@ -180,6 +186,7 @@ def test_states_are_named_as_for_the_analysis(asked):
         compare(tables, positive=["ill", "sick"])
 
 
+@pytest.mark.lengthy
 def test_a_label_of_what_is_not_compared_costs_nothing(asked):
     """Its task has few cases, or was asked of one model only; a label of no task is refused."""
     tables = {}
@@ -214,6 +221,7 @@ def test_wrong_options_are_refused(asked):
         compare(few)
 
 
+@pytest.mark.lengthy
 def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
     """One task has few cases, another no common wording; states are named in each."""
     tables = []
@@ -257,6 +265,7 @@ def test_progress_counts_effects(asked):
     assert seen == [(1, 2, "calibration:brier"), (2, 2, "report_noise")]
 
 
+@pytest.mark.lengthy
 def test_lost_answers_are_compared(asked):
     rng = np.random.default_rng(0)
     runs = asked["rational"]

@@ -22,6 +22,7 @@ def test_reports_without_a_grid_need_no_rounding_removed(about):
     assert found.value**2 == pytest.approx(found.cases.mean())
 
 
+@pytest.mark.lengthy
 def test_what_rounding_makes_of_a_coherent_agent_is_taken_off(about):
     """Squares with rounding would be far above 0 in every study."""
     exact, means = AGENTS["rational"].with_parameters(grid=0.0), []

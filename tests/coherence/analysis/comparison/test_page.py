@@ -2,6 +2,8 @@ import re
 from html import escape
 from html.parser import HTMLParser
 
+import pytest
+
 from coherence import compare
 
 
@@ -32,6 +34,7 @@ def read(page):
     return reader
 
 
+@pytest.mark.lengthy
 def test_the_page_shows_what_the_tables_hold(compared):
     page = compared.to_html()
     reader = read(page)
@@ -45,6 +48,7 @@ def test_the_page_shows_what_the_tables_hold(compared):
     assert page == compared.to_html()
 
 
+@pytest.mark.lengthy
 def test_the_page_loads_nothing_and_runs_nothing(compared):
     page = compared.to_html()
     assert "script" not in read(page).tags

@@ -29,6 +29,7 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
     assert not frame.duplicated(["procedure", "task", "model", "check"]).any()
 
 
+@pytest.mark.lengthy
 def test_a_published_report_gets_the_repaired_numbers_beside_it(small):
     report = coherence.analyze(small, checks=["cmi"], published=True, rng=3)
     both = collect_results(report, runs=small)
@@ -37,6 +38,7 @@ def test_a_published_report_gets_the_repaired_numbers_beside_it(small):
     assert both.reports[REPAIRED].results["pvalue"].tolist() == alone["pvalue"].tolist()
 
 
+@pytest.mark.lengthy
 def test_published_is_run_only_where_it_is_asked_for(small):
     report = coherence.analyze(small, checks=["cmi"], rng=3)
     assert list(collect_results(report, runs=small).reports) == [REPAIRED]
@@ -46,6 +48,7 @@ def test_published_is_run_only_where_it_is_asked_for(small):
     assert both.frame().equals(collect_results(report, runs=small, published=True).frame())
 
 
+@pytest.mark.lengthy
 def test_options_of_the_report_hold_for_what_is_added(small):
     named = small.assign(theta=small["theta"].map({0: "well", 1: "ill"}))
     report = coherence.analyze(named, checks=["cmi"], positive="ill", rng=3)
@@ -54,6 +57,7 @@ def test_options_of_the_report_hold_for_what_is_added(small):
     assert not np.isnan(isotonic.statistic)
 
 
+@pytest.mark.lengthy
 def test_faults_are_refused(small):
     report = coherence.analyze(small, checks=["cmi"], rng=3)
     with pytest.raises(InputError, match="published=True needs the runs table"):

@@ -43,6 +43,7 @@ def test_noise_is_removed_from_the_error_of_a_model_that_is_right_but_noisy(resu
     assert results["truth_rmse_noise_removed:standard"].statistic < scatter / 2
 
 
+@pytest.mark.lengthy
 def test_the_calibrated_test_is_the_public_one(runs):
     stated = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")].dropna(subset="p")
     stream = np.random.default_rng(1).spawn(1)[0]
@@ -52,6 +53,7 @@ def test_the_calibrated_test_is_the_public_one(runs):
     assert (found.statistic, found.pvalue) == (alone.statistic, alone.pvalue)
 
 
+@pytest.mark.lengthy
 def test_further_tests_are_adjusted_over_those_of_the_report_too(runs):
     beside = [0.001, 0.2, 0.03]
     found = results_of(runs, beside=beside)["cmi:isotonic"]
@@ -65,6 +67,7 @@ def test_published_runs_the_calibrated_estimate_alone(runs):
     assert "percentile" in result.interval.method
 
 
+@pytest.mark.lengthy
 def test_what_cannot_be_computed_says_why(runs):
     """Policies, a label that nothing explains, no exact posterior, one repetition."""
     named = runs.assign(theta=runs["theta"].map({0: "well", 1: "ill"}))
@@ -85,6 +88,7 @@ def test_what_cannot_be_computed_says_why(runs):
     assert "actions are probabilities" in results_of(policy)["cmi:isotonic"].reason
 
 
+@pytest.mark.lengthy
 def test_computed_beliefs_have_the_spread_of_their_distribution_and_no_noise(runs):
     once = runs[runs["rep"] == runs["rep"].min()]
     computed = once.assign(belief_kind="stated:exact", p_sd=0.1)

@@ -18,6 +18,7 @@ def small():
     return coherence.simulate("noisy", n_contexts=20, n_reps=2, rng=1)
 
 
+@pytest.mark.lengthy
 def test_equal_calls_write_equal_bytes(small, tmp_path):
     report = coherence.analyze(small, checks=["cmi", "iterated_expectation"], rng=1)
     folders = [tmp_path / name for name in ("a", "b")]
@@ -64,6 +65,7 @@ def test_the_folder_of_the_report_is_refused(small, tmp_path, capsys):
     assert "--paper must be a folder" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_importing_it_loads_no_figure_library():
     code = "import sys, coherence.analysis.paper.write; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,6 +11,7 @@ from coherence.batteries.mixing.scoring import score_mixing
 from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
 
 
+@pytest.mark.lengthy
 def test_several_files_are_joined(tmp_path):
     """Scores are those of each file alone; a file that names no model goes by its own name, with
     the folders that tell it from others.

@@ -55,6 +55,7 @@ def test_words(experiment, measure):
     assert measure(same, "preference", "corrected") == pytest.approx(0.0)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("agent", "n_draws"), [("ideal", 100), ("ideal", 20), ("steep", 100), ("uniform", 100)]
 )

@@ -193,6 +193,7 @@ def test_a_figure_has_a_panel_for_each_part_that_was_asked():
     ]
 
 
+@pytest.mark.lengthy
 def test_models_are_compared_in_the_order_asked_for_and_twelve_at_most(tmp_path):
     curves = score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).curves
     flips = curves[curves["part"] == "flip"]

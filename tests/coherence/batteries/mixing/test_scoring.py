@@ -128,6 +128,7 @@ def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
     assert scores.loc[2, "published"] > 0
 
 
+@pytest.mark.lengthy
 def test_a_single_answer_shows_no_noise_to_take_out():
     """With one readable answer at one p the ideal sampler would be charged for all of its chance;
     exact rates need no second answer.

@@ -12,6 +12,7 @@ from coherence.batteries.mixing.simulated import (
 from coherence.errors import InputError
 
 
+@pytest.mark.lengthy
 def test_exact_rates_of_the_agents():
     """The perfect agent reaches the ceiling of exact rates, which is 99.52 for the extended ends;
     corrected, equilibria count.

@@ -189,6 +189,7 @@ def test_questions_go_through_the_chat_template_with_the_same_weights(model_fold
     assert asked.fingerprint != plain.fingerprint
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "outcomes", [("0", "1"), ("Heads", "Tails"), ("a b", "a c"), ("1\n0", "1\n1")]
 )

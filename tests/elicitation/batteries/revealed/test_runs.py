@@ -25,6 +25,7 @@ def wager_runs(model, settings, store, *, reps=5, seed=0):
     return tabulate_wagers(settings, beliefs, bets, model="m", reps=reps, seed=seed)
 
 
+@pytest.mark.lengthy
 def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
     settings = select(
         GRID, {"scenario": ["dice", "coins"], "n": ["2", "3"], "variant": ["single", "observation"]}
@@ -55,6 +56,7 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
     pd.testing.assert_frame_equal(again, runs)
 
 
+@pytest.mark.lengthy
 def test_a_belief_that_does_not_average_out_is_found(store, coherent):
     settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})
     # Sure of the smallest sum where nothing is said about the first die, exact where something is.

@@ -10,6 +10,7 @@ from elicitation.batteries.revealed.simulated import BELIEVERS
 GRID = standard_grid()
 
 
+@pytest.mark.lengthy
 def test_believers_show_their_flaw_and_no_other():
     settings = select(GRID, {"variant": ["single", "independent", "dependent"]})
     tables = {

@@ -73,6 +73,7 @@ def test_what_is_not_there_is_not_linked(study, tmp_path):
     assert "<img" not in said
 
 
+@pytest.mark.lengthy
 def test_a_form_that_the_model_would_not_keep_to_is_said_beside_what_was_read(study, tmp_path):
     runs = simulate("leaky", n_contexts=20, n_reps=2, rng=0)
     for mass, said in ((0.02, True), (0.9, False)):

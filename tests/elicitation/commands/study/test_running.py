@@ -106,6 +106,7 @@ def test_servers_that_are_gone_are_not_waited_for_again(asked, monkeypatch):
     assert len(done.failures) == 4
 
 
+@pytest.mark.lengthy
 def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(write, tmp_path, capsys):
     def reply(body, number):
         return {

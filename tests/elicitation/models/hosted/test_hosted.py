@@ -202,6 +202,7 @@ def test_nothing_at_an_address_is_said_in_seconds():
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.lengthy
 def test_a_service_that_is_busy_at_first_is_there():
     fake = Fake(
         lambda body, n: (
@@ -220,6 +221,7 @@ def test_a_service_that_is_busy_at_first_is_there():
         connect("m", server=address)
 
 
+@pytest.mark.lengthy
 def test_too_many_requests_are_waited_for():
     """300 calls of 50 ms, 16 at once, each seventh refused."""
 
@@ -507,6 +509,7 @@ def test_a_model_of_inspect_can_be_given_as_it_is(asia, cases):
     assert tally.asked == tally.total
 
 
+@pytest.mark.lengthy
 def test_a_kill_in_the_middle_loses_no_answer(tmp_path):
     def reply(body, n):
         time.sleep(0.02)

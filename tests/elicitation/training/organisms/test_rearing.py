@@ -78,6 +78,7 @@ def test_the_card_says_what_was_taught(tmp_path, unmeasured):
     assert load_causal_model(tmp_path / "leaky").name == "leaky"
 
 
+@pytest.mark.lengthy
 def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasured):
     train_organisms(tmp_path, ["coherent"], recipe=TINY)
     steps = []
