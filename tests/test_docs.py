@@ -226,6 +226,7 @@ def test_version_and_licence_are_said_alike_everywhere():
     assert newest[1] == project["version"]
 
 
+@pytest.mark.lengthy
 def test_the_second_file_of_ones_own_reads_as_its_page_says():
     names = {
         "p": "wahrscheinlichkeit",

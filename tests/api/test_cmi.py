@@ -90,6 +90,7 @@ def test_contexts_matter():
     assert rejected["ignored"] >= 8
 
 
+@pytest.mark.lengthy
 def test_groups_that_share_more_than_their_belief_are_allowed_for():
     """A taste and a missed base rate of each group."""
     rejected = 0

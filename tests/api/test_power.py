@@ -176,6 +176,7 @@ def test_probabilities_are_asked_once_unless_more_is_said():
     assert power("rational", **few, n_draws=99, rng=1).table["n_reps"].tolist() == [5]
 
 
+@pytest.mark.lengthy
 def test_a_level_of_its_own():
     options = {"n_contexts": 40, "n_reps": 2, "signal": 0.4, "check": "residual_covariance"}
     usual, strict = (power("rational", **options, alpha=a, **QUICK).table for a in (0.05, 0.01))
@@ -183,6 +184,7 @@ def test_a_level_of_its_own():
     assert (strict["n_rejected"] < usual["n_rejected"]).any()
 
 
+@pytest.mark.lengthy
 def test_what_is_undefined_does_not_reject_and_is_counted():
     """Reports that never differ leave `rational_agent` without a test."""
     few = {"n_simulations": 10, "n_draws": 99, "rng": 1}

@@ -95,6 +95,7 @@ def test_cancer_gives_the_beliefs_printed_in_the_book(evidence, beliefs):
     np.testing.assert_allclose(found, beliefs, rtol=0, atol=1.01e-3)
 
 
+@pytest.mark.lengthy
 @EVERY
 def test_facts_agree_with_the_network_and_its_words(name):
     facts, network = describe(name), load_network(name)

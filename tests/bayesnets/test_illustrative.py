@@ -56,6 +56,7 @@ def small(**nodes):
     }
 
 
+@pytest.mark.lengthy
 def test_the_networks_made_from_rules_are_these_four():
     assert set(rule_names()) == set(TARGETS)
     for name, target in TARGETS.items():

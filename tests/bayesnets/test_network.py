@@ -129,6 +129,7 @@ def test_every_network_of_the_catalogue_names_its_source():
     )
 
 
+@pytest.mark.lengthy
 def test_the_core_does_not_import_networks_and_networks_do_not_import_pgmpy():
     code = (
         "import sys, coherence; assert not any(m.split('.')[0] in ('bayesnets', 'pgmpy') for m in "

@@ -106,6 +106,7 @@ def test_chunks_splits_and_row_order_do_not_matter(seed, random_evidence, random
     )
 
 
+@pytest.mark.lengthy
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_iterated_expectation(seed, random_evidence, random_network):

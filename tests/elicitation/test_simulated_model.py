@@ -104,6 +104,7 @@ def test_noisy_reports_on_no_grid_cannot_be_listed(asia, many):
     assert sum(report_probabilities(AGENTS["noisy"], 0.97, "bayes").values()) == pytest.approx(1)
 
 
+@pytest.mark.lengthy
 def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
     runs = session("rational", asia, many)
     ordinary = runs[runs["z"].isna()]
@@ -180,6 +181,7 @@ def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
     assert stated_low == stated_high
 
 
+@pytest.mark.lengthy
 def test_a_taste_belongs_to_the_case(asia, many):
     runs = session(
         AGENTS["rational"].with_parameters(taste=50.0), asia, many, iterated=False, reps=6
@@ -254,6 +256,7 @@ def test_answers_are_cut_at_their_limit(asia, many):
     assert (answer.text, answer.n_tokens, answer.logprob) == ("Can d", 5, None)
 
 
+@pytest.mark.lengthy
 def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
     first = agent_for_task("rational", asia, many).fingerprint
     assert first == agent_for_task(AGENTS["rational"], asia, many).fingerprint

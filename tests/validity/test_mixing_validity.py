@@ -27,6 +27,7 @@ def test_intervals_of_totals_and_experiments_cover(agent, n_draws):
     assert all(row["no_width"] == 0 for row in rows if ":" in row["quantity"] or row["truth"] > 0)
 
 
+@pytest.mark.lengthy
 def test_independent_flips_are_rejected_about_as_often_as_promised():
     """Bounds are passed once in ten thousand runs; alternation by .1 is nearly always rejected."""
     independent = np.array([pvalues(0.0, 20, [1, number]) for number in range(100)])

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def parent_lists(draw):
     }
 
 
+@pytest.mark.lengthy
 @settings(max_examples=60, deadline=None)
 @given(parents=parent_lists(), seed=st.integers(0, 1000))
 def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):

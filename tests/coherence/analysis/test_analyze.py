@@ -94,6 +94,7 @@ def test_plain_table_says_what_was_assumed_and_left_out():
     }
 
 
+@pytest.mark.lengthy
 def test_units_are_analysed_apart():
     # As many contexts as a leak needs to be seen beside a unit without one.
     both = pd.concat(
@@ -208,8 +209,8 @@ def in_states(runs, first, second, **columns):
     ("first", "second", "column"),
     [
         (2, 10, "p_10"),
-        ("no", "yes", ""),
-        ("dry", "rain", "p_rain"),
+        pytest.param("no", "yes", "", marks=pytest.mark.lengthy),
+        pytest.param("dry", "rain", "p_rain", marks=pytest.mark.lengthy),
         ("10", "2", "p_2"),
         (0.0, 1.0, ""),
     ],
@@ -560,6 +561,7 @@ def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     )
 
 
+@pytest.mark.lengthy
 def test_answers_that_never_differ_have_no_interval_and_say_why():
     """A model that gives one answer in every wording, and whose beliefs average out exactly, shows
     nothing of its own error."""
@@ -626,6 +628,7 @@ def test_published_procedures_decline_probabilities_with_a_reason(policies):
     assert all(text.startswith("Undefined: ") for text in report.units[0].verdicts)
 
 
+@pytest.mark.lengthy
 def test_tasks_with_actions_of_their_own_are_analysed_apart(policies):
     asked = policies[policies["action_yes"].notna()]
     other = asked.rename(columns={"action_yes": "action_go", "action_no": "action_stay"})

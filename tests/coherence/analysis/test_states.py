@@ -37,7 +37,8 @@ def numbers(runs, **options):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("nein", "ja"), ("incorrect", "correct"), ("miss", "hit")]
+    ("first", "second"),
+    [("nein", "ja"), pytest.param("incorrect", "correct", marks=pytest.mark.lengthy)],
 )
 def test_p_is_not_reversed_by_the_alphabet(first, second):
     expected = numbers(answers(0, 1))
@@ -64,6 +65,7 @@ def test_known_pairs_need_no_word_in_any_case(pair):
     assert numbers(answers(*pair)).tolist() == pytest.approx(numbers(answers(0, 1)).tolist())
 
 
+@pytest.mark.lengthy
 def test_a_check_that_need_not_know_is_run():
     report = analyze(answers(), checks=["cmi"], rng=1)
     assert report.results["statistic"].notna().all()

@@ -64,6 +64,7 @@ def three_states(n=60, reps=3):
     return pd.DataFrame(rows)
 
 
+@pytest.mark.lengthy
 def test_gaps_of_three_states_and_states_that_were_not_asked():
     runs = three_states()
     runs = runs[~((runs["context"] == 0) & (runs["z_state"] == "c"))].reset_index(drop=True)

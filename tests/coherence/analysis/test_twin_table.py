@@ -81,6 +81,7 @@ def test_states_and_choices_are_those_of_a_context(twin):
     assert high["yes"] > high["defer"] > high["no"]
 
 
+@pytest.mark.lengthy
 def test_contexts_without_a_judged_choice_have_the_beliefs_that_they_report():
     runs = simulate("noisy", n_contexts=120, n_reps=5, prompts=["standard", "mse"], rng=1)
     silent = runs["context"] < "c0030"

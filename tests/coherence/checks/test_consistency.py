@@ -101,6 +101,7 @@ def test_published_keeps_the_bootstrap_and_the_other_interval_needs_no_draws():
     assert prompt_consistency(runs, rng=0).interval == prompt_consistency(runs, rng=1).interval
 
 
+@pytest.mark.lengthy
 def test_interval_covers_differences_in_few_contexts():
     """One context in five differs, root mean square .08: a percentile bootstrap of squares so
     skewed ends below it in 8% of data sets."""

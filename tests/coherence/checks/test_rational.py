@@ -54,6 +54,7 @@ def test_a_result_holds_the_agent():
     assert result.settings["converged"]
 
 
+@pytest.mark.lengthy
 def test_equal_seeds_give_equal_results():
     runs = drawn(2, n=60)
     assert checked(runs).pvalue == checked(runs).pvalue

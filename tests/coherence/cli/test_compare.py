@@ -48,6 +48,7 @@ def test_the_command_writes_what_the_function_returns(files, tmp_path, capsys):
         assert read_exact_csv(out / f"{name}.csv")[value].tolist() == table[value].tolist()
 
 
+@pytest.mark.lengthy
 def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):
     paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
     (tmp_path / "mine.txt").write_text("kept")
@@ -59,6 +60,7 @@ def test_earlier_results_are_replaced_and_other_files_kept(files, tmp_path):
     assert len(list(tmp_path.iterdir())) == 9
 
 
+@pytest.mark.lengthy
 def test_runs_whose_cases_differ_end_with_one_line(files, tmp_path, capsys):
     runs = coherence.read_runs(files / "noisy.parquet")
     coherence.write_runs(runs[runs["context"] != "c0005"], tmp_path / "fewer.parquet")

@@ -27,6 +27,7 @@ BOTH = [
 ]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -94,6 +94,7 @@ def test_formats_are_told_by_content_and_not_mixed():
         read_logs([FOLKTEXTS, TEXT], format="folktexts")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("golden", [LETTERS, YES, TEXT])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

@@ -69,6 +69,7 @@ def test_beliefs_of_contexts(agent, drawn):
     assert inside.mean() == pytest.approx(0.95, abs=0.03)
 
 
+@pytest.mark.lengthy
 def test_the_hidden_shift_is_free_of_noise(drawn):
     data = drawn(12, n=800, sd=0.15, signal=0.2)
     value, interval = fit_rational_agent(*data.arrays, context=data.context).hidden_shift

@@ -20,6 +20,7 @@ def test_a_rational_agent_is_at_no_distance(drawn):
         assert sum(table["low"][part] > 0 for table in tables) <= 3
 
 
+@pytest.mark.lengthy
 def test_the_gain_of_the_state_is_its_information(drawn):
     """Beliefs are exact here, so that the information can be summed up."""
     n, signal = 4000, 0.3
@@ -48,6 +49,7 @@ def test_the_gain_of_the_state_is_its_information(drawn):
     assert answers["low"] < changed < answers["high"]
 
 
+@pytest.mark.lengthy
 def test_utilities_of_another_form_are_a_distance_of_their_own(drawn):
     """Acting pays at both ends and not in the middle: no line, no knowledge of the state."""
     data = drawn(2, n=1500, reps=2, sd=0.1)

@@ -34,6 +34,7 @@ def test_a_hidden_signal_is_seen_through_the_noise(drawn):
     assert sum(seen) >= 3
 
 
+@pytest.mark.lengthy
 def test_what_the_reports_leave_open_is_taken_off(drawn):
     data = drawn(1, n=1000, sd=0.2)
     agent = agent_of(data)

@@ -32,6 +32,7 @@ def test_one_choice_per_context_tells_nothing(drawn):
     assert interval is None
 
 
+@pytest.mark.lengthy
 def test_a_context_that_is_asked_often_does_not_outweigh_all_others():
     """Over pairs of choices one context of 50 would count as much as 1225 of two."""
     held = 0

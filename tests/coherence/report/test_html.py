@@ -238,6 +238,7 @@ def test_missing_figures_are_explained(unit, choices):
     assert "No calibration plot" in many
 
 
+@pytest.mark.lengthy
 def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
     results = tuple(
         CheckResult(

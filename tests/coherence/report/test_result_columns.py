@@ -1,5 +1,7 @@
 """Breaks if a column of the page is known in more than one place, or its text is not escaped."""
 
+import pytest
+
 from coherence.report import unit_html
 from coherence.report.report import Report
 from coherence.report.result_columns import COLUMNS, ResultColumn
@@ -14,6 +16,7 @@ def test_the_sample_names_what_was_left_out():
     assert sample.cell(left_out) == "40 rows, 10 contexts, 3 left out"
 
 
+@pytest.mark.lengthy
 def test_a_column_of_the_list_is_a_column_of_the_page(unit, monkeypatch):
     report = Report((unit(),), {})
     extra = ResultColumn("its <unit>", lambda result: f"<b>{result.unit}</b>")

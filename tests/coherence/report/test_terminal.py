@@ -226,6 +226,7 @@ def many(unit, n, measure="belief", **changes):
     return units
 
 
+@pytest.mark.lengthy
 def test_many_units_are_ranked_and_fit_a_few_screens(unit):
     text = render_report(many(unit, 8), width=120)
     rows = [line for line in text.splitlines() if "a-model" in line and "[" in line]

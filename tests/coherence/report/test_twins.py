@@ -44,6 +44,7 @@ def test_a_row_for_each_result_with_twins(unit):
     assert "Between bars" in twin_note(unit)
 
 
+@pytest.mark.lengthy
 def test_without_twins_there_is_nothing_to_say(report):
     for unit in report.units:
         assert twin_cells(unit) == ([], [])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from coherence.statistics.bins import belief_bins
 
 
+@pytest.mark.lengthy
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(1, 9))
 def test_bins_follow_the_order_and_hold_equal_beliefs_together(beliefs, n_bins):
     belief = np.array(beliefs)

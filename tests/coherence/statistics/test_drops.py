@@ -54,6 +54,7 @@ def test_every_drop_is_named_and_the_largest_decides():
     assert drops.low < 0.6 < drops.high
 
 
+@pytest.mark.lengthy
 def test_interval_for_the_largest_of_several_parameters_covers():
     """One clear largest: both ends miss 2.5%; all equal: the interval is conservative, never too
     short."""

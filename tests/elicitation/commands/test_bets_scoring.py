@@ -52,6 +52,7 @@ def test_answers_are_scored_as_in_python(questions, tmp_path, capsys):
     assert "maximiser, ladder of a coin" in output
 
 
+@pytest.mark.lengthy
 def test_all_pairs_are_contexts_on_request(questions, tmp_path):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     simulate_answers("maximiser", table, rng=1).to_csv(tmp_path / "answers.csv", index=False)

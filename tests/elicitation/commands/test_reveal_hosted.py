@@ -48,6 +48,7 @@ def test_stated_answers_and_bets_need_words_alone(tmp_path, capsys):
     assert not (out / "runs.parquet").exists()
 
 
+@pytest.mark.lengthy
 def test_beliefs_about_words_are_read_where_there_are_log_probabilities(tmp_path, capsys):
     out = tmp_path / "out"
     where = [*WORDS, "--labels", "Heads/Tails"]

@@ -52,6 +52,7 @@ def test_tables_and_logs_are_not_mixed(log, tmp_path, capsys):
     assert "runs.csv" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_a_log_of_another_task_names_the_command_that_reads_it(run_task, capsys):
     log = run_task("mixing", task_args={"draws": 1}, limit=4).location
     assert main(["analyze", log]) == 2

@@ -132,6 +132,7 @@ def test_three_states_are_compared_by_what_can_be_had():
     assert any("beliefs are over more than two states" in note for note in found.notes)
 
 
+@pytest.mark.lengthy
 def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
     tables = asked | {"rational": asked["rational"].drop(columns="action")}
     found = compare(tables, effects=["residual_covariance", "calibration:brier"], rng=1)
@@ -259,6 +260,7 @@ def test_variables_with_whole_numbers_for_names_count_as_asked(asked):
     assert min(shares[0]) > 0.2
 
 
+@pytest.mark.lengthy
 def test_progress_counts_effects(asked):
     seen = []
     compare(asked, effects=QUICK, rng=1, progress=lambda *step: seen.append(step))

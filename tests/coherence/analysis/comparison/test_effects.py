@@ -5,6 +5,7 @@ import pytest
 from coherence.analysis.comparison.effects import EFFECTS
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", EFFECTS)
 def test_the_mean_over_cases_is_the_estimate(asked, name, about):
     """Else differences of means would not be differences of estimates."""
@@ -20,6 +21,7 @@ def test_the_mean_over_cases_is_the_estimate(asked, name, about):
         assert found.value == pytest.approx(value, abs=near)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("name", EFFECTS)
 def test_estimates_and_intervals_are_those_of_the_analysis(asked, reported, name, about):
     for model, runs in asked.items():

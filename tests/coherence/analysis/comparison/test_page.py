@@ -66,6 +66,7 @@ def test_names_are_text_and_no_markup(asked):
     assert "&lt;b&gt;task" in page
 
 
+@pytest.mark.lengthy
 def test_a_model_that_is_left_out_is_named_below_the_picture(asked):
     tables = asked | {"rational": asked["rational"].drop(columns="action")}
     page = compare(tables, effects=["residual_covariance"], rng=1).to_html()

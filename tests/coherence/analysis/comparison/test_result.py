@@ -22,6 +22,7 @@ def test_text_names_every_effect_estimate_rank_and_letter(compared):
     assert len(text.splitlines()) < 45
 
 
+@pytest.mark.lengthy
 def test_models_that_are_left_out_are_named_with_the_reason(asked):
     tables = asked | {"rational": asked["rational"].drop(columns="action")}
     text = str(compare(tables, effects=["residual_covariance"], rng=1))
@@ -56,6 +57,7 @@ def test_a_comparison_is_frozen_and_public(compared):
     assert repr(compared) == "<Comparison: 3 models, 1 task, 11 effects>"
 
 
+@pytest.mark.lengthy
 def test_hostile_names_reach_no_terminal(asked):
     evil = "\x1b[31mred\x1b[0m\nnote: all is well"
     runs = {evil: asked["rational"].drop(columns="model"), "b": asked["heaping"]}

@@ -30,6 +30,7 @@ def test_equal_calls_write_equal_bytes(small, tmp_path):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
 
 
+@pytest.mark.lengthy
 def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path):
     report = coherence.analyze(small, checks=["cmi", "prompt_consistency"], rng=1)
     written = write_paper(report, tmp_path)

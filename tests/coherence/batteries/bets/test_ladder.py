@@ -197,6 +197,7 @@ def test_intervals_with_things_reach_as_far_as_the_jackknife():
     assert (row["low"], row["high"]) == pytest.approx((expit(-reach), expit(reach)), abs=1e-6)
 
 
+@pytest.mark.lengthy
 def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not(climb):
     alone, things, _ = held(climb, 1.0, crossed=False, draws=25, seed=4)
     assert alone < 0.75

@@ -74,6 +74,7 @@ def test_neighbouring_draws_agree_with_all_orders():
     assert expected == pytest.approx((7 - runs.mean() + 2) / 8)
 
 
+@pytest.mark.lengthy
 def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
     """Flips that are independent reject at .05 no more often than chance allows, in two hundred
     sessions.
@@ -103,6 +104,7 @@ def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
     assert all(math.isnan(value) for value in flip_dependence(np.zeros((1, 4))))
 
 
+@pytest.mark.lengthy
 def test_rows_of_several_answers_do_not_tell_their_order():
     answers = simulate_mixing("steep", n_draws=5, rng=0)
     names = ["second flip given the first", "flip given the draw before"]

@@ -92,6 +92,7 @@ def test_names_are_as_long_as_needed(tmp_path):
     assert distinct_names(paths[:1]) == ["last"]
 
 
+@pytest.mark.lengthy
 def test_answers_survive_a_file(tmp_path, measure):
     """A CSV must not turn "0 1" into a number, nor the answer 0 into a float."""
     answers = simulate_mixing("steep", n_draws=4, rng=0)

@@ -159,6 +159,7 @@ def test_a_single_answer_shows_no_noise_to_take_out():
     assert pair.experiments["corrected"].notna().all()
 
 
+@pytest.mark.lengthy
 def test_the_leaderboard_ranks_by_the_corrected_total():
     answers = pd.concat(
         [simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal", "argmax")]

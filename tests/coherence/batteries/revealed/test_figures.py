@@ -34,6 +34,7 @@ def test_figures_are_written(tmp_path, beliefs):
         plot_outcomes(table, "elsewhere", Figure().add_subplot())
 
 
+@pytest.mark.lengthy
 def test_figures_with_four_sources_and_long_names(tmp_path, beliefs):
     """Breaks if a source without a belief, or with a name that is too long, spoils the figure of
     the others.

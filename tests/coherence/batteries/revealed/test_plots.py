@@ -108,6 +108,7 @@ def after_results(beliefs, results, **columns):
     return pd.concat(rows)
 
 
+@pytest.mark.lengthy
 def test_a_ring_marks_the_outcome_that_would_repeat_the_earlier_result(beliefs):
     table = after_results(beliefs, ["1", "2", "3"])
     ax = plot_previous(table, "base", "dependent", axes(), source="m")

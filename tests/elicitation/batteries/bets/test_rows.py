@@ -30,6 +30,7 @@ def test_plain_questions_have_plain_ids():
     assert some["question"].tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "terms",
     [

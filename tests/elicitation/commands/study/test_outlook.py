@@ -43,6 +43,7 @@ def test_prices_of_what_was_not_counted_are_not_made_up():
     assert price_of(ModelEntry("m", {}), 1e6, 1e6) is None
 
 
+@pytest.mark.lengthy
 def test_half_of_the_answers_are_seen(write, tmp_path, capsys):
     path = write()
     assert main(["study", "run", str(path), "--no-report"]) == 0

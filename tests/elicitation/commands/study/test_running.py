@@ -39,6 +39,7 @@ def test_what_is_finished_is_not_asked_again(asked):
         assert (again.finished, again.found, len(store)) == (1, 3, number)
 
 
+@pytest.mark.lengthy
 def test_a_new_model_is_the_only_one_that_is_asked(asked, small):
     with AnswerStore(":memory:") as store:
         asked(store)

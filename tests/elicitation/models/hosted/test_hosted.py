@@ -171,6 +171,7 @@ def test_models_that_cannot_be_asked(model, message, monkeypatch):
     assert "[bold]" not in str(caught.value)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
@@ -195,6 +196,7 @@ def test_a_server_that_does_not_answer_ends_in_one_line_and_seconds(reply, said)
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.lengthy
 def test_nothing_at_an_address_is_said_in_seconds():
     started = time.monotonic()
     with pytest.raises(HostedError, match="m does not answer: Connection error"):
@@ -343,6 +345,7 @@ def test_what_comes_from_outside_is_no_broken_text():
     assert text.encode() == "half \ufffd of a pair".encode()
 
 
+@pytest.mark.lengthy
 def test_a_caller_that_stops_early_leaves_nothing_under_way():
     fake = Fake(after_opening(lambda body, n: (time.sleep(0.1), answer("fine"))[1]))
     with connected(fake, concurrency=2) as model:
