@@ -4,12 +4,13 @@ Texts are padded on the left, with explicit positions; each distinct one is read
 beginning that all of them share once for all.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
 from coherence.errors import InputError
@@ -46,13 +47,22 @@ class TextsRead:
     logits: torch.Tensor  # shape (n_texts, size of the vocabulary): for the token after the text
 
 
+def remembering(network: Any, cache: Any) -> dict[str, Any]:
+    """Return the options with which a network reads on from what it has read."""
+    # A network may be wrapped, to be watched or spread over devices.
+    networks = (part for part in network.modules() if isinstance(part, PreTrainedModel))
+    # Before transformers 5.24 the name is `past_key_values`, which later warns and then goes.
+    named = "cache" in inspect.signature(type(next(networks, network)).forward).parameters
+    return {"cache" if named else "past_key_values": cache, "use_cache": True}
+
+
 def read_texts(network: Any, texts: Sequence[Sequence[int]]) -> TextsRead:
     """Have texts read."""
     distinct = list(dict.fromkeys(map(tuple, texts)))
     device, cache = network.device, DynamicCache(config=network.config)
     # Padding after a common beginning would take up the room of tokens in a sliding window.
     common = _common_beginning(distinct) if len(distinct) > 1 and sees_everything(cache) else 0
-    options = {"past_key_values": cache, "use_cache": True, "logits_to_keep": 1}
+    options = remembering(network, cache) | {"logits_to_keep": 1}
     if common:
         start = torch.tensor([distinct[0][:common]], device=device)
         network(

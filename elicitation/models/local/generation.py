@@ -13,7 +13,7 @@ import torch
 
 from elicitation.models.base import Answer, Request
 from elicitation.models.lines import end_of_lines, first_lines
-from elicitation.models.local.forward import read_texts
+from elicitation.models.local.forward import read_texts, remembering
 
 
 @dataclass
@@ -109,8 +109,7 @@ def generate_batch(
             input_ids=ids,
             attention_mask=mask,
             position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
+            **remembering(network, cache),
             logits_to_keep=1,
         )
         logits, positions = output.logits[:, -1], positions + 1

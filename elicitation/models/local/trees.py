@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache
 
-from elicitation.models.local.forward import read_texts, sees_everything
+from elicitation.models.local.forward import read_texts, remembering, sees_everything
 
 ROOT = -1
 # Tokens in a forward pass where every sequence is read in full.
@@ -75,8 +75,7 @@ class MaskedTrees:
             input_ids=torch.from_numpy(ids).to(device),
             attention_mask=hidden.masked_fill(visible, 0)[:, None],
             position_ids=self.start.lengths[:, None] + depth,
-            past_key_values=self.start.cache,
-            use_cache=True,
+            **remembering(self.network, self.start.cache),
         ).logits
         return output
 
