@@ -5,10 +5,12 @@ Rows that are equal are learnt once, with the weight of all.
 """
 
 import math
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -253,6 +255,15 @@ def stop(path: Floats) -> tuple[float, int]:
     return smallest, end + 1
 
 
+def free_threads() -> int:
+    """Count the threads that a fit may use: joblib leaves each of its workers a share of the cores.
+
+    Fits are equal for any number of threads.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return int(limit) if limit.isdecimal() and int(limit) > 0 else joblib.cpu_count()
+
+
 class PublishedTrees:
     """CatBoost as published: depth 6 and 1000 iterations, without stopping."""
 
@@ -272,7 +283,7 @@ class PublishedTrees:
             depth=PUBLISHED_DEPTH,
             iterations=PUBLISHED_ITERATIONS,
             random_seed=seed,
-            **QUIET,
+            **QUIET | {"thread_count": free_threads()},
         )
         model.fit(pool(as_table(design), action, weight=weight))
         return lambda seen: np.asarray(model.predict_proba(pool(as_table(seen))), dtype=np.float64)

@@ -9,6 +9,7 @@ from scipy import stats
 
 from coherence import InputError, predictive_gain_test, simulate
 from coherence.checks.predictive import CHECK, VARIANCE_OF_GAIN, _over_contexts
+from coherence.statistics.boosted_trees import free_threads
 from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
 
@@ -176,6 +177,21 @@ def test_several_states_and_beliefs_over_them():
 
 
 @pytest.mark.lengthy
+def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
+    runs, arrays = columns("leaky", n_contexts=40, n_reps=2)
+    options = {"features": pd.DataFrame({"seen": runs["context"].astype(str).str[-1]}), **FAST}
+    options |= {"context": runs["context"], "published": True, "n_folds": 2, "rng": 1}
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert free_threads() == int(threads)
+        found.append(predictive_gain_test(*arrays, **options))
+    assert found[0].statistic == found[1].statistic
+    assert found[0].interval == found[1].interval
+    monkeypatch.setenv("OMP_NUM_THREADS", "all")
+    assert free_threads() >= 1
+
+
 def test_published_setting_is_fixed_and_has_no_pvalue():
     runs, arrays = columns("rational", 30, 2)
     result = predictive_gain_test(*arrays, context=runs["context"], published=True, rng=1, **FAST)
