@@ -176,7 +176,6 @@ def test_several_states_and_beliefs_over_them():
     assert result.pvalue < 0.001
 
 
-@pytest.mark.lengthy
 def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
     runs, arrays = columns("leaky", n_contexts=40, n_reps=2)
     options = {"features": pd.DataFrame({"seen": runs["context"].astype(str).str[-1]}), **FAST}
@@ -192,6 +191,7 @@ def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
     assert free_threads() >= 1
 
 
+@pytest.mark.lengthy
 def test_published_setting_is_fixed_and_has_no_pvalue():
     runs, arrays = columns("rational", 30, 2)
     result = predictive_gain_test(*arrays, context=runs["context"], published=True, rng=1, **FAST)
