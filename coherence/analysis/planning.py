@@ -163,6 +163,9 @@ def plan_unit(
     if "z_state" in unit.rows and unit.rows["z_state"].notna().all():
         return [], ["every row holds a belief given z, and none one without it: untestable."]
     notes = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
+    if "group" in unit.rows and not published:
+        groups = counted(unit.rows["group"].nunique(), "group")
+        notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")
     jobs = []
     # Sorting is stable: checks of the same evidence stay in the order of the catalogue.
     for check in sorted(checks, key=lambda check: EVIDENCE.index(check.needs)):

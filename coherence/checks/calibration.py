@@ -7,7 +7,7 @@ calibrated one incoherent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.resample import context_sums
+from coherence.statistics.resample import Units, as_units, context_sums
 from coherence.statistics.square_interval import squares_interval
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
@@ -137,6 +137,7 @@ def calibration_estimates(
     *,
     p_true: ArrayLike | None = None,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     positive: Any = None,
     n_bins: int = N_BINS,
 ) -> list[CheckResult]:
@@ -152,6 +153,9 @@ def calibration_estimates(
         Exact posterior.
     context : array-like, shape (n,), optional
         Ids of the evidence.
+    group : array-like, shape (n,), optional
+        What contexts share, such as a template: intervals then take groups for their units, at
+        least ten of them. Constant within a context.
     positive : Any
         Label of the state that the belief is in; all others are not it. May be left out where the
         labels are 0 and 1, no and yes, or false and true.
@@ -194,7 +198,7 @@ def calibration_estimates(
     >>> calibration_estimates([0.2, 0.9] * 20, [0, 1] * 20)[0].statistic  # Brier score
     0.025
     """
-    require_aligned(belief=belief, truth=truth, p_true=p_true, context=context)
+    require_aligned(belief=belief, truth=truth, p_true=p_true, context=context, group=group)
     values = as_belief(belief)
     require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
     state = None if truth is None else _as_state(truth, len(values), positive)
@@ -208,8 +212,11 @@ def calibration_estimates(
         shown.shape == values.shape,
         f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.",
     )
-    groups, contexts = as_contexts(context, len(values))
-    beliefs = _Beliefs(values, groups, len(contexts), belief_bins(values, n_bins), n_bins)
+    of_row, contexts = as_contexts(context, len(values))
+    units = as_units(group, of_row, contexts)
+    unit = units.of_context[of_row]
+    bins = belief_bins(values, n_bins)
+    beliefs = _Beliefs(values, len(contexts), units, unit, bins, n_bins)
     results = []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
@@ -241,8 +248,9 @@ class _Beliefs:
     """Beliefs of one unit in bins, and the estimates that a target makes of them."""
 
     values: Floats
-    context: Codes
     n_contexts: int
+    units: Units
+    unit: Codes  # of each row
     bins: Codes
     n_bins: int
 
@@ -259,6 +267,11 @@ class _Beliefs:
     ) -> CheckResult:
         too_few = self.n_contexts < MIN_CONTEXTS
         few = f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
+        if interval is not None:
+            interval = replace(interval, method=self.units.said(interval.method))
+        reason = self.units.said(reason)
+        if self.units.too_few:
+            interval, reason = None, reason or self.units.too_few
         return CheckResult(
             check=f"calibration:{name}",
             null=what,
@@ -268,20 +281,20 @@ class _Beliefs:
             pvalue=None,
             n_rows=len(self.values),
             n_contexts=self.n_contexts,
-            settings={"n_bins": self.n_bins},
+            settings={"n_bins": self.n_bins, "unit of resampling": self.units.name},
             details=reliability_table(self.values, target, n_bins=self.n_bins),
-            assumptions=("contexts are independent",),
+            assumptions=(self.units.said("contexts are independent"),),
             reason=few if too_few else reason,
         )
 
     def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
         """Average the squared error, or take the root of its average."""
         square = (self.values - target) ** 2
-        sizes = context_sums(np.ones(len(square)), self.context, self.n_contexts)
-        of_context = context_sums(square, self.context, self.n_contexts) / sizes
+        sizes = context_sums(np.ones(len(square)), self.unit, self.units.n)
+        of_unit = context_sums(square, self.unit, self.units.n) / sizes
         interval = None
         if self.n_contexts >= MIN_CONTEXTS:
-            interval = mean_interval(of_context, weights=sizes, root=root)
+            interval = mean_interval(of_unit, weights=sizes, root=root)
         mean = float(square.mean())
         return self._estimate(
             name,
@@ -290,7 +303,7 @@ class _Beliefs:
             mean**0.5 if root else mean,
             unit="probability" if root else "squared error",
             interval=interval,
-            reason="" if interval else why_none(of_context, "error"),
+            reason="" if interval else why_none(of_unit, "error"),
         )
 
     def gaps(self, target: Floats, suffix: str, against: str) -> list[CheckResult]:
@@ -308,7 +321,7 @@ class _Beliefs:
         if self.n_contexts < MIN_CONTEXTS:
             return [self._estimate(name, what, target, math.nan), ece]
         root, interval, reason = _calibration_error(
-            self.bins, self.values, target, self.context, self.n_contexts
+            self.bins, self.values, target, self.unit, self.units.n
         )
         noiseless = self._estimate(name, what, target, root, interval=interval, reason=reason)
         return [noiseless, ece]
@@ -365,9 +378,11 @@ def _plan(facts: Facts) -> CallsAndNotes:
                 None if truth is None else truth[rows],
                 p_true=None if p_true is None else p_true[rows],
                 context=facts.context[rows],
+                group=None if facts.group is None else facts.group[rows],
             )
             arrays = facts.belief[rows.to_numpy()], None if truth is None else truth[rows]
-            alone = partial(_effects, *arrays, context=facts.context[rows])
+            unit = facts.context if facts.group is None else facts.group
+            alone = partial(_effects, *arrays, context=unit[rows])
             n_dropped = facts.n_asked - int(rows.sum())
             yield Call(estimate, n_dropped=n_dropped, draws=False, effects=alone)
 

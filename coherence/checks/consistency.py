@@ -19,7 +19,14 @@ from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.resample import Seed, as_generator, bootstrap_counts, percentile_interval
+from coherence.statistics.resample import (
+    Seed,
+    as_generator,
+    bootstrap_counts,
+    group_of_contexts,
+    percentile_interval,
+    units_of,
+)
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import WORDINGS
 from coherence.table.prompts import reference_prompt
@@ -68,8 +75,10 @@ def prompt_consistency(
     ----------
     runs : DataFrame
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
-        ``z_state``, are left out. Beliefs that ``belief_kind``, if there is one, calls computed
-        (stated:exact, token, revealed) have no noise, so that one repetition is enough.
+        ``z_state``, are left out. Where there is a column ``group``, the same in all rows of a
+        context, groups are the units of the interval, at least ten. Beliefs that ``belief_kind``,
+        if there is one, calls computed (stated:exact, token, revealed) have no noise, so that one
+        repetition is enough.
     reference : str, optional
         Prompt that the others are compared with; None takes "standard", else the one with the most
         beliefs, and of several the first by name.
@@ -117,14 +126,18 @@ def prompt_consistency(
     plain, reference, compared = _validated(runs, reference, prompts)
     answers = plain[plain["p"].notna()]
     base = _by_context(answers, reference)
-    rows, squares = zip(*(_compare(answers, base, prompt) for prompt in compared), strict=True)
+    group = group_of_contexts(plain)
+    found = [_compare(answers, base, prompt, group) for prompt in compared]
+    rows, squares = zip(*found, strict=True)
     asked = plain[plain["prompt"].isin([reference, *compared])]
     used = answers[answers["prompt"].isin([reference, *compared])]
     # Contexts x prompts: a context counts once, with all its prompts.
     pooled: pd.DataFrame = pd.concat(squares, axis=1)
     # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
     # how many stayed.
-    square = _pooled(pooled, "raw" if published else "corrected").to_numpy(dtype=np.float64)
+    kind = "raw" if published else "corrected"
+    square = _pooled(pooled, kind).to_numpy(dtype=np.float64)
+    units = units_of(group, _pooled(pooled, kind).index)
     result = CheckResult(
         check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
         null="root-mean-square difference of expected beliefs between "
@@ -141,10 +154,11 @@ def prompt_consistency(
             "prompts": compared,
             "published": published,
             "n_bootstraps": n_bootstraps,
+            "unit of resampling": units.name,
         },
         details=pd.DataFrame(rows),
         assumptions=(
-            "contexts are independent",
+            units.said("contexts are independent"),
             "repetitions within a context and prompt are independent",
         ),
     )
@@ -159,14 +173,15 @@ def prompt_consistency(
         method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
     else:
-        interval = mean_interval(square, root=True)
+        interval = mean_interval(units.values(square), root=True)
+        if interval is not None:
+            interval = replace(interval, method=units.said(interval.method))
     interval = None if interval is None else interval.within(0.0, 1.0)
-    return replace(
-        result,
-        statistic=float(_root(square.mean())),
-        interval=interval,
-        reason="" if interval else why_none(square, "difference"),
-    )
+    reason = "" if interval else units.said(why_none(square, "difference"))
+    if units.too_few and not published:
+        interval, reason = None, units.too_few
+    statistic = float(_root(square.mean()))
+    return replace(result, statistic=statistic, interval=interval, reason=reason)
 
 
 def context_squares(
@@ -218,7 +233,10 @@ def _validated(
 
 
 def _compare(
-    answers: pd.DataFrame, base: pd.DataFrame, prompt: str
+    answers: pd.DataFrame,
+    base: pd.DataFrame,
+    prompt: str,
+    group: "pd.Series[Any] | None" = None,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Describe one prompt against the reference, and return its squared differences by context."""
     other = _by_context(answers, prompt)
@@ -237,8 +255,11 @@ def _compare(
     repeated = corrected.notna()
     low = high = without_noise = floor = math.nan
     if repeated.sum() >= MIN_CONTEXTS:
-        interval = mean_interval(corrected[repeated].to_numpy(dtype=np.float64), root=True)
-        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+        units = units_of(group, joined.index[repeated])
+        of_context = corrected[repeated].to_numpy(dtype=np.float64)
+        interval = mean_interval(units.values(of_context), root=True)
+        if interval is not None and not units.too_few:
+            low, high = interval.low, interval.high
         without_noise = float(_root(corrected.mean()))
         floor = float(_root(noise[repeated].mean()))
     row = {
@@ -283,8 +304,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.columns:
         yield "no p column: prompt consistency was not checked."
         return
-    kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
-    runs = facts.runs[["context", "rep", "prompt", "p", "z_state", *kind]]
+    further = [name for name in ("belief_kind", "group") if name in facts.runs.columns]
+    runs = facts.runs[["context", "rep", "prompt", "p", "z_state", *further]]
     plain = runs[runs["z_state"].isna()]
     others = sorted(set(plain["prompt"]) - {facts.reference})
     if not others:

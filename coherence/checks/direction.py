@@ -32,7 +32,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval
 from coherence.statistics.directions import best_fit, choice_vectors
 from coherence.statistics.drops import MIN_CONTEXTS_PER_BIN, used_bins
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, as_generator, as_units
 from coherence.table.needs import CHOICES
 
 NULL = (
@@ -59,6 +59,7 @@ def monotone_direction_test(
     action: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     n_bins: int = 5,
     n_draws: int = 9_999,
     rng: Seed = None,
@@ -79,6 +80,9 @@ def monotone_direction_test(
         name the actions.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template: groups are then the units, at
+        least ten of them. Constant within a context.
     n_bins : int
         Quantile bins of the belief; fewer where beliefs tie.
     n_draws : int
@@ -125,11 +129,12 @@ def monotone_direction_test(
     >>> monotone_direction_test(belief, action, n_bins=3, rng=0).pvalue > 0.5
     True
     """
-    require_aligned(belief=belief, action=action, context=context)
+    require_aligned(belief=belief, action=action, context=context, group=group)
     values = single_belief(belief, "monotone_direction_test")
     actions = as_actions(action, len(values))
     labels = actions.labels
-    groups, contexts = as_contexts(context, len(values))
+    of_row, contexts = as_contexts(context, len(values))
+    units = as_units(group, of_row, contexts)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(
@@ -138,6 +143,7 @@ def monotone_direction_test(
         "Join rare actions.",
     )
     settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws}
+    settings["unit of resampling"] = units.name
     undefined = CheckResult(
         check="monotone_direction",
         null=NULL,
@@ -153,20 +159,23 @@ def monotone_direction_test(
         return replace(undefined, reason=f"only one action was seen ({labels[0]!r})")
     if len(contexts) < MIN_CONTEXTS:
         return replace(undefined, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
-    used, kept = used_bins(values, groups, n_bins)
+    if units.too_few:
+        return replace(undefined, reason=units.too_few)
+    unit = units.of_context[of_row]
+    used, kept = used_bins(values, unit, n_bins)
     if not used.any():
-        few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
+        few = units.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=few)
     seen = np.flatnonzero(actions.share[kept].any(axis=0))
     if seen.size < 2:
-        where = f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts"
+        where = units.said(f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=f"only one action was seen ({labels[seen[0]]!r}) {where}")
 
     seen_labels = [labels[code] for code in seen]
     policies = actions.probabilities is not None
     share = actions.share[np.ix_(kept, seen)]
     generator = as_generator(rng)
-    scan, rows = choice_vectors(used, share, groups[kept], n_draws, generator, policies=policies)
+    scan, rows = choice_vectors(used, share, unit[kept], n_draws, generator, policies=policies)
     best, direction, n_tried = best_fit(scan)
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
@@ -174,11 +183,14 @@ def monotone_direction_test(
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, METHOD).within(-1.0, 1.0),
+        interval=Interval(best.low, best.high, 0.95, units.said(METHOD)).within(-1.0, 1.0),
         pvalue=best.pvalue,
         settings=settings | shown,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),
-        assumptions=("contexts are independent", "taste shocks do not depend on belief"),
+        assumptions=(
+            units.said("contexts are independent"),
+            "taste shocks do not depend on belief",
+        ),
     )
 
 
@@ -192,7 +204,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
             "monotone choice was tested by pairs only."
         )
         return
-    test = partial(monotone_direction_test, facts.belief, facts.action, context=facts.context)
+    test = partial(monotone_direction_test, facts.belief, facts.action)
+    test = partial(test, context=facts.context, group=facts.group)
     yield Call(test, facts.n_dropped, fewest={"n_draws": FEWEST_DRAWS})
 
 

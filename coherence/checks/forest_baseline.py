@@ -18,7 +18,7 @@ from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
-from coherence.statistics.resample import jackknife_groups
+from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.schema import feature_columns
@@ -179,17 +179,25 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
         few = f"fewer than {MIN_CONTEXTS} contexts have a prediction above 0"
         return replace(undefined, reason=few)
     gaps = relative.to_numpy(dtype=np.float64)
-    interval = median_interval(gaps, pd.factorize(context)[0])
+    codes, contexts = pd.factorize(context)
+    units = units_of(group_of_contexts(runs), contexts)
+    interval = None if units.too_few else median_interval(gaps, units.of_context[codes])
+    if interval is not None:
+        interval = replace(interval, method=units.said(interval.method))
     return replace(
         undefined,
         statistic=float(np.median(gaps)),
         interval=interval,
         n_rows=len(details),
         n_contexts=len(plain),
-        settings={**undefined.settings, "weights_from": target},
+        settings={
+            **undefined.settings,
+            "weights_from": target,
+            "unit of resampling": units.name,
+        },
         details=details,
-        assumptions=("contexts are independent", *_left_out(len(plain), n_complete)),
-        reason=NO_SPREAD.format(what="gap") if interval is None else "",
+        assumptions=(units.said("contexts are independent"), *_left_out(len(plain), n_complete)),
+        reason="" if interval else units.too_few or units.said(NO_SPREAD.format(what="gap")),
     )
 
 
@@ -254,7 +262,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
         )
         return
     exact = [name for name in ("p_true", "p_z_true") if name in facts.runs.columns]
-    table = facts.runs[[*GAP_COLUMNS, *exact, *features]]
+    grouped = ["group"] if "group" in facts.runs.columns else []
+    table = facts.runs[[*GAP_COLUMNS, *exact, *features, *grouped]]
     yield Call(partial(random_forest_baseline, table), draws=False, twins=NEVER)
 
 

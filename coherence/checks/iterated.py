@@ -29,7 +29,16 @@ from coherence.statistics.mean_interval import (
     median_interval,
     why_none,
 )
-from coherence.statistics.resample import Seed, as_generator, percentile_interval, sign_flip_pvalue
+from coherence.statistics.resample import (
+    Seed,
+    Units,
+    as_generator,
+    context_sums,
+    group_of_contexts,
+    percentile_interval,
+    sign_flip_pvalue,
+    units_of,
+)
 from coherence.table.frames import require_frame, require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.prompts import reference_prompt
@@ -69,6 +78,11 @@ class Gaps:
     pieces: pd.DataFrame  # one row per state of z behind these: ``p`` and ``p_z``
     n_dropped: int  # questions that were asked and are incomplete
     computed: bool  # whether all beliefs are expectations themselves, without the noise of drawing
+    group: "pd.Series[Any] | None" = None  # of each context, by its id; None where none is named
+
+    def units(self, contexts: "pd.Index[Any]") -> Units:
+        """Return the units of resampling of some contexts."""
+        return units_of(self.group, contexts)
 
 
 def under_prompt(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
@@ -110,7 +124,8 @@ def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]", *, computed: bool) -> 
     joined["reconstructed"] = joined["weighted"] / joined["total"]
     joined["gap"] = joined["p"] - joined["reconstructed"]
     behind = joined[[*KEY, "z"]].drop_duplicates()
-    return Gaps(joined, pieces.merge(behind, on=[*KEY, "z"]), n_asked - len(joined), computed)
+    pieces = pieces.merge(behind, on=[*KEY, "z"])
+    return Gaps(joined, pieces, n_asked - len(joined), computed, group_of_contexts(runs))
 
 
 def mean_over_contexts(values: "pd.Series[float]", context: "pd.Series[Any]") -> Floats:
@@ -283,27 +298,33 @@ def floors_of(gaps: Gaps) -> str:
 
 @dataclass
 class _Measures:
-    """Rows of the table of summaries."""
+    """Rows of the table of summaries, whose units of resampling are given."""
 
+    units: Units
     rows: list[tuple[str, float, float, float, str]] = field(default_factory=list)
 
     def record(
         self, measure: str, value: float, interval: Interval | None, reason: str = ""
     ) -> None:
+        if self.units.too_few:
+            interval, reason = None, self.units.too_few
         low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        self.rows.append((measure, value, low, high, "" if interval else reason))
+        said = "" if interval else self.units.said(reason)
+        self.rows.append((measure, value, low, high, said))
 
     def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
         """Add a mean over contexts that lies between two ends."""
-        interval = mean_interval(of_context)
+        values = self.units.values(of_context)
+        interval = mean_interval(values)
         bounded = None if interval is None else interval.within(least, most)
-        self.record(measure, float(of_context.mean()), bounded, why_none(of_context, "gap"))
+        self.record(measure, float(of_context.mean()), bounded, why_none(values, "gap"))
 
-    def root(self, measure: str, square: Floats | None) -> None:
-        """Add a root of a mean square over contexts."""
-        if square is None:
+    def root(self, measure: str, square: Floats | None, units: Units | None = None) -> None:
+        """Add a root of a mean square over contexts, whose units are given."""
+        if square is None or units is None:
             self.record(measure, math.nan, None, TOO_FEW)
             return
+        square = units.values(square)
         interval = mean_interval(square, root=True)
         bounded = None if interval is None else interval.within(0.0, 1.0)
         # A mean square that chance has pushed below 0 stands for a root of 0.
@@ -315,7 +336,9 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
     """Summarise gaps of at least `MIN_CONTEXTS` contexts, with intervals over contexts."""
     rows, context = gaps.rows, gaps.rows["context"]
     squares = squares_of(gaps, repeated=not gaps.computed)
-    table = _Measures()
+    contexts = pd.Index(np.unique(context))
+    units = gaps.units(contexts)
+    table = _Measures(units)
     table.mean(SIGNED, mean_over_contexts(rows["gap"], context), -1.0, 1.0)
     table.mean("mean absolute gap", mean_over_contexts(rows["gap"].abs(), context), 0.0, 1.0)
     for measure, values in (
@@ -326,19 +349,25 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
         if context[known].nunique() < MIN_CONTEXTS:
             table.record(measure, math.nan, None, NEVER_ABOVE_0)
             continue
-        bounds = median_interval(values[known], pd.factorize(context[known])[0])
+        unit = units.of_context[contexts.get_indexer(context[known])]
+        bounds = median_interval(values[known], unit)
         value = float(np.median(values[known]))
         table.record(measure, value, bounds, NO_SPREAD.format(what="gap"))
-    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context))
-    table.root(NOISELESS, None if squares is None else squares.expected)
-    table.root(FLOOR, None if squares is None else squares.raw - squares.expected)
+    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), units)
+    if squares is None:
+        table.root(NOISELESS, None)
+        table.root(FLOOR, None)
+    else:
+        repeated = gaps.units(squares.context)
+        table.root(NOISELESS, squares.expected, repeated)
+        table.root(FLOOR, squares.raw - squares.expected, repeated)
     used, measure = squares, BEYOND
     if squares is None:
         table.root(BEYOND, None)
         used, measure = squares_of(gaps, repeated=False), ONCE_BEYOND
     if used is not None:
         table.record(ROUNDING, math.sqrt(float(used.rounding.mean())), None, "by the steps alone")
-        table.root(measure, used.beyond)
+        table.root(measure, used.beyond, gaps.units(used.context))
     residual = mean_over_contexts(rows["residual"], context)
     table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
     columns = ["measure", "value", "low", "high", "reason"]
@@ -365,7 +394,8 @@ def iterated_expectation_test(
         Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``.
         Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
         and P(z = z_state | x) in ``p_z``. Where ``belief_kind``, if there is one, calls all beliefs
-        computed (stated:exact, token, revealed), there is no noise to be removed.
+        computed (stated:exact, token, revealed), there is no noise to be removed. Where there is a
+        column ``group``, the same in all rows of a context, groups are the units, at least ten.
     reference : str, optional
         Prompt whose rows are used; None takes the one of `coherence.table.prompts`. Rows with a
         ``z_state`` and without a prompt belong to it.
@@ -465,27 +495,29 @@ def iterated_expectation_test(
     details, squares = _measures_of(gaps, relative)
     value, low, high = _measured(details, SIGNED)
     # Signs are flipped by context: repetitions and variables of one share its evidence.
-    of_context = mean_over_contexts(rows["gap"], rows["context"])
-    pvalue = sign_flip_pvalue(of_context, n_flips=n_flips, rng=generator)
-    reason = NO_SPREAD.format(what="gap") if math.isnan(low) else ""
-    if math.isnan(pvalue):
+    by_context = rows.groupby("context", observed=True)["gap"].mean()
+    of_context, units = by_context.to_numpy(dtype=np.float64), gaps.units(by_context.index)
+    totals = context_sums(of_context, units.of_context, units.n)
+    pvalue = math.nan if units.too_few else sign_flip_pvalue(totals, n_flips=n_flips, rng=generator)
+    reason = units.too_few or (NO_SPREAD.format(what="gap") if math.isnan(low) else "")
+    if math.isnan(pvalue) and not units.too_few:
         reason = "every gap is exactly zero: nothing to test"
     found = {
         "steps": {} if squares is None else squares.steps,
         "share_of_largest_tenth": _of_largest_tenth(of_context),
         "floor": floors_of(gaps),
+        "unit of resampling": units.name,
     }
-    ids = rows.groupby("context", observed=True)["gap"].mean().index
     return replace(
         result,
         statistic=value,
-        interval=None if math.isnan(low) else Interval(low, high, 0.95, METHOD),
+        interval=None if math.isnan(low) else Interval(low, high, 0.95, units.said(METHOD)),
         pvalue=pvalue,
         settings={**result.settings, **found},
         details=details,
-        assumptions=ASSUMPTIONS,
+        assumptions=tuple(map(units.said, ASSUMPTIONS[:1])) + ASSUMPTIONS[1:],
         reason=reason or str(found["floor"]),
-        contributions=pd.Series(of_context - of_context.mean(), index=ids),
+        contributions=pd.Series(of_context - of_context.mean(), index=by_context.index),
         fitted=squares,
     )
 
@@ -562,6 +594,8 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
         value, low, high = _measured(result.details, measure)
         row = result.details["measure"] == measure
         reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
+        if result.settings["unit of resampling"] == "group":
+            method = method.replace("contexts", "groups")
         interval = None if reason else Interval(low, high, 0.95, method)
         lifted = replace(
             result,
@@ -600,8 +634,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
         yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
         return
     options = {"reference": facts.reference, "published": facts.published}
-    kind = ["belief_kind"] if "belief_kind" in facts.runs.columns else []
-    runs = facts.runs[[*GAP_COLUMNS, *kind]]
+    further = [name for name in ("belief_kind", "group") if name in facts.runs.columns]
+    runs = facts.runs[[*GAP_COLUMNS, *further]]
     yield Call(partial(_with_lifted, runs, **options), fewest=FEWEST)
 
 

@@ -43,7 +43,7 @@ from coherence.statistics.drops import (
     binned_pair,
     largest_drop,
 )
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, Units, as_generator, as_units
 from coherence.table.needs import CHOICES
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
@@ -61,6 +61,7 @@ def monotone_choice_test(
     *,
     pair: tuple[Any, Any],
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     direction: str = "increasing",
     n_bins: int = 5,
     n_draws: int = 9_999,
@@ -83,6 +84,9 @@ def monotone_choice_test(
         First action and the one it is compared with.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template: groups are then the units, at
+        least ten of them. Constant within a context.
     direction : {"increasing", "decreasing", "either"}
         How the share must move with the belief. "either" rejects only if both directions are
         rejected.
@@ -134,12 +138,13 @@ def monotone_choice_test(
     0.0001
     """
     _require_options(pair, direction)
-    require_aligned(belief=belief, action=action, context=context)
+    require_aligned(belief=belief, action=action, context=context, group=group)
     values = single_belief(belief, "monotone_choice_test")
     actions = as_actions(action, len(values))
     _require_known(pair, action, actions)
     policies, labels = actions.probabilities is not None, actions.labels
-    groups, contexts = as_contexts(context, len(values))
+    of_row, contexts = as_contexts(context, len(values))
+    units = as_units(group, of_row, contexts)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     chosen = [label for label in pair if label in labels]
@@ -150,15 +155,18 @@ def monotone_choice_test(
         "direction": direction,
         "n_bins": n_bins,
         "published": published,
+        "unit of resampling": units.name,
     }
-    result = _untested(pair, groups[in_pair], settings)
+    result = _untested(pair, of_row[in_pair], settings)
     declined = NO_PUBLISHED if published and policies else ""
-    if reason := _too_little(pair, chosen, len(contexts)) or declined:
+    few_groups = "" if published else units.too_few
+    if reason := _too_little(pair, chosen, len(contexts)) or declined or few_groups:
         return replace(result, reason=reason)
 
-    binned = binned_pair(values, first, mass, groups, n_bins=n_bins, policies=policies)
+    unit = units.of_context[of_row]
+    binned = binned_pair(values, first, mass, unit, n_bins=n_bins, policies=policies)
     if binned is None:
-        few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts"
+        few = units.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(result, reason=f"{few} with a choice from the pair")
     sign, drops = drops_of_pair(binned, direction, n_draws, as_generator(rng))
     # Probabilities are no trials of which a share could be counted: its error is over contexts.
@@ -167,7 +175,8 @@ def monotone_choice_test(
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
-    return _tested(result, drops, details, n_draws, "increasing" if sign == 1 else "decreasing")
+    toward = "increasing" if sign == 1 else "decreasing"
+    return _tested(result, drops, details, n_draws, toward, units)
 
 
 def drops_of_pair(
@@ -250,9 +259,14 @@ def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> st
 
 
 def _tested(
-    result: CheckResult, drops: Drops, details: pd.DataFrame, n_draws: int, direction: str
+    result: CheckResult,
+    drops: Drops,
+    details: pd.DataFrame,
+    n_draws: int,
+    direction: str,
+    units: Units,
 ) -> CheckResult:
-    method = "for the largest over pairs of bins, contexts as units"
+    method = units.said("for the largest over pairs of bins, contexts as units")
     return replace(
         result,
         statistic=float(drops.drop.max()),
@@ -260,7 +274,10 @@ def _tested(
         pvalue=drops.pvalue,
         settings={**result.settings, "n_draws": n_draws, "direction_tested": direction},
         details=details,
-        assumptions=("contexts are independent", "irrelevant alternatives do not matter"),
+        assumptions=(
+            units.said("contexts are independent"),
+            "irrelevant alternatives do not matter",
+        ),
     )
 
 
@@ -340,7 +357,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
         yield "actions are not yes, no and defer: monotone choice was tested in either direction."
     for pair in pairs:
         test = partial(monotone_choice_test, facts.belief, facts.action, pair=pair)
-        options = {"direction": toward, "context": facts.context, "published": facts.published}
+        units = {"context": facts.context, "group": facts.group}
+        options = {"direction": toward, "published": facts.published, **units}
         yield Call(partial(test, **options), facts.n_dropped, fewest=FEWEST)
 
 

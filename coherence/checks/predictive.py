@@ -55,6 +55,7 @@ from coherence.statistics.learners import (
 from coherence.statistics.resample import (
     Seed,
     as_generator,
+    as_units,
     bootstrap_ratio,
     context_sums,
     percentile_interval,
@@ -90,6 +91,7 @@ def predictive_gain_test(
     *,
     features: pd.DataFrame | ArrayLike | None = None,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     positive: Any = None,
     learner: str = "boosted_trees",
     n_folds: int = 5,
@@ -116,6 +118,9 @@ def predictive_gain_test(
         becomes a category, missing values included.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template: whole groups then go into
+        folds and are the units, at least ten of them. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in: all others are then the other state.
         Of two states it need not be known.
@@ -196,11 +201,12 @@ def predictive_gain_test(
     >>> result.statistic > 0
     True
     """
-    require_aligned(belief=belief, features=features)
+    require_aligned(belief=belief, features=features, group=group)
     data = as_choices(belief, action, truth, context, positive=positive)
     if not published:
         # 0.3 and 1 - 0.7 are one belief: neither trees nor the order of contexts may part them.
         data = replace(data, belief=np.round(data.belief, 9))
+    units = as_units(group, data.context, data.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
     usual = 1 if published else PROVED
     n_seeds = usual if n_seeds is None else whole_number(n_seeds, "n_seeds", 1)
@@ -214,6 +220,7 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
+        "unit of resampling": units.name,
         "folds": "drawn" if published else "by content",
         **(_tree_settings(published, data.policy is None) if learner == TREES else {}),
     }
@@ -229,8 +236,12 @@ def predictive_gain_test(
         settings=settings,
     )
     lack = NO_PUBLISHED if published and data.policy is not None else ""
-    if data.degenerate or lack:
-        return replace(result, reason=data.degenerate or lack)
+    few_groups = "" if published else units.too_few
+    if data.degenerate or lack or few_groups:
+        return replace(result, reason=data.degenerate or lack or few_groups)
+    if not published:
+        # Folds and totals know units alone.
+        data = replace(data, context=units.of_context[data.context], contexts=tuple(range(units.n)))
     seeds: Any = generator.integers(2**31, size=n_seeds) if published else range(n_seeds)
     if not published:
         data, evidence = in_canonical_order(data, evidence)
@@ -260,7 +271,9 @@ def predictive_gain_test(
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
         drawn=data.policy is None,
     )
-    assumed = ("contexts are independent", EXACT_REPORT, *_unproved(n_folds, n_seeds))
+    assumed = (units.said("contexts are independent"), EXACT_REPORT, *_unproved(n_folds, n_seeds))
+    if interval is not None:
+        interval = replace(interval, method=units.said(interval.method))
     reason = "" if interval else SAME_LOSSES
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
 
@@ -348,8 +361,8 @@ def _over_contexts(
 
 def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
-    test = partial(predictive_gain_test, *arrays, context=facts.context, positive=facts.positive)
-    test = partial(test, published=facts.published)
+    test = partial(predictive_gain_test, *arrays, context=facts.context, group=facts.group)
+    test = partial(test, positive=facts.positive, published=facts.published)
     yield Call(test, facts.n_dropped, twins=ON_DEMAND)
     if facts.features is None:
         yield "no x_ columns: the context-adjusted gain was not run."

@@ -34,7 +34,7 @@ from coherence.rational.noisy_shares import noisy_shares
 from coherence.rational.sufficiency import Verdict
 from coherence.result import CheckResult, Interval
 from coherence.statistics.choices import as_choices
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, as_generator, as_units
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -53,6 +53,7 @@ def rational_agent_test(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     positive: Any = None,
     noise: float | None = None,
     n_draws: int = 9_999,
@@ -65,7 +66,7 @@ def rational_agent_test(
 
     Parameters
     ----------
-    belief, action, truth, context, positive, noise
+    belief, action, truth, context, group, positive, noise
         As for `coherence.fit_rational_agent`.
     n_draws : int
         Random sign assignments for the null distribution of the largest component.
@@ -111,13 +112,16 @@ def rational_agent_test(
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings={"n_draws": n_draws},
+        settings={
+            "n_draws": n_draws,
+            "unit of resampling": "context" if group is None else "group",
+        },
     )
-    lack = lacking(data)
-    if lack:
+    units = as_units(group, data.context, data.contexts)
+    if lack := lacking(data) or units.too_few:
         return replace(undefined, reason=lack)
     agent = fit_rational_agent(
-        belief, action, truth, context=context, positive=positive, noise=noise
+        belief, action, truth, context=context, group=group, positive=positive, noise=noise
     )
     shift, interval = agent.hidden_shift
     result = replace(
@@ -126,13 +130,13 @@ def rational_agent_test(
         interval=None if interval is None else interval.within(-1.0, 1.0),
         settings={**undefined.settings, **agent.settings, **_summary(agent)},
         assumptions=(
-            "contexts are independent",
+            units.said("contexts are independent"),
             "reports of a context scatter independently around one belief",
             "action and truth depend smoothly on belief",
         ),
     )
     if not agent.noisy and interval is None:
-        stated = covariance_of(data, n_draws, as_generator(rng))
+        stated = covariance_of(data, n_draws, as_generator(rng), group=group)
         shown = {"component": stated.settings.get("component", "")}
         result = replace(
             result,
@@ -255,7 +259,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     options = {"context": facts.context, "positive": facts.positive}
     noise = 0.0 if facts.computed else None
     yield Call(
-        partial(rational_agent_test, *arrays, **options, noise=noise),
+        partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
         facts.n_dropped,
         effects=partial(_effect, *arrays, **options),
     )

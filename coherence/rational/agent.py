@@ -26,7 +26,7 @@ from coherence.rational.taste import lasting_share
 from coherence.rational.weighting import powers
 from coherence.result import Interval, html_card
 from coherence.statistics.choices import ChoiceData
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, Units, as_generator
 from coherence.table.printable import counted
 
 FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
@@ -57,6 +57,8 @@ class RationalAgent:
         Options that shaped the fit.
     cautions : tuple of str
         What a reader must know before the numbers.
+    units : Units
+        The units of all intervals and of the test: contexts, or groups of them.
     """
 
     data: ChoiceData = field(repr=False)
@@ -64,6 +66,7 @@ class RationalAgent:
     chosen: FittedChoices = field(repr=False)
     settings: dict[str, Any]
     cautions: tuple[str, ...]
+    units: Units = field(repr=False)
 
     def __repr__(self) -> str:
         """Return one line; `print` shows more."""
@@ -104,11 +107,11 @@ class RationalAgent:
 
     @cached_property
     def _influence(self) -> Floats:
-        return influences(self.latent, self.chosen)[0]
+        return self.units.values(influences(self.latent, self.chosen)[0])
 
     @cached_property
     def _times(self) -> float:
-        return reach(self.data.n_contexts)
+        return reach(self.units.n)
 
     @cached_property
     def thresholds(self) -> pd.DataFrame:
@@ -172,7 +175,7 @@ class RationalAgent:
         0 where the choices of a context are independent given its belief, 1 where they are all the
         same; NaN where no context has two. Nothing else of the agent depends on it, twins do.
         """
-        return lasting_share(self.latent, self.chosen)
+        return lasting_share(self.latent, self.chosen, self.units)
 
     @cached_property
     def weighting(self) -> pd.DataFrame:
@@ -305,7 +308,7 @@ class RationalAgent:
         model, n_actions = self.shifted.model, len(self.data.actions)
         slopes = model.utilities(self.shifted.parameters)[1]
         first = self.latent.parameters.size + n_actions
-        influence = self._of_shifted[:, first : first + n_actions]
+        influence = self.units.values(self._of_shifted[:, first : first + n_actions])
         centred = slopes - slopes.mean(), influence - influence.mean(axis=1, keepdims=True)
         n = len(influence)
         covariance = centred[1].T @ centred[1] / (n * (n - 1))
@@ -349,11 +352,11 @@ class RationalAgent:
         """
         if self.no_shift:
             return math.nan, None
-        influence = self.shift_influence
+        influence = self.units.values(self.shift_influence)
         value = float(self.shifted.parameters[-1])
         error = math.sqrt(float((influence**2).sum()) / (len(influence) * (len(influence) - 1)))
         reached = self._times * error
-        return value, Interval(value - reached, value + reached, 0.95, METHOD)
+        return value, Interval(value - reached, value + reached, 0.95, self.units.said(METHOD))
 
     @property
     def shift_influence(self) -> Floats:
@@ -390,7 +393,7 @@ class RationalAgent:
         if self.noisy and self.little_open:
             return Verdict(math.nan, pd.DataFrame(), "", self.little_open)
         return beyond_belief(
-            self.data, self.latent, self.chosen.choices, n_draws, as_generator(rng)
+            self.data, self.latent, self.chosen.choices, self.units, n_draws, as_generator(rng)
         )
 
     @property

@@ -75,7 +75,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
     True
     """
     require_agent(agent)
-    points, choices = agent.latent.model.points, agent.chosen.choices
+    points, choices, units = agent.latent.model.points, agent.chosen.choices, agent.units
     n_actions, n_choices = choices.n_actions, float(choices.sums.sum())
 
     def fitted(weighting: Weighting) -> _Gain:
@@ -91,9 +91,10 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         spent = (better.eigenvalues.sum() - plain.eigenvalues.sum()) / 2
         # A log-likelihood ratio is half a sum of chi squares where the larger model gains nothing.
         of_fit = ((better.eigenvalues**2).sum() - (plain.eigenvalues**2).sum()) / 2
-        error = np.sqrt(gained.size * gained.var(ddof=1) + max(of_fit, 0.0)) / n_choices
+        spread = gained.size**2 / units.n * units.values(gained).var(ddof=1)
+        error = np.sqrt(spread + max(of_fit, 0.0)) / n_choices
         value = (gained.sum() - spent) / n_choices
-        low, high = ends(value, error, reach(gained.size), least=0.0)
+        low, high = ends(value, error, reach(units.n), least=0.0)
         lines.append((part, value, float(low), float(high), NATS))
     lines.append((SHARE, *_answers_to_change(agent), OF_CHOICES))
     return pd.DataFrame(lines, columns=["part", "value", "low", "high", "unit"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from coherence.rational.latent import LatentModel, Reports
 from coherence.rational.reports import round_shares, scale_of, tail_share
 from coherence.rational.weighting import WEIGHTINGS
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.resample import Units, as_units
 
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
@@ -39,6 +41,7 @@ def fit_rational_agent(
     truth: ArrayLike,
     *,
     context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     positive: Any = None,
     noise: float | None = None,
     shared_noise: float = 0.0,
@@ -63,6 +66,9 @@ def fit_rational_agent(
         Realised state, two labels, constant within a context.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template: groups are then the units of
+        intervals and test, at least ten of them. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in; may be left out where the labels are 0
         and 1, no and yes, or false and true.
@@ -124,8 +130,11 @@ def fit_rational_agent(
     lack = lacking(data)
     if lack:
         raise InputError(f"a rational agent cannot be fitted: {lack}.")
+    units = as_units(group, data.context, data.contexts)
+    require(not units.too_few, f"group must name more groups: {units.too_few}.")
     return fitted(
         data,
+        units,
         noise=noise,
         shared_noise=shared_noise,
         weighting=weighting,
@@ -136,6 +145,7 @@ def fit_rational_agent(
 
 def fitted(
     data: ChoiceData,
+    units: Units,
     *,
     noise: float | None,
     shared_noise: float,
@@ -167,10 +177,10 @@ def fitted(
         settings["tail_share"] = tail_share(of_noise)
         shares = round_shares(of_noise)[1:]
         settings["round_shares"] = dict(zip(scale.coarser, map(float, shares), strict=True))
-    agent = RationalAgent(data, latent, chosen, settings, tuple(cautions))
+    agent = RationalAgent(data, latent, chosen, settings, tuple(cautions), units)
     table = agent.weighting
     if len(table) and bool((table["high"] > 4 * table["low"]).any()):
-        return RationalAgent(data, latent, chosen, settings, (*agent.cautions, FLAT))
+        return replace(agent, cautions=(*agent.cautions, FLAT))
     return agent
 
 

@@ -108,6 +108,7 @@ def noise_sensitivity(
         if sd not in known:
             again = fitted(
                 agent.data,
+                agent.units,
                 noise=None if noise == "estimated" else noise,
                 shared_noise=sd,
                 weighting=agent.settings["weighting"],

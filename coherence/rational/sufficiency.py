@@ -19,7 +19,7 @@ from coherence.rational.latent import LatentModel, Posterior, Reports
 from coherence.rational.weighting import powers
 from coherence.result import Interval
 from coherence.statistics.choices import ChoiceData, separated
-from coherence.statistics.resample import permutation_pvalue
+from coherence.statistics.resample import Units, permutation_pvalue
 
 MANY_CONTEXTS = 5_000
 DEGREE = 3  # of the free curve of choice; thresholds and costs come from the agent's own utilities
@@ -108,6 +108,7 @@ def beyond_belief(
     data: ChoiceData,
     beliefs: FittedBeliefs,
     choices: Choices,
+    units: Units,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Verdict:
@@ -121,7 +122,9 @@ def beyond_belief(
         return Verdict(np.nan, pd.DataFrame(), SIGNS, NO_NOISE)
     n_actions = len(data.actions)
     excess = excess_covariance(beliefs, choices)
+    signs = units.said(SIGNS)
     scores = np.column_stack([excess.influence, excess.influence @ excess.direction])
+    scores = units.values(scores)
     state = beliefs.model.calibration(beliefs.parameters)
     spread = float(beliefs.model.prior(beliefs.parameters) @ (state * (1 - state)))
     scale = np.append(np.full(n_actions, spread), excess.information)
@@ -151,11 +154,11 @@ def beyond_belief(
     # Quantile of the largest studentised sum, and how few contexts widen a single one.
     drawn = np.abs(draws[:, :n_actions]).max(axis=1)
     times = np.quantile(drawn, 0.95) / stats.norm.ppf(0.975) * stats.t.ppf(0.975, len(scores) - 1)
-    method = f"signs of contexts, simultaneous over {n_actions} components"
+    method = f"{signs}, simultaneous over {n_actions} components"
     half = float(times * error[at])
     ends = Interval(float(estimate[at]) - half, float(estimate[at]) + half, 0.95, method)
     surest = names[at], float(estimate[at]), ends.within(-1.0, 1.0)
-    return Verdict(float(table["pvalue_adjusted"].min()), table, SIGNS, surest=surest)
+    return Verdict(float(table["pvalue_adjusted"].min()), table, signs, surest=surest)
 
 
 def _under_signs(scores: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

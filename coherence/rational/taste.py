@@ -17,11 +17,14 @@ from coherence.rational.estimate import METHOD, reach
 from coherence.rational.estimating import standard_error
 from coherence.rational.latent import Posterior, Reports
 from coherence.result import Interval
+from coherence.statistics.resample import Units
 
 _LEAST_ROOM = 1e-6  # agreement, per context, that tastes could add: below it nothing is told
 
 
-def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float, Interval | None]:
+def lasting_share(
+    beliefs: FittedBeliefs, chosen: FittedChoices, units: Units
+) -> tuple[float, Interval | None]:
     """Estimate the share of choices that are made with the context's lasting shock.
 
     Two choices of a context agree by the squared share more often than belief makes them. The share
@@ -50,10 +53,10 @@ def lasting_share(beliefs: FittedBeliefs, chosen: FittedChoices) -> tuple[float,
     if not room > _LEAST_ROOM:
         return math.nan, None
     squared = excess / room
-    error = float(standard_error((values[:, 0] - squared * values[:, 1]) / room))
+    error = float(standard_error(units.values((values[:, 0] - squared * values[:, 1]) / room)))
     # Where hardly any pair disagrees the contexts are too much alike to show how sure this is: at
     # least as unsure as so many pairs of independent choices.
     least = math.sqrt(max(scatter, 0.0) / len(values)) / room
-    reached = reach(len(values)) * max(error, least)
+    reached = reach(units.n) * max(error, least)
     low, value, high = np.sqrt(np.clip([squared - reached, squared, squared + reached], 0.0, 1.0))
-    return float(value), Interval(float(low), float(high), 0.95, METHOD)
+    return float(value), Interval(float(low), float(high), 0.95, units.said(METHOD))

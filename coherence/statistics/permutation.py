@@ -16,11 +16,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
-from coherence.errors import InputError
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats
 from coherence.result import LEVEL
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.knn import RESOLUTION, as_levels
+from coherence.statistics.resample import groups_of_contexts
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
 CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
@@ -93,17 +93,7 @@ def _label_order(share: Floats, columns: Codes) -> Codes:
 
 def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
     """Number groups by what they hold; refuse those that cut through a context."""
-    codes, labels = as_codes(group, "group", data.n_rows)
-    first = np.zeros(data.n_contexts, dtype=np.int64)
-    first[data.context[::-1]] = codes[::-1]
-    varies = first[data.context] != codes
-    if varies.any():
-        at = int(np.flatnonzero(varies)[0])
-        raise InputError(
-            "group must be the same in all rows of a context; in context "
-            f"{data.contexts[data.context[at]]!r} it is {labels[first[data.context[at]]]!r} and, "
-            f"at position {at}, {labels[codes[at]]!r}. Give each context one group."
-        )
+    first = groups_of_contexts(group, data.context, data.contexts)
     sums = [np.bincount(first, weights=key.astype(np.float64)) for key in keys]
     order = np.lexsort([*sums, np.bincount(first)])
     return np.argsort(order)[first]

@@ -4,11 +4,15 @@ Repetitions of a context share the evidence, the realised state and whatever els
 it, so the context is the unit of resampling everywhere (Cameron and Miller 2015, section III).
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
-from coherence.inputs import Codes, Floats
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes
 
 Seed = np.random.Generator | int | None
 
@@ -45,6 +49,91 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     """Average row values by context, shape (n_contexts,)."""
     sizes: Floats = np.bincount(context, minlength=n_contexts).astype(np.float64)
     return context_sums(values, context, n_contexts) / sizes
+
+
+def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ...]) -> Codes:
+    """Return the group of each context, shape (n_contexts,); refuse those that cut through one."""
+    codes, labels = as_codes(group, "group", len(context))
+    first = np.zeros(len(contexts), dtype=np.int64)
+    first[context[::-1]] = codes[::-1]
+    varies = first[context] != codes
+    if varies.any():
+        at = int(np.flatnonzero(varies)[0])
+        raise InputError(
+            "group must be the same in all rows of a context; in context "
+            f"{contexts[context[at]]!r} it is {labels[first[context[at]]]!r} and, "
+            f"at position {at}, {labels[codes[at]]!r}. Give each context one group."
+        )
+    return first
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of resampling: contexts, or the groups that they belong to.
+
+    Parameters
+    ----------
+    name
+        "context" or "group".
+    of_context
+        Number of the unit of each context, shape (n_contexts,).
+    """
+
+    name: str
+    of_context: Codes
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return int(self.of_context.max(initial=-1)) + 1
+
+    @property
+    def too_few(self) -> str:
+        """Say that there are too few groups to tell what they vary by; empty if there are not."""
+        if self.name == "context" or self.n >= MIN_CONTEXTS:
+            return ""
+        return f"{self.n} groups are too few to be the units; {MIN_CONTEXTS} are needed"
+
+    def values(self, of_contexts: Floats) -> Floats:
+        """Return one value (or row) per unit whose mean is that of the values of contexts.
+
+        Of a group it is what its contexts add to the mean, to first order (the linearised values of
+        cluster sampling), so that whatever takes independent values may take these.
+        """
+        if self.name == "context":
+            return of_contexts
+        mean = of_contexts.mean(axis=0)
+        added = np.zeros((self.n, *of_contexts.shape[1:]))
+        np.add.at(added, self.of_context, of_contexts - mean)
+        return np.asarray(mean + self.n / len(of_contexts) * added)
+
+    def said(self, text: str) -> str:
+        """Say of these units what a text says of contexts."""
+        return text.replace("context", self.name)
+
+
+def as_units(group: ArrayLike | None, context: Codes, contexts: tuple[Any, ...]) -> Units:
+    """Return the units of resampling of rows, whose contexts are given."""
+    if group is None:
+        return Units("context", np.arange(len(contexts), dtype=np.int64))
+    return Units("group", groups_of_contexts(group, context, contexts))
+
+
+def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":
+    """Return the group of each context of a runs table, by its id; None without such a column."""
+    if "group" not in runs.columns:
+        return None
+    context, contexts = as_codes(runs["context"], "context", len(runs))
+    groups_of_contexts(runs["group"], context, contexts)
+    return runs.drop_duplicates("context").set_index("context")["group"]
+
+
+def units_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Units:
+    """Return the units of resampling of contexts, whose groups are given by their ids."""
+    numbers = np.arange(len(contexts))
+    if group is None:
+        return Units("context", numbers)
+    return Units("group", pd.factorize(group.loc[contexts])[0])
 
 
 def jackknife_groups(n_contexts: int, n_groups: int, rng: np.random.Generator) -> Codes:

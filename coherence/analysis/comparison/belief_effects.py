@@ -53,6 +53,8 @@ def calibration_error(answers: Answers, seed: int, target: str) -> Estimate:
     exact = target == "p_true"
     against: dict[str, Any] = {"p_true": aim} if exact else {"truth": aim}
     wanted = f"calibration:calibration_error{'_exact' if exact else ''}"
+    group = answers.unit.stated.get("group")
+    against["group"] = None if group is None else group[context.index]
     results = calibration_estimates(belief, **against, context=context, positive=None)
     (result,) = [each for each in results if each.check == wanted]
     codes, contexts = pd.factorize(context, sort=True)

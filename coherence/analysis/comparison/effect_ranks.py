@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from coherence.analysis.comparison.measured import Answers, Effect, Estimate, Unfit
 from coherence.errors import listing
 from coherence.inputs import MIN_CONTEXTS
 from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals
+from coherence.statistics.resample import Units
 
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few
@@ -67,6 +69,11 @@ def rank_effect(
         notes.append(
             f"{where}{lost} of {n_cases} cases left out, which not every model shows it in."
         )
+    # Groups are of the cases, and any model's table may name them.
+    naming = [given for given in answers.values() if "group" in given.rows.columns]
+    units = (naming or list(answers.values()))[0].units(pd.Index(common))
+    if common and units.too_few:
+        return Ranked((), (), (f"{where}not compared ({units.too_few}).",))
     found: dict[str, Estimate] = {}
     for model in cases:
         try:
@@ -75,7 +82,7 @@ def rank_effect(
             without[model] = str(reason)
     if len(found) < 2:
         return Ranked((), (), (f"{where}not compared ({_why(found, without)}).",))
-    ranked = _ranked(found, entropy)
+    ranked = _ranked(found, units, entropy)
     rows = {**ranked[0], **{model: _left_out(reason) for model, reason in without.items()}}
     base = {"task": task, "effect": effect.name}
     estimates = [{**base, "model": model, **rows[model]} for model in answers]
@@ -97,10 +104,11 @@ def _why(found: Mapping[str, Estimate], without: Mapping[str, str]) -> str:
 
 
 def _ranked(
-    found: Mapping[str, Estimate], entropy: int
+    found: Mapping[str, Estimate], units: Units, entropy: int
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     models = list(found)
     values = np.column_stack([estimate.cases for estimate in found.values()])
+    n_cases, values = len(values), units.values(values)
     pairs = compare_pairs(values, np.random.default_rng(entropy))
     apart = pairs.apart()
     low, high = rank_intervals(len(models), apart)
@@ -114,7 +122,7 @@ def _ranked(
             "estimate": estimate.value,
             "low": float("nan") if interval is None else interval.low,
             "high": float("nan") if interval is None else interval.high,
-            "n_contexts": len(values),
+            "n_contexts": n_cases,
             "rank_low": int(low[place]),
             "rank_high": int(high[place]),
             "letters": shared[place],

@@ -10,6 +10,7 @@ from coherence.analysis.comparison.measured import (
     Estimate,
     Unfit,
     case_ids,
+    case_interval,
     mean_by_context,
 )
 from coherence.checks.iterated import (
@@ -20,7 +21,6 @@ from coherence.checks.iterated import (
     under_prompt,
     without_noise,
 )
-from coherence.statistics.mean_interval import mean_interval, why_none
 
 
 def _gaps(answers: Answers) -> Gaps:
@@ -62,7 +62,7 @@ def gap_beyond(answers: Answers, seed: int) -> Estimate:
     if squares is None:
         raise Unfit(TOO_FEW)
     square = squares.beyond
-    interval = mean_interval(square, root=True)
-    reason = "" if interval else why_none(square, "gap")
+    units = answers.units(squares.context)
+    interval, reason = case_interval(square, units, root=True, what="gap")
     value = math.sqrt(max(float(square.mean()), 0.0))
     return Estimate(value, interval and interval.within(0.0, 1.0), square, reason)

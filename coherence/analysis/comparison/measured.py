@@ -17,6 +17,7 @@ from coherence.analysis.unit import UnitRows
 from coherence.inputs import Floats
 from coherence.result import Interval
 from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.resample import Units, group_of_contexts, units_of
 
 
 class Unfit(Exception):  # noqa: N818, a reason and no fault
@@ -54,6 +55,10 @@ class Answers:
         return UnitRows(
             self.rows, positive=self.positive, labels=self.labels, reference=self.reference
         )
+
+    def units(self, contexts: Any) -> Units:
+        """Return the units of resampling of some cases: themselves, or the groups they are of."""
+        return units_of(self.once("group", lambda given: group_of_contexts(given.rows)), contexts)
 
     def once(self, key: object, make: "Callable[[Answers], Any]") -> Any:
         """Return what `make` makes of these answers, made once for each key."""
@@ -113,16 +118,26 @@ def mean_effect(
 
     def estimate(answers: Answers, contexts: Sequence[str], seed: int) -> Estimate:
         cases: Floats = np.asarray(answers.once(name, values).loc[list(contexts)], dtype=np.float64)
-        interval = mean_interval(cases, root=squared)
+        interval, reason = case_interval(cases, answers.units(case_ids(contexts)), root=squared)
         mean = float(cases.mean())
         value = math.sqrt(max(mean, 0.0)) if squared else mean
-        reason = "" if interval else why_none(cases, "value")
         return Estimate(value, interval and interval.within(*within), cases, reason)
 
     def usable(answers: Answers) -> "pd.Index[Any]":
         return case_ids(answers.once(name, values).index)
 
     return Effect(name, says, usable, estimate, squared, signed)
+
+
+def case_interval(
+    cases: Floats, units: Units, *, root: bool, what: str = "value"
+) -> tuple[Interval | None, str]:
+    """Return an interval for a mean over cases, or its root, or why there is none."""
+    values = units.values(cases)
+    interval = mean_interval(values, root=root)
+    if interval is None:
+        return None, units.said(why_none(values, what))
+    return replace(interval, method=units.said(interval.method)), ""
 
 
 def of_cases(fit: Callable[[Answers, int], Estimate]) -> Estimating:

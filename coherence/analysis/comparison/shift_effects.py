@@ -66,6 +66,7 @@ def held_shift(answers: Answers, seed: int) -> Estimate:
         facts.action,
         facts.truth,
         context=facts.context,
+        group=facts.group,
         positive=facts.positive,
         noise=0.0 if facts.computed else None,
     )

@@ -501,6 +501,7 @@ def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
         "n_folds": 5,
         "n_seeds": 5,
         "n_bootstraps": 2000,
+        "unit of resampling": "context",
         "folds": "by content",
         "depths": [1, 4],
         "max_iterations": 1000,

@@ -1,0 +1,133 @@
+"""`group=` and the column `group`: what contexts share is the unit of every check."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import (
+    InputError,
+    analyze,
+    calibration_estimates,
+    compare,
+    fit_rational_agent,
+    iterated_expectation_test,
+    monotone_choice_test,
+    monotone_direction_test,
+    predictive_gain_test,
+    prompt_consistency,
+    simulate,
+)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Sixty cases of two repetitions, made of thirty that are asked under two names each."""
+    return doubled(simulate("noisy", n_contexts=30, n_reps=2, rng=3))
+
+
+def doubled(runs):
+    """Every context twice: what is estimated stays, and the copies tell nothing new."""
+    twin = runs.assign(context=runs["context"].astype(str) + "-twin")
+    both = pd.concat([runs, twin], ignore_index=True)
+    return both.assign(group=both["context"].astype(str).str.removesuffix("-twin"))
+
+
+def rows(runs):
+    plain = runs[runs["action"].notna()]
+    return plain, (plain["p"], plain["action"], plain["theta"])
+
+
+def ends(result):
+    return None if result.interval is None else (result.interval.low, result.interval.high)
+
+
+def test_copies_that_are_named_tell_no_more_than_one(runs):
+    once = runs[~runs["context"].str.endswith("-twin")].drop(columns="group")
+    assert ends(iterated_expectation_test(runs, rng=1)) == pytest.approx(
+        ends(iterated_expectation_test(once, rng=1))
+    )
+    assert ends(prompt_consistency(runs, prompts=["bayes"])) == pytest.approx(
+        ends(prompt_consistency(once, prompts=["bayes"]))
+    )
+    plain, (belief, _, theta) = rows(runs)
+    alone, (of_once, _, theta_once) = rows(once)
+    named = calibration_estimates(
+        belief, theta, context=plain["context"], group=plain["group"], n_bins=4
+    )
+    expected = calibration_estimates(of_once, theta_once, context=alone["context"], n_bins=4)
+    for one, other in zip(named, expected, strict=True):
+        assert one.statistic == pytest.approx(other.statistic)
+        assert (ends(one) or ()) == pytest.approx(ends(other) or ())
+    unnamed = iterated_expectation_test(runs.drop(columns="group"), rng=1)
+    assert unnamed.interval.high - unnamed.interval.low < np.diff(
+        ends(iterated_expectation_test(once, rng=1))
+    )
+
+
+def test_shares_of_copies_have_the_error_of_one(runs):
+    once = runs[~runs["context"].str.endswith("-twin")]
+    plain, arrays = rows(runs)
+    alone, of_once = rows(once)
+    options = {"pair": ("yes", "no"), "direction": "either", "n_bins": 3, "rng": 1}
+    named = monotone_choice_test(
+        *arrays[:2], context=plain["context"], group=plain["group"], **options
+    )
+    unnamed = monotone_choice_test(*arrays[:2], context=plain["context"], **options)
+    expected = monotone_choice_test(*of_once[:2], context=alone["context"], **options)
+    assert named.statistic == pytest.approx(expected.statistic)
+    assert np.diff(ends(named)) == pytest.approx(np.diff(ends(expected)), rel=0.15)
+    assert np.diff(ends(unnamed)) < 0.85 * np.diff(ends(expected))
+
+
+def test_an_agent_takes_groups_for_its_units(runs):
+    plain, arrays = rows(runs)
+    once, of_once = rows(runs[~runs["context"].str.endswith("-twin")])
+    named = fit_rational_agent(*arrays, context=plain["context"], group=plain["group"])
+    expected = fit_rational_agent(*of_once, context=once["context"])
+    unnamed = fit_rational_agent(*arrays, context=plain["context"])
+    # The penalties of the fit weigh less with twice the contexts, and move it a little.
+    high, wanted, narrow = (float(fit.noise["high"][0]) for fit in (named, expected, unnamed))
+    assert high == pytest.approx(wanted, rel=0.01)
+    assert narrow < 0.98 * high
+    with pytest.raises(InputError, match="group must name more groups: 2 groups are too few"):
+        fit_rational_agent(*arrays, context=plain["context"], group=plain["theta"])
+
+
+@pytest.mark.parametrize("test", [predictive_gain_test, monotone_direction_test])
+def test_few_groups_have_neither_interval_nor_pvalue(test):
+    rng = np.random.default_rng(1)
+    belief = rng.random(90)
+    action = rng.choice(["a", "b", "c"], 90)
+    arrays = (belief, action) if test is monotone_direction_test else (belief, action, belief > 0.5)
+    result = test(*arrays, group=np.arange(90) % 9)
+    assert result.interval is None
+    assert np.isnan(result.pvalue)
+    assert result.reason == "9 groups are too few to be the units; 10 are needed"
+
+
+def test_every_check_of_a_report_names_its_unit(runs):
+    checks = ["residual_covariance", "monotone_choice", "prompt_consistency", "calibration"]
+    report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
+    results = report.units[0].results
+    assert {result.settings["unit of resampling"] for result in results} == {"group"}
+    assert report.units[0].notes[0] == "30 groups of contexts are the units of tests and intervals."
+    assert not any("contexts are" in said for result in results for said in result.assumptions)
+
+
+def test_models_are_compared_over_groups(runs):
+    other = doubled(simulate("rational", n_contexts=30, n_reps=2, rng=3))
+    effects = ["calibration:brier", "iterated_expectation"]
+    grouped = compare({"noisy": runs, "rational": other}, effects=effects, rng=1)
+    plain = {
+        "noisy": runs.drop(columns="group"),
+        "rational": other.drop(columns="group"),
+    }
+    single = compare(plain, effects=effects, rng=1)
+    assert grouped.differences["difference"].tolist() == pytest.approx(
+        single.differences["difference"].tolist()
+    )
+    assert (grouped.differences["pvalue"] > single.differences["pvalue"]).all()
+    few = {name: table.assign(group=table["theta"]) for name, table in plain.items()}
+    told = compare(few, effects=effects, rng=1)
+    assert len(told.differences) == 0
+    assert all("2 groups are too few" in note for note in told.notes)

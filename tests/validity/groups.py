@@ -1,0 +1,199 @@
+"""Simulate contexts that share more than their belief: with and without naming what they share.
+
+    python tests/validity/groups.py --tables 400 --jobs 2 --seed 1
+
+``tests/validity/groups.csv`` has a line per check, design and naming of the groups: the share of
+tables with p <= .05 under a true null, and the share whose 95% interval holds the truth. Table t of
+design d draws from the seed [seed, d, t]. A quarter of the tables is run of the gain and the agent.
+One core needs about two hours.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence import (
+    CheckResult,
+    calibration_estimates,
+    cmi_test,
+    iterated_expectation_test,
+    monotone_choice_test,
+    monotone_direction_test,
+    predictive_gain_test,
+    prompt_consistency,
+    residual_covariance_test,
+)
+from coherence.checks.rational import rational_agent_test
+from coherence.statistics.resample import Seed
+
+RESULTS = Path(__file__).parent / "groups.csv"
+SIZES = [(10, 40), (20, 20), (40, 8)]  # groups, contexts in each
+Groups = np.ndarray
+
+
+def shares(group: Groups, rng: np.random.Generator) -> Groups:
+    """Return one standard normal value per group, for each of its contexts."""
+    return rng.normal(size=group.max() + 1)[group]
+
+
+def _logistic(odds: Groups) -> Groups:
+    return 1 / (1 + np.exp(-odds))
+
+
+def _judged(group: Groups, rng: np.random.Generator) -> tuple[Groups, Groups, Groups]:
+    """Draw beliefs, actions and states: a taste and a missed base rate a group, and no leak."""
+    belief = rng.integers(1, 20, group.size) / 20
+    odds = np.log(belief / (1 - belief)) + shares(group, rng)
+    truth = (rng.random(group.size) < _logistic(odds)).astype(int)
+    drive = 6 * (belief - 0.5) + 1.5 * shares(group, rng)
+    return belief, (rng.random(group.size) < _logistic(drive)).astype(int), truth
+
+
+def _gathered(group: Groups, rng: np.random.Generator) -> Groups:
+    """Draw beliefs that lie near each other within a group."""
+    return np.clip(0.5 + 0.2 * shares(group, rng) + 0.05 * rng.normal(size=group.size), 0.02, 0.98)
+
+
+def covariance(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Choices that the state does not move."""
+    return residual_covariance_test(*_judged(group, rng), group=named, n_draws=999, rng=rng), 0.0
+
+
+def cmi(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """The same, by nearest neighbours; there is no interval."""
+    return cmi_test(*_judged(group, rng), group=named, n_permutations=199, rng=rng), math.nan
+
+
+def gain(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """The same, by trees; what they expect to gain has no closed form."""
+    return predictive_gain_test(*_judged(group, rng), group=named), math.nan
+
+
+def pairs(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Tastes of groups alone, which lie at beliefs of their own: flat on average."""
+    belief = _gathered(group, rng)
+    action = np.where(rng.random(group.size) < _logistic(1.5 * shares(group, rng)), "yes", "no")
+    return monotone_choice_test(belief, action, pair=("yes", "no"), group=named, rng=rng), 0.0
+
+
+def direction(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Three actions, whose tastes turn back at the middle belief in no order on average."""
+    belief = _gathered(group, rng)
+    taste = np.stack([shares(group, rng) for _ in range(3)], axis=1)
+    action = np.argmax(1.5 * taste + rng.gumbel(size=taste.shape), axis=1)
+    return monotone_direction_test(belief, action, group=named, rng=rng), math.nan
+
+
+def iterated(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Gaps of mean 0 that a group shares in part."""
+    gap = 0.05 * shares(group, rng) + 0.05 * rng.normal(size=group.size)
+    belief = rng.uniform(0.4, 0.6, group.size)
+    given = belief - gap
+    base = {"context": np.arange(group.size), "rep": 0, "group": group}
+    rows = [pd.DataFrame({**base, "p": belief})]
+    for state, away in (("a", -0.1), ("b", 0.1)):
+        rows.append(
+            pd.DataFrame({**base, "p": given + away, "z": "z", "z_state": state, "p_z": 0.5})
+        )
+    runs = pd.concat(rows, ignore_index=True)
+    runs = runs if named is not None else runs.drop(columns="group")
+    return iterated_expectation_test(runs, n_flips=999, rng=rng), 0.0
+
+
+def brier(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Base rates that a group misses together."""
+    belief = rng.uniform(0.3, 0.7, group.size)
+    truth = rng.random(group.size) < np.clip(belief + 0.1 * shares(group, rng), 0, 1)
+    return calibration_estimates(belief, truth, group=named)[0], 0.25 - 0.4**2 / 12
+
+
+def wordings(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Differences between two wordings that a group shares in part."""
+    difference = 0.05 * shares(group, rng) + 0.03 * rng.normal(size=group.size)
+    runs = pd.concat(
+        pd.DataFrame(
+            {
+                "context": np.arange(group.size),
+                "group": group,
+                "prompt": prompt,
+                "p": 0.5 + away + 0.02 * rng.normal(size=group.size),
+            }
+        )
+        for prompt, away in (("standard", 0.0), ("other", difference))
+        for _ in range(2)
+    )
+    runs = runs if named is not None else runs.drop(columns="group")
+    return prompt_consistency(runs), math.hypot(0.05, 0.03)
+
+
+def agent(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
+    """Reports that scatter around the belief acted on, under the null of the first."""
+    belief, _, truth = _judged(group, rng)
+    context = np.repeat(np.arange(group.size), 2)
+    drive = 6 * (belief - 0.5) + 1.5 * shares(group, rng)
+    action = (rng.random(context.size) < _logistic(drive)[context]).astype(int)
+    report = np.clip(belief[context] + 0.08 * rng.normal(size=context.size), 0.01, 0.99).round(2)
+    whose = None if named is None else group[context]
+    arrays = report, action, truth[context]
+    return rational_agent_test(*arrays, context=context, group=whose, n_draws=999, rng=rng), 0.0
+
+
+CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
+    "residual_covariance": covariance,
+    "cmi": cmi,
+    "monotone_choice": pairs,
+    "monotone_direction": direction,
+    "iterated_expectation": iterated,
+    "calibration:brier": brier,
+    "prompt_consistency": wordings,
+    "predictive_gain": gain,
+    "rational_agent": agent,
+}
+SLOW = ("predictive_gain", "rational_agent")
+
+
+def study(
+    name: str, size: tuple[int, int], named: bool, seed: list[int]
+) -> tuple[float, float, float]:
+    """Return whether the test rejects, whether the interval holds the truth, and its width."""
+    group = np.repeat(np.arange(size[0]), size[1])
+    result, truth = CHECKS[name](group, group if named else None, np.random.default_rng(seed))
+    p, interval = result.pvalue, result.interval
+    rejected = math.nan if p is None or math.isnan(p) else float(p <= 0.05)
+    if interval is None or math.isnan(truth):
+        return rejected, math.nan, math.nan
+    return rejected, float(interval.low <= truth <= interval.high), interval.high - interval.low
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--checks", nargs="+", choices=CHECKS, default=list(CHECKS))
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    rows = []
+    for d, (name, size) in enumerate((name, size) for name in CHECKS for size in SIZES):
+        if name not in args.checks:
+            continue
+        n = args.tables // 4 if name in SLOW else args.tables
+        for named in (False, True):
+            found = Parallel(args.jobs)(
+                delayed(study)(name, size, named, [args.seed, d, t]) for t in range(n)
+            )
+            rejected, covered, width = pd.DataFrame(found).mean()
+            rows.append((name, *size, named, rejected, covered, width, n, args.seed))
+            print(*rows[-1], flush=True)
+    columns = ["check", "n_groups", "n_contexts", "named", "rejected", "covered", "width"]
+    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"])
+    table.round(4).to_csv(args.out, index=False)
+
+
+if __name__ == "__main__":
+    main()
