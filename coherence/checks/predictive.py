@@ -78,6 +78,10 @@ VARIANCE_OF_GAIN = 2.0
 ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
+# The whole cross-validation is repeated until the Monte Carlo error of the gain, which the folds
+# leave in it, is below this part of its standard error over contexts.
+MONTE_CARLO_PART = 0.2
+MOST_SEEDS = 20
 
 OF_ROWS: dict[str, Learner] = {"random_forest": RandomForest(), "logistic": Logistic()}
 TREES = "boosted_trees"
@@ -131,7 +135,8 @@ def predictive_gain_test(
         Folds, dealt by context.
     n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
-        None takes 5, and of the published procedure, which speaks of no repetition, 1. Folds
+        None takes 5, and more, 20 at most, until the Monte Carlo error of the gain is below a fifth
+        of its standard error; of the published procedure, which speaks of no repetition, 1. Folds
         depend on the number of the repetition and on what contexts hold, and on nothing else.
     n_bootstraps : int
         Resamples of rows for the published interval.
@@ -208,8 +213,9 @@ def predictive_gain_test(
         data = replace(data, belief=np.round(data.belief, 9))
     units = as_units(group, data.context, data.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
-    usual = 1 if published else PROVED
-    n_seeds = usual if n_seeds is None else whole_number(n_seeds, "n_seeds", 1)
+    least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
+    if n_seeds is not None:
+        least = most = whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     _require_learner(learner, published)
     generator = as_generator(rng)
@@ -218,7 +224,7 @@ def predictive_gain_test(
         "learner": learner,
         "published": published,
         "n_folds": n_folds,
-        "n_seeds": n_seeds,
+        "n_seeds": least,
         "n_bootstraps": n_bootstraps,
         "unit of resampling": units.name,
         "folds": "drawn" if published else "by content",
@@ -242,19 +248,26 @@ def predictive_gain_test(
     if not published:
         # Folds and totals know units alone.
         data = replace(data, context=units.of_context[data.context], contexts=tuple(range(units.n)))
-    seeds: Any = generator.integers(2**31, size=n_seeds) if published else range(n_seeds)
+    seeds: Any = generator.integers(2**31, size=most) if published else range(most)
     if not published:
         data, evidence = in_canonical_order(data, evidence)
     models = [_losses(learner, published, design, data) for design in designs(data, evidence)]
-    of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
+    repetitions: list[list[Floats]] = []
+    for seed in seeds:
+        repetitions.append([model(n_folds, int(seed)) for model in models])
+        if len(repetitions) >= least and _settled(np.array(repetitions), data):
+            break
+    of_seeds = np.array(repetitions)
+    n_seeds = len(of_seeds)
+    result = replace(result, settings={**settings, "n_seeds": n_seeds})
     losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
     details = pd.DataFrame(
         {"model": MODELS, "log_loss": [without_truth, with_truth, without_truth - with_truth]}
     )
-    if len(of_seeds) > 1:
+    if n_seeds > 1:
         of_gains = (of_seeds[:, 0] - of_seeds[:, 1]).mean(axis=1)
-        error = float(of_gains.std(ddof=1)) / math.sqrt(len(of_seeds))
+        error = float(of_gains.std(ddof=1)) / math.sqrt(n_seeds)
         details["monte_carlo_error"] = [math.nan, math.nan, error]
     estimate = replace(result, statistic=100 * (1 - with_truth / without_truth), details=details)
     gains = losses[0] - losses[1]
@@ -286,6 +299,20 @@ def _losses(
         return TreeCrossFit(design, data).losses
     model = PublishedTrees() if published else OF_ROWS[learner]
     return partial(cross_fitted_losses, model, design, data)
+
+
+def _settled(of_seeds: Floats, data: ChoiceData) -> bool:
+    """Tell whether other folds would hardly move the gain, by what contexts differ in it.
+
+    `of_seeds` has the losses of both models, shape (n_repetitions, 2, n_rows).
+    """
+    if len(of_seeds) < 2:
+        return False
+    gains = of_seeds[:, 0] - of_seeds[:, 1]
+    folds = float(gains.sum(axis=1).var(ddof=1)) / len(gains)
+    units = context_sums(gains.mean(axis=0), data.context, data.n_contexts)
+    spread = TRAINING_VARIANCE * float(units.var(ddof=1)) * units.size
+    return folds <= MONTE_CARLO_PART**2 * spread
 
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:

@@ -528,3 +528,21 @@ def test_a_table_is_tested_with_its_contexts_and_its_evidence(planned):
     notes, (call,) = planned(CHECK, bare, published=True)
     assert notes == ["no x_ columns: the context-adjusted gain was not run."]
     assert call.function.keywords["published"] is True
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("agent", ["leaky", "rational"])
+def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):
+    """The Monte Carlo error is below a fifth of the standard error, or 20 repetitions were made."""
+    runs, arrays = columns(agent, 60, 3, seed=seed)
+    result = predictive_gain_test(*arrays, context=runs["context"])
+    n_seeds = result.settings["n_seeds"]
+    assert 5 <= n_seeds <= 20
+    error = 100 * result.details["monte_carlo_error"].iloc[2] / result.details["log_loss"].iloc[0]
+    below = result.statistic - result.interval.low
+    # The interval's reach holds the error of the folds too, and degrees of freedom of 59 or fewer.
+    assert n_seeds == 20 or error < 0.2 * below / stats.t.ppf(0.975, 59)
+    again = predictive_gain_test(*arrays, context=runs["context"], n_seeds=n_seeds)
+    assert (again.statistic, again.pvalue) == (result.statistic, result.pvalue)
+    shorter = predictive_gain_test(*arrays, context=runs["context"], n_seeds=2)
+    assert shorter.settings["n_seeds"] == 2
