@@ -538,10 +538,9 @@ def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):
     result = predictive_gain_test(*arrays, context=runs["context"])
     n_seeds = result.settings["n_seeds"]
     assert 5 <= n_seeds <= 20
-    error = 100 * result.details["monte_carlo_error"].iloc[2] / result.details["log_loss"].iloc[0]
-    below = result.statistic - result.interval.low
-    # The interval's reach holds the error of the folds too, and degrees of freedom of 59 or fewer.
-    assert n_seeds == 20 or error < 0.2 * below / stats.t.ppf(0.975, 59)
+    gain, error = result.details[["log_loss", "monte_carlo_error"]].iloc[2]
+    # The standard error behind the p-value, which holds the error of the folds too.
+    assert n_seeds == 20 or error < 0.2 * gain / stats.t.isf(result.pvalue, 59)
     again = predictive_gain_test(*arrays, context=runs["context"], n_seeds=n_seeds)
     assert (again.statistic, again.pvalue) == (result.statistic, result.pvalue)
     shorter = predictive_gain_test(*arrays, context=runs["context"], n_seeds=2)
