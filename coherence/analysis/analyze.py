@@ -13,6 +13,7 @@ import pandas as pd
 
 from coherence.analysis.by_unit import analyze_scan
 from coherence.analysis.finishing import adjusted, measured, with_results
+from coherence.analysis.margins import as_margin, with_margin
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.reading import read_units
 from coherence.analysis.states import positive_labels
@@ -143,6 +144,7 @@ def analyze(
     reference: str | None = None,
     merge_labels: bool | None = None,
     twins: int | None = None,
+    margin: float | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -180,6 +182,12 @@ def analyze(
         draws none. `predictive_gain` takes long and is run on them only where `checks` names it.
         Where the test of the rational agent rejects, it is also computed how much noise that no
         repetition shows would explain that.
+    margin : float, optional
+        Largest difference that counts as none, such as 0.05. The conclusion then also says whether
+        the effects of belief against choice are shown to lie within it, by two one-sided tests at
+        2.5%, that is, by 95% intervals that lie between minus and plus the margin:
+        `residual_covariance` in units of probability, all actions, and `rational_agent` in units
+        of belief.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -212,6 +220,7 @@ def analyze(
     """
     names = _checked_names(checks)
     _require_twins(twins, published)
+    margin = None if margin is None else as_margin(margin)
     n_jobs = number_of_jobs(n_jobs)
     options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
     if isinstance(runs, RunsScan):
@@ -224,6 +233,8 @@ def analyze(
         data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
         plans = _Plans(names, checks or (), published, twins, n_jobs, progress)
         found = _in_memory(units, assumed, plans, as_generator(rng).spawn(len(units)))
+    if margin is not None:
+        found = [with_margin(unit, margin) for unit in found]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),
@@ -237,5 +248,6 @@ def analyze(
         "reference": reference,
         "merge_labels": merge_labels,
         **({} if twins is None else {"twins": twins}),
+        **({} if margin is None else {"margin": margin}),
     }
     return Report(tuple(found), settings)

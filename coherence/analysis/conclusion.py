@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coherence.analysis.margins import smallest_margin
 from coherence.analysis.unit import UnitRows, joined_names
 from coherence.analysis.verdict import (
     allowing,
@@ -200,7 +201,9 @@ def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
     """Say what the first test with an interval leaves open; the order of checks puts it first."""
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
-            reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
+            reach = smallest_margin(result)  # of all actions, not only of the one that is shown
+            if math.isnan(reach):
+                reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
             beside = room_beside(moves, reach, result.unit)
             beside = f", {beside}" if beside and reach else ""
             return (

@@ -21,11 +21,12 @@ import pandas as pd
 from scipy import stats
 
 from coherence.agents import PROMPTS, Agent, named_agent
+from coherence.analysis.margins import BOUNDED, as_margin, smallest_margin
 from coherence.analysis.populations import AgentPopulation, Population, population_like
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
 from coherence.checks.check import Call
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, Floats, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.report.json import to_plain
@@ -177,13 +178,14 @@ class _Simulator:
     """Simulated studies of a population, tested by the checks; `kept` has a row for each study.
 
     A column of a kept table is a result of a check: its p-value, NaN where the test is undefined,
-    or of an estimate half the width of its interval.
+    or of an estimate half the width of its interval; with a margin the smallest one that holds.
     """
 
     population: Population
     checks: tuple[str, ...]
     n_draws: int | None
     entropy: tuple[int, ...]
+    margin: float | None = None
     n_jobs: int = 1
     progress: Any = None
     kept: dict[Cell, pd.DataFrame] = field(default_factory=dict)
@@ -269,7 +271,9 @@ def _study(plan: _Simulator, cell: Cell, number: int) -> Iterator[tuple[str, str
                 results += outcome if isinstance(outcome, list) else [outcome]
         for result in results:
             ends = result.interval
-            if sentences_of(result.check)[0].rejected:
+            if plan.margin is not None:
+                yield check.name, result.check, False, smallest_margin(result)
+            elif sentences_of(result.check)[0].rejected:
                 value = math.nan if result.pvalue is None else result.pvalue
                 yield check.name, result.check, False, value
             elif _is_estimate(check.name) and ends is not None:
@@ -293,6 +297,7 @@ def power(
     n_simulations: int = 500,
     n_draws: int | None = None,
     alpha: float = LEVEL,
+    margin: float | None = None,
     target: float | None = None,
     limit: int = LIMIT,
     costs: Costs | None = None,
@@ -333,6 +338,10 @@ def power(
     alpha : float
         Level of each test alone. A report corrects for all of its tests; `LEVEL` divided by their
         number bounds its power from below.
+    margin : float, optional
+        Largest difference that counts as none. What is counted are then studies that show the
+        effect to lie within it (`coherence.analyze`), not rejections: at signal 0 that is the power
+        to do so. For residual_covariance and rational_agent; without `target`.
     target : float, optional
         Power wanted; the result then says how many contexts it takes.
     limit : int
@@ -391,13 +400,16 @@ def power(
         n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(0 < alpha < 1, f"alpha must lie between 0 and 1; received {alpha!r}.")
     n_jobs = number_of_jobs(n_jobs)
+    if margin is not None:
+        margin = as_margin(margin)
+        _require_bounded(names, target)
     require(
         "prompt_consistency" not in names or min(reps) > 1,
         "n_reps must be at least 2 for prompt_consistency, which removes the noise of repetitions; "
         f"received {min(reps)}. Ask for more, or leave the check out.",
     )
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
-    simulator = _Simulator(population, names, n_draws, entropy, n_jobs, progress)
+    simulator = _Simulator(population, names, n_draws, entropy, margin, n_jobs, progress)
     needed = pd.DataFrame()
     if target is None:
         sizes = _whole_numbers(CONTEXTS if n_contexts is None else n_contexts, "n_contexts", 10)
@@ -415,6 +427,7 @@ def power(
         "n_simulations": n_simulations,
         "n_draws": {check: simulator.draws_of(check) for check in names if not _is_estimate(check)},
         "alpha": alpha,
+        **({} if margin is None else {"margin": margin}),
         "target": target,
         "limit": None if target is None else limit,
         "seed": int(rng) if isinstance(rng, int | np.integer) else None,
@@ -427,7 +440,7 @@ def power(
         of = (costs or Costs()).of(table["n_contexts"], table["n_reps"], prompts_per_rep=each)
         return pd.concat([table, of], axis=1)
 
-    tables = priced(_table(simulator, alpha)), priced(needed)
+    tables = priced(_table(simulator, alpha if margin is None else margin)), priced(needed)
     return PowerResult(*tables, settings, tuple(population.cautions))
 
 
@@ -475,6 +488,20 @@ def _checks(
             "estimate. Leave target out: the table has the width of its interval for every size.",
         )
     return tuple(name for name in CHECKS if name in asked)
+
+
+def _require_bounded(names: Sequence[str], target: float | None) -> None:
+    require(
+        target is None,
+        f"target must be left out with margin; received {target!r}. The table has the share of "
+        "studies within the margin for every size.",
+    )
+    others = [name for name in names if name not in BOUNDED]
+    require(
+        not others,
+        f"margin takes the checks {' and '.join(BOUNDED)}; received {listing(others)} as well. "
+        "Name checks that have such an effect.",
+    )
 
 
 def _require_target(target: float, n_contexts: Any, limit: int) -> None:
@@ -597,7 +624,7 @@ def _read_off(rejected: Mapping[int, int], n: int, target: float) -> dict[str, f
     return {"n_contexts": size, "low": low, "high": high}
 
 
-def _table(simulator: _Simulator, alpha: float) -> pd.DataFrame:
+def _table(simulator: _Simulator, threshold: float) -> pd.DataFrame:
     rows = []
     cells = sorted(
         simulator.kept,
@@ -608,7 +635,10 @@ def _table(simulator: _Simulator, alpha: float) -> pd.DataFrame:
         for cell in cells:
             numbers = simulator.numbers(cell, result)
             n, undefined = len(numbers), int(np.isnan(numbers).sum())
-            rejected = int((numbers <= alpha).sum())
+            rejected = int((numbers <= threshold).sum())
+            quantity = "precision" if estimate else "power" if cell.signal else "size"
+            if simulator.margin is not None:
+                quantity = "within margin"
             ends = stats.binomtest(rejected, n).proportion_ci()
             rows.append(
                 {
@@ -616,7 +646,7 @@ def _table(simulator: _Simulator, alpha: float) -> pd.DataFrame:
                     "signal": cell.signal,
                     "n_reps": cell.n_reps,
                     "n_contexts": cell.n_contexts,
-                    "quantity": "precision" if estimate else "power" if cell.signal else "size",
+                    "quantity": quantity,
                     "n_simulations": n,
                     "n_undefined": undefined,
                     "n_rejected": np.nan if estimate else rejected,
@@ -637,7 +667,8 @@ class PowerResult:
     ----------
     table : DataFrame
         A row for each result of a check and each cell: ``check``, ``signal``, ``n_reps``,
-        ``n_contexts``, ``quantity`` ("size" at signal 0, else "power"; "precision" of estimates),
+        ``n_contexts``, ``quantity`` ("size" at signal 0, else "power"; "precision" of estimates;
+        "within margin" where one was given, and ``n_rejected`` counts the studies within it),
         ``n_simulations``, ``n_undefined`` (studies without a p-value, which count as not
         rejecting), ``n_rejected``, ``power`` with the ends ``low`` and ``high`` of its exact 95%
         interval, ``half_width`` (of the intervals of estimates, median), ``n_prompts`` and what
@@ -712,9 +743,13 @@ class PowerResult:
         """Return the table as text, contexts across, and the sentences."""
         settings = self.settings
         of = "prob. of each action" if settings["policies"] else "drawn actions"
+        margin = settings.get("margin")
+        share = f"rejected at {settings['alpha']:g}"
+        if margin is not None:
+            share = f"shown to be within {margin:g}"
         lines = [
-            f"{settings['population']} ({of}), {settings['planted']}: share rejected at "
-            f"{settings['alpha']:g} in {settings['n_simulations']} simulated studies"
+            f"{settings['population']} ({of}), {settings['planted']}: share {share} "
+            f"in {settings['n_simulations']} simulated studies"
         ]
         grid = self.table if self.needed.empty else self.table.iloc[:0]
         blind = {}

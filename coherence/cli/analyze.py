@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow)",
     )
     parser.add_argument(
+        "--margin",
+        type=float,
+        metavar="X",
+        help="say whether effects are shown to lie within X, such as 0.05 (two one-sided tests)",
+    )
+    parser.add_argument(
         "--published",
         action="store_true",
         help="use the procedures as they were published, to compare with older numbers",
@@ -309,6 +315,7 @@ def run(args: argparse.Namespace) -> int:
             reference=args.reference,
             merge_labels=args.merge_labels,
             twins=args.twin,
+            margin=args.margin,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

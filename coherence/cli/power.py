@@ -142,6 +142,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         help="random draws behind each p-value (default: 999; 199 for cmi)",
     )
     parser.add_argument(
+        "--margin",
+        type=float,
+        metavar="X",
+        help="count studies that show the effect to lie within X, such as 0.05, not rejections",
+    )
+    parser.add_argument(
         "--alpha", type=float, default=0.05, metavar="X", help="level of each test (default: 0.05)"
     )
 
@@ -251,6 +257,7 @@ def run(args: argparse.Namespace) -> int:
             n_simulations=args.simulations,
             n_draws=args.draws,
             alpha=args.alpha,
+            margin=args.margin,
             target=args.target,
             costs=Costs(**costs, prompts_per_rep=args.prompts_per_rep),
             n_jobs=args.n_jobs,

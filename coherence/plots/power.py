@@ -85,10 +85,14 @@ def plot_power(
     require_columns(table, _NEEDED, "table must be PowerResult.table")
     rows = rows_of(table, "check", check, what="result of the table")
     estimate = bool((rows["quantity"] == "precision").all())
+    within = bool((rows["quantity"] == "within margin").all())
     with canvas(ax, size=(6.4, 3.3)) as axes:
         frame_axes(axes)
         _draw_lines(rows, estimate, axes)
-        _scales(rows, estimate, alpha, WANTED if target is None else target, axes)
+        wanted = WANTED if target is None else target
+        _scales(rows, estimate, alpha, wanted, axes)
+        if within:
+            axes.set_ylabel("share within the margin", color=INK)
         if legend:
             # Beside the axes: lines may be anywhere inside.
             beside: Style = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}

@@ -236,6 +236,7 @@ def results_schema() -> dict[str, Any]:
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
             twins=_count("Twins of each unit; only where some were asked for."),
+            margin=_number("Largest difference that counts as none; only where one was given."),
         ),
         pooled=_rows(
             "Effects of a model over three tasks or more.",

@@ -1,0 +1,89 @@
+"""A margin is claimed where intervals lie within it, of all actions, and nowhere else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, analyze, power
+from coherence.analysis.margins import smallest_margin
+
+CHECKS = ["residual_covariance", "rational_agent"]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    rng = np.random.default_rng(1)
+    context = np.repeat(np.arange(300), 4)
+    belief = rng.integers(2, 19, 300) / 20
+    truth = (rng.random(300) < belief).astype(int)
+    share = 0.2 + 0.6 * belief[context]
+    action = np.where(rng.random(context.size) < share, "yes", "no")
+    columns = {"context": context, "p": belief[context], "theta": truth[context]}
+    return pd.DataFrame({**columns, "action": action})
+
+
+def test_the_interval_decides(runs):
+    report = analyze(runs, checks=CHECKS[:1], rng=1)
+    (result,) = report.units[0].results
+    least = smallest_margin(result)
+    # Two actions have opposite differences: one interval tells of both.
+    assert least == pytest.approx(max(-result.interval.low, result.interval.high))
+    assert 0.01 < least < 0.2
+    above, below = (
+        analyze(runs, checks=CHECKS[:1], rng=1, margin=least + away).units[0].conclusion
+        for away in (0.001, -0.001)
+    )
+    assert above[-1].startswith("Within ")
+    assert below[-1].startswith("Not shown to be within ")
+    assert above[:-1] == below[:-1] == report.units[0].conclusion
+
+
+def test_every_action_counts():
+    """The action that moves most is not the one that the effect shown is about."""
+    rng = np.random.default_rng(2)
+    belief = rng.integers(2, 19, 400) / 20
+    truth = (rng.random(400) < belief).astype(int)
+    yes = 0.1 + 0.5 * belief
+    no = (1 - yes) * (0.5 + 0.2 * (truth - belief))
+    policies = np.stack([yes, no, 1 - yes - no], axis=1)
+    table = pd.DataFrame({"context": range(400), "p": belief, "theta": truth})
+    table["action"] = [rng.choice(["yes", "no", "defer"], p=row) for row in policies]
+    (result,) = analyze(table, checks=CHECKS[:1], rng=1).units[0].results
+    shown = max(abs(result.interval.low), abs(result.interval.high))
+    ends = result.details[["low", "high"]].abs()
+    assert result.settings["component"].startswith("P(yes")
+    assert smallest_margin(result) == ends.iloc[:3].to_numpy().max() > shown
+
+
+def test_no_interval_no_claim(runs):
+    few = runs[runs["context"] < 12].assign(theta=lambda rows: (rows["context"] == 0).astype(int))
+    told = analyze(few, checks=CHECKS[:1], margin=0.05, rng=1).units[0].conclusion[-1]
+    assert told == "There is no interval that a margin of 0.05 could be held against."
+
+
+@pytest.mark.parametrize("margin", [0, 1, -0.1, float("nan"), "0.05", True])
+def test_margins_are_differences_of_probabilities(runs, margin):
+    with pytest.raises(InputError, match="margin must be a number between 0 and 1"):
+        analyze(runs, margin=margin)
+
+
+def test_power_counts_studies_within_the_margin():
+    options = {"n_contexts": [50, 400], "signal": 0.4, "n_simulations": 20, "rng": 1}
+    table = power("rational", margin=0.15, **options).table
+    assert set(table["quantity"]) == {"within margin"}
+    share = table.set_index(["signal", "n_contexts"])["power"]
+    assert share[0.0, 50] < 0.3 < 0.7 < share[0.0, 400]
+    assert share[0.4, 400] == 0
+
+
+def test_power_refuses_what_has_no_margin():
+    with pytest.raises(InputError, match="received cmi as well"):
+        power("rational", margin=0.1, check=["cmi"])
+    with pytest.raises(InputError, match="target must be left out with margin"):
+        power("rational", margin=0.1, target=0.8)
+
+
+def test_the_report_keeps_the_margin(runs):
+    report = analyze(runs, checks=CHECKS[:1], rng=1, margin=0.05)
+    assert report.settings["margin"] == 0.05
+    assert "within 0.05" in report.to_html()

@@ -1,0 +1,117 @@
+"""How often a margin is claimed, where the true difference is the margin and where it is 0.
+
+    python tests/validity/margins.py --tables 400 --jobs 2 --seed 1
+
+``tests/validity/margins.csv`` has a line per design, number of contexts and true difference: the
+share of tables in which the 95% interval lies within the margin of .1, which two one-sided tests at
+2.5% may claim in 2.5% of tables where the difference is .1. Table t of cell d draws from the seed
+[seed, d, t]. A quarter of the tables is run of the rational agent. One core needs 20 minutes.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence import CheckResult, residual_covariance_test, simulate
+from coherence.agents import named_agent
+from coherence.analysis.margins import smallest_margin
+from coherence.checks.rational import rational_agent_test
+
+RESULTS = Path(__file__).parent / "margins.csv"
+MARGIN = 0.1
+SIZES = (50, 100, 200, 400, 800)
+FEW = {"n_draws": 99}  # the p-value is not looked at
+
+
+def _shares(
+    n: int, moved: float, rng: np.random.Generator, taste: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return beliefs, states, and shares of an action that moves with the state by `moved`."""
+    belief = rng.integers(2, 19, n) / 20
+    truth = (rng.random(n) < belief).astype(int)
+    share = 0.2 + 0.6 * belief + moved * (truth - belief) + taste * rng.uniform(-1, 1, n)
+    return belief, truth, np.clip(share, 0, 1)
+
+
+def choices(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
+    """One choice a context."""
+    belief, truth, share = _shares(n, moved, rng)
+    return residual_covariance_test(belief, (rng.random(n) < share).astype(int), truth, **FEW)
+
+
+def repeated(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
+    """Five choices a context, which share a taste."""
+    belief, truth, share = _shares(n, moved, rng, taste=0.1)
+    context = np.repeat(np.arange(n), 5)
+    action = (rng.random(context.size) < share[context]).astype(int)
+    arrays = belief[context], action, truth[context]
+    return residual_covariance_test(*arrays, context=context, **FEW)
+
+
+def three(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
+    """Five choices a context of three actions, of which one moves and two give way."""
+    belief, truth, share = _shares(n, moved, rng, taste=0.1)
+    context = np.repeat(np.arange(n), 5)
+    others = np.where(rng.random(context.size) < 0.5, "no", "defer")
+    action = np.where(rng.random(context.size) < share[context], "yes", others)
+    arrays = belief[context], action, truth[context]
+    return residual_covariance_test(*arrays, context=context, **FEW)
+
+
+def policies(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
+    """Probabilities of actions."""
+    belief, truth, share = _shares(n, moved, rng, taste=0.1)
+    return residual_covariance_test(belief, np.stack([1 - share, share], axis=1), truth, **FEW)
+
+
+def reports(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
+    """Reports that scatter around the belief acted on, which is shifted: for `rational_agent`."""
+    agent = replace(named_agent("noisy"), hidden_signal=moved)
+    options = {"n_contexts": n, "n_reps": 5, "prompts": ["standard"], "iterated": False}
+    runs = simulate(agent, **options, rng=rng)
+    arrays = runs["p"], runs["action"], runs["theta"]
+    return rational_agent_test(*arrays, context=runs["context"], n_draws=99, rng=rng)
+
+
+DESIGNS: dict[str, Callable[..., CheckResult]] = {
+    "choices": choices,
+    "repeated": repeated,
+    "three actions": three,
+    "policies": policies,
+    "noisy reports": reports,
+}
+
+
+def study(name: str, n: int, moved: float, seed: list[int]) -> tuple[float, float]:
+    """Return whether the margin is claimed, and the smallest one that the table supports."""
+    least = smallest_margin(DESIGNS[name](n, moved, np.random.default_rng(seed)))
+    return float(least < MARGIN), least
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    rows = []
+    cells = [(name, n, moved) for name in DESIGNS for n in SIZES for moved in (0.0, MARGIN)]
+    for d, cell in enumerate(cells):
+        tables = args.tables // 4 if cell[0] == "noisy reports" else args.tables
+        found = Parallel(args.jobs)(delayed(study)(*cell, [args.seed, d, t]) for t in range(tables))
+        claimed, least = zip(*found, strict=True)
+        rows.append((*cell, np.mean(claimed), np.nanmedian(least), tables, args.seed))
+        print(*rows[-1], flush=True)
+    columns = ["design", "n_contexts", "difference", "claimed", "median_margin"]
+    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"])
+    table.round(4).to_csv(args.out, index=False)
+
+
+if __name__ == "__main__":
+    main()
