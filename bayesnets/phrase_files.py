@@ -85,7 +85,8 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
         )
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # brackets thousands deep
+    # Brackets thousands deep are a recursion, numbers of thousands of digits a plain ValueError.
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"phrase file {name_or_path} must hold TOML; {error}. Correct the file at that place."
         ) from error

@@ -78,7 +78,7 @@ def as_numbers(values: Any, name: str) -> Floats:
         if np.iscomplexobj(values):
             raise TypeError("complex numbers")
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must hold numbers; received {_brief(values)}.") from error
 
 

@@ -26,6 +26,7 @@ from coherence.inputs import (
     as_contexts,
     require,
     require_aligned,
+    whole_number,
 )
 from coherence.result import CheckResult, Interval
 from coherence.statistics.bins import belief_bins
@@ -71,6 +72,7 @@ def reliability_table(
     if happened.dtype == bool:
         happened = happened.astype(np.float64)
     values, wanted = as_belief(belief), as_belief(happened, "target")
+    n_bins = whole_number(n_bins, "n_bins", 1)
     require(
         values.shape == wanted.shape,
         f"target must have one value per belief; received shapes {wanted.shape} and "
@@ -215,6 +217,7 @@ def calibration_estimates(
     of_row, contexts = as_contexts(context, len(values))
     units = as_units(group, of_row, contexts)
     unit = units.of_context[of_row]
+    n_bins = whole_number(n_bins, "n_bins", 1)
     bins = belief_bins(values, n_bins)
     beliefs = _Beliefs(values, len(contexts), units, unit, bins, n_bins)
     results = []
@@ -318,7 +321,7 @@ class _Beliefs:
         )
         name = f"calibration_error{suffix}"
         what = f"root-mean-square calibration error to {against}, noise removed"
-        if self.n_contexts < MIN_CONTEXTS:
+        if self.n_contexts < MIN_CONTEXTS or self.units.n < 2:
             return [self._estimate(name, what, target, math.nan), ece]
         root, interval, reason = _calibration_error(
             self.bins, self.values, target, self.unit, self.units.n

@@ -59,7 +59,7 @@ SEPARATED = (
 )
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
-FEW_GROUPS = "{n} groups are too few for an interval over groups; {fewest} are needed"
+FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
 FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
@@ -395,7 +395,8 @@ def _follows(contexts: Contexts, slopes: Floats, moved: Floats) -> Floats | None
 def _no_interval(contexts: Contexts, state: int) -> str:
     """Say why there is no interval; empty where there is one."""
     if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
-        return FEW_GROUPS.format(n=n, fewest=FEWEST_GROUPS)
+        few = "1 group is" if n == 1 else f"{n} groups are"
+        return FEW_GROUPS.format(n=few, fewest=FEWEST_GROUPS)
     n = int(min((contexts.state == state).sum(), (contexts.state != state).sum()))
     return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
 

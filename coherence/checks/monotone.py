@@ -155,7 +155,7 @@ def monotone_choice_test(
         "direction": direction,
         "n_bins": n_bins,
         "published": published,
-        "unit of resampling": units.name,
+        "unit of resampling": "row" if published else units.name,
     }
     result = _untested(pair, of_row[in_pair], settings)
     declined = NO_PUBLISHED if published and policies else ""

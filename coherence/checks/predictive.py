@@ -226,7 +226,7 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": least,
         "n_bootstraps": n_bootstraps,
-        "unit of resampling": units.name,
+        "unit of resampling": "row" if published else units.name,
         "folds": "drawn" if published else "by content",
         **(_tree_settings(published, data.policy is None) if learner == TREES else {}),
     }

@@ -12,6 +12,7 @@ from coherence.cli.text_options import add_text_arguments, text_form
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coherence.importing.answer_log import AnswerLog
     from coherence.importing.assemble import Imported
     from coherence.importing.cells import BeliefReader
 
@@ -82,6 +83,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
+def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
+    """Refuse logs of this package's own tasks, whose samples carry their whole design."""
+    from coherence.errors import InputError
+    from coherence.importing.inspect_log import OWN_TASKS
+
+    own = [log for log in logs if log.task in OWN_TASKS]
+    if own:
+        raise InputError(
+            f"{own[0].file} is a log of the task {own[0].task!r}, whose samples say what each "
+            f"question is. Read it with {OWN_TASKS[str(own[0].task)]} {own[0].file}."
+        )
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
@@ -95,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     format, logs = read_logs(
         files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
     )
+    _refuse_own(logs)
     reading = Reading(
         belief=_belief_reader(percent=args.percent),
         action=_read_action,

@@ -29,7 +29,7 @@ from coherence.decoding.statements import (
 from coherence.decoding.statements import (
     Value as Stated,
 )
-from coherence.errors import InputError
+from coherence.errors import InputError, shown
 from coherence.table.schema import READABLE, STATUSES
 
 OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
@@ -110,6 +110,8 @@ def decode_distribution(
     """
     if len(labels) == 0:
         raise InputError("labels must name at least two states; received none. List them.")
+
+    _require_texts(labels, "labels")
 
     def read(reply: Reply) -> Decoded[tuple[float, ...]]:
         fractions, status = _probabilities(reply, labels)
@@ -245,8 +247,7 @@ def decode_choice(
     >>> decode_choice("The answer is (B).", ("A", "B")).value
     'B'
     """
-    if isinstance(options, str) or not isinstance(options, Sequence):
-        raise InputError(f"options must be a list of texts; received {options!r}.")
+    _require_texts(options, "options")
 
     def read(reply: Reply) -> Decoded[str]:
         if reply.text.strip(_BLANKS) in options:
@@ -268,6 +269,12 @@ def decode_choice(
 
 class _UnparsedError(Exception):
     """The reply states no value, or more than one."""
+
+
+def _require_texts(texts: object, name: str) -> None:
+    several = isinstance(texts, Sequence) and not isinstance(texts, str | bytes)
+    if not several or not all(isinstance(text, str) for text in texts):  # type: ignore[attr-defined]
+        raise InputError(f"{name} must be a list of texts; received {shown(texts)}.")
 
 
 def _decode(

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 _ATTACHMENT = "attachment://"
 MOST_TIMES = 100
 """How many times the largest size of one entry all together may unpack to."""
+OWN_TASKS = {
+    "belief_coherence/beliefs_and_actions": "coherence analyze",
+    "belief_coherence/bets": "coherence bets --answers",
+    "belief_coherence/mixing": "coherence mix --answers",
+}
+"""What reads the logs of this package's own tasks."""
 FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for why an answer ended that differ from those of OpenAI's API."""
 _CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")
@@ -91,7 +97,7 @@ def _read_whole(path: Path, max_bytes: int) -> "EvalLog":
         reason = " ".join(str(error).split())[:200] or "without a message"
         raise InputError(
             f"{path}: this is no Inspect log, or a damaged one ({type(error).__name__}: {reason}). "
-            "Get the whole file again, or name its format (--format)."
+            "Get the whole file again; coherence import reads other logs (--format)."
         ) from None
 
 

@@ -74,6 +74,8 @@ def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
     keys = [*columns, *as_levels(share).T[by_action], by_state[state], rows]
     keys += [*as_levels(of_belief).T]
     numbers = None if group is None else _groups(group, data, keys)
+    if numbers is not None and np.unique(numbers).size == n:
+        numbers = None  # groups of one context say nothing that contexts do not
     order = np.lexsort(keys[::-1])
     return Contexts(
         belief[order],

@@ -229,6 +229,12 @@ def header_and_separator(
 
 
 def _check_width(path: Path, header: list[str], first: list[str], sep: str) -> None:
+    # Excel's own line, which only Excel reads.
+    if len(header) <= 2 and header[0].strip().lower().startswith("sep="):
+        raise InputError(
+            f"{path}: its first line only names the separator to Excel. Delete that line; the "
+            f"separator is found without it, or named by --sep."
+        )
     # pandas would take the first column for row names, and shift all others by one.
     if len(first) > len(header):
         remedy = (

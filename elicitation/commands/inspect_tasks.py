@@ -61,6 +61,10 @@ def beliefs_and_actions(
     for name, value in (("contexts", contexts), ("reps", reps), ("draws", draws), ("seed", seed)):
         if value is not None and not isinstance(value, int):
             raise InputError(f"{name} must be a whole number; received {value!r}.")
+    if not isinstance(iterated, bool):
+        raise InputError(f"iterated must be true or false; received {iterated!r}.")
+    if not prompts:
+        raise InputError("prompts must name a wording, such as standard; received none.")
     is_table = task_file is not None and task_file.lower().endswith((".csv", ".jsonl"))
     args = Namespace(
         command="elicit",

@@ -9,6 +9,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError
-from coherence.importing.inspect_log import read_inspect_log
+from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.importing.log_format import MAX_BYTES
 from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
@@ -33,11 +34,6 @@ from elicitation.session.read_answers import ReadAnswer, read_all
 from elicitation.session.runs import assemble_runs, features_of
 from elicitation.store import StoredAnswer
 
-_COMMANDS = {
-    BELIEFS: "coherence analyze",
-    BETS: "coherence bets --answers",
-    MIXING: "coherence mix --answers",
-}
 _PREFIX = "metadata."
 
 
@@ -66,7 +62,10 @@ def read_inspect_runs(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read logs of the task ``belief_coherence/beliefs_and_actions`` as one runs table."""
     logs = [_read(path, BELIEFS) for path in paths]
-    tables = [_runs_of(log) for log in logs]
+    tables = []
+    for log in logs:
+        with _as_written(log.path):
+            tables.append(_runs_of(log))
     key = ["task", "model", "context", "rep", "prompt", "z_state"]
     runs = _joined(logs, tables, key)
     return runs, [f"{log.path}: {note}" for log in logs for note in log.notes]
@@ -120,8 +119,8 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
     log = read_inspect_log(source, max_bytes=MAX_BYTES)
     if log.task != task:
         remedy = (
-            f"{_COMMANDS[log.task]} reads it."
-            if log.task in _COMMANDS
+            f"{OWN_TASKS[log.task]} reads it."
+            if log.task in OWN_TASKS
             else "coherence import turns other logs of Inspect into a runs table."
         )
         raise InputError(f"{source} is a log of the task {log.task!r}, not of {task}; {remedy}")
@@ -129,21 +128,41 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
     # Inspect numbers samples in the order of the plan, and may shuffle them.
     records: list[dict[str, Any]] = [dict(record) for record in log.records]
     for record in sorted(records, key=lambda record: (record["epoch"], record["id"])):
-        metadata = {
-            name.removeprefix(_PREFIX): value
-            for name, value in record.items()
-            if name.startswith(_PREFIX)
-        }
-        metadata |= {name: json.loads(metadata[name]) for name in LISTS if name in metadata}
-        epoch = int(record["rep"])
-        stored = StoredAnswer(
-            str(record["output"] or ""),
-            metadata["seed"] + epoch,
-            str(record["completed_at"]),
-            finish_reason=None if (ended := record.get("finish_reason")) is None else str(ended),
-        )
-        samples.append(_Sample(metadata, epoch, str(record.get("input", "")), stored))
+        with _as_written(source):
+            samples.append(_sample(record))
     return _Log(str(source), log.model or "", samples, log.notes)
+
+
+def _sample(record: dict[str, Any]) -> _Sample:
+    metadata = {
+        name.removeprefix(_PREFIX): value
+        for name, value in record.items()
+        if name.startswith(_PREFIX)
+    }
+    metadata |= {name: json.loads(metadata[name]) for name in LISTS if name in metadata}
+    epoch = int(record["rep"])
+    stored = StoredAnswer(
+        str(record["output"] or ""),
+        metadata["seed"] + epoch,
+        str(record["completed_at"]),
+        finish_reason=None if (ended := record.get("finish_reason")) is None else str(ended),
+    )
+    return _Sample(metadata, epoch, str(record.get("input", "")), stored)
+
+
+@contextmanager
+def _as_written(source: object) -> Iterator[None]:
+    """Raise an error that names the log where its samples lack what the task wrote into them."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise InputError(
+            f"{source}: the metadata of its samples are not what the task wrote ({reason}). Get "
+            "the log as inspect eval wrote it, or run the task again."
+        ) from error
 
 
 def _runs_of(log: _Log) -> pd.DataFrame:
@@ -196,8 +215,10 @@ def _joined(
             other = seen.setdefault(row, number)
             if other != number:
                 raise InputError(
-                    f"{logs[number].path} and {logs[other].path} hold the same answers of "
-                    f"{logs[number].model}. Leave one of them out."
+                    f"{logs[number].path} and {logs[other].path} both hold "
+                    f"{', '.join(f'{name} {part}' for name, part in zip(key, row, strict=False))}: "
+                    "together two answers would stand for one. Leave one of them out; further "
+                    "repetitions are asked in one run (-T reps=, --epochs)."
                 )
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 

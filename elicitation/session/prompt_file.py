@@ -113,8 +113,8 @@ def _content(source: Path) -> dict[str, Any]:
         raise InputError(
             f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
         ) from error
-    # Brackets thousands deep are a recursion.
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    # Brackets thousands deep are a recursion, numbers of thousands of digits a plain ValueError.
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"prompts {source} is not TOML: {error}. "
             "Texts of several lines stand between three quotation marks."

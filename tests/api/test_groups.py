@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from coherence import (
     InputError,
@@ -131,3 +132,49 @@ def test_models_are_compared_over_groups(runs):
     told = compare(few, effects=effects, rng=1)
     assert len(told.differences) == 0
     assert all("2 groups are too few" in note for note in told.notes)
+
+
+def test_a_group_for_every_context_changes_nothing():
+    runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1)
+    checks = ["residual_covariance", "cmi", "monotone_choice", "predictive_gain"]
+    plain, named = (
+        analyze(table, checks=checks, rng=1).results.set_index("check")[["statistic", "pvalue"]]
+        for table in (runs, runs.assign(group=runs["context"]))
+    )
+    assert_frame_equal(plain, named)
+
+
+def test_groups_of_very_unequal_size_are_no_units():
+    """Two groups that hold most contexts speak for thirty: neither test nor interval keep rates."""
+    group = np.r_[np.zeros(100), np.ones(60), np.repeat(np.arange(2, 30), 4)].astype(int)
+    rng = np.random.default_rng(0)
+    belief = rng.random(group.size)
+    action = np.where(rng.random(group.size) < belief, "yes", "no")
+    result = monotone_choice_test(belief, action, pair=("yes", "no"), group=group)
+    assert np.isnan(result.pvalue)
+    assert result.interval is None
+    assert result.reason.startswith("30 groups of unequal size tell as much as 5.3 equal ones")
+    # Sizes that differ a little cost nothing.
+    even = np.r_[np.repeat(np.arange(20), 12), np.repeat(np.arange(20, 24), 8)]
+    result = monotone_choice_test(
+        belief[: even.size], action[: even.size], pair=("yes", "no"), group=even
+    )
+    assert result.pvalue > 0.05
+
+
+def test_one_group_leaves_estimates_without_interval():
+    runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1).assign(group="x")
+    results = analyze(runs, checks=["calibration"], rng=1).units[0].results
+    assert all(result.interval is None for result in results)
+    assert any("1 group is too few to be the units" in result.reason for result in results)
+    # What chance adds is told by what units differ by; everything else is still there.
+    undefined = {result.check for result in results if np.isnan(result.statistic)}
+    assert undefined == {"calibration:calibration_error", "calibration:calibration_error_exact"}
+
+
+def test_published_procedures_take_rows_whatever_the_group():
+    belief, action = np.linspace(0, 1, 60), np.repeat(["no", "yes"], 30)
+    result = monotone_choice_test(
+        belief, action, pair=("yes", "no"), group=np.arange(60) // 5, published=True
+    )
+    assert result.settings["unit of resampling"] == "row"

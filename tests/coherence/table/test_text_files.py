@@ -98,3 +98,12 @@ def test_a_packed_table_that_unpacks_a_thousandfold_is_refused(tmp_path, monkeyp
     write_runs(simulate("rational", n_contexts=200, n_reps=10, rng=1), tmp_path / "runs.csv")
     ordinary.write_bytes(gzip.compress((tmp_path / "runs.csv").read_bytes()))
     assert len(read_runs(ordinary)) == len(read_runs(tmp_path / "runs.csv"))
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_the_line_that_only_excel_reads_is_named(tmp_path, separator):
+    rows = [f"sep={separator}", "p;action".replace(";", separator), "0.5;a".replace(";", separator)]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(rows))
+    with pytest.raises(InputError, match="its first line only names the separator to Excel"):
+        read_runs(path)

@@ -43,7 +43,30 @@ def test_logs_of_several_models_are_analysed_and_compared(log, run_task, tmp_pat
 def test_the_same_answers_are_not_read_twice(log, run_task, capsys):
     again = run_task("beliefs_and_actions", task_args=QUESTIONS).location
     assert main(["analyze", log, again]) == 2
-    assert "the same answers" in capsys.readouterr().err
+    assert "together two answers would stand for one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"seed": None}, {"p_true": 7, "rep": "x"}])
+def test_damaged_metadata_are_one_line(log, tmp_path, capsys, change):
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    whole = read_eval_log(log)
+    for name, value in change.items():
+        if value is None:
+            whole.samples[0].metadata.pop(name)
+        else:
+            whole.samples[0].metadata[name] = value
+    write_eval_log(whole, str(tmp_path / "damaged.eval"))
+    assert main(["analyze", str(tmp_path / "damaged.eval")]) == 2
+    told = capsys.readouterr().err
+    assert "damaged.eval: the metadata of its samples are not what the task wrote" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_import_names_the_command_that_reads_our_logs(log, tmp_path, capsys):
+    assert main(["import", log, "--out", str(tmp_path / "runs.parquet")]) == 2
+    assert "Read it with coherence analyze" in capsys.readouterr().err
+    assert not (tmp_path / "runs.parquet").exists()
 
 
 def test_tables_and_logs_are_not_mixed(log, tmp_path, capsys):

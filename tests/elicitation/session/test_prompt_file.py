@@ -125,3 +125,8 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_brackets_thousands_deep_are_one_line(tmp_path):
     with pytest.raises(InputError, match="is not TOML"):
         _load(tmp_path, "x = " + "[" * 5000 + "]" * 5000)
+
+
+def test_numbers_of_thousands_of_digits_are_one_line(tmp_path):
+    with pytest.raises(InputError, match="is not TOML"):
+        _load(tmp_path, "x = " + "9" * 5000)
