@@ -38,6 +38,8 @@ def smallest_margin(result: CheckResult) -> float:
         # In place of the hidden shift it may show one of several differences.
         shown = "component" not in result.settings
         return max(abs(result.interval.low), abs(result.interval.high)) if shown else math.nan
+    if "component" not in result.details.columns:
+        return max(abs(result.interval.low), abs(result.interval.high))
     actions = result.details[result.details["component"] != SHIFT]
     return float(actions[["low", "high"]].abs().to_numpy().max())
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, cast
 
 from coherence.decoding.reply import Reply, sounds_like_refusal, take_apart
 from coherence.decoding.statements import (
@@ -272,8 +272,8 @@ class _UnparsedError(Exception):
 
 
 def _require_texts(texts: object, name: str) -> None:
-    several = isinstance(texts, Sequence) and not isinstance(texts, str | bytes)
-    if not several or not all(isinstance(text, str) for text in texts):  # type: ignore[attr-defined]
+    one = isinstance(texts, str | bytes) or not isinstance(texts, Sequence)
+    if one or not all(isinstance(text, str) for text in cast("Sequence[object]", texts)):
         raise InputError(f"{name} must be a list of texts; received {shown(texts)}.")
 
 

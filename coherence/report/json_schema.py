@@ -213,7 +213,7 @@ def results_schema() -> dict[str, Any]:
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(
             "How the analysis was run.",
-            ("twins", "versions", "data", "file", "reading"),
+            ("twins", "margin", "versions", "data", "file", "reading"),
             version=_text("Of the program."),
             versions={
                 "type": "object",

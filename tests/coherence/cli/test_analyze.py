@@ -102,6 +102,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         "reference": "mse",
         "merge_labels": False,
         "twins": None,
+        "margin": None,
         "n_jobs": 2,
         "rng": 7,
         "progress": None,
