@@ -55,6 +55,7 @@ def to_pgmpy(network: Network) -> Any:
     >>> len(to_pgmpy(load_network("asia")).nodes())
     8
     """
+    network = as_network(network)
     with warnings.catch_warnings():
         # pgmpy's import warns of its own later changes, which are no business of the caller.
         warnings.simplefilter("ignore", FutureWarning)

@@ -36,7 +36,7 @@ def coverage(cases: pd.DataFrame) -> pd.DataFrame:
     18  0.90  2        57
     19  0.95  0         0
     """
-    record = cases.attrs.get("coverage")
+    record = cases.attrs.get("coverage") if isinstance(cases, pd.DataFrame) else None
     if record is None:
         raise InputError(
             "cases must carry attrs['coverage'], which this table has lost. "

@@ -29,6 +29,7 @@ MARKS = ("o", "s", "^", "D", "v", "P")
 WANTED = 0.8
 PANEL = (3.4, 2.9)  # inches
 MOST_ACROSS = 3
+ERROR = 0.025  # of a margin that is claimed: that of each of two one-sided tests
 _NEEDED = ("check", "signal", "n_reps", "n_contexts", "quantity", "power", "low", "high")
 
 
@@ -90,14 +91,14 @@ def plot_power(
         frame_axes(axes)
         _draw_lines(rows, estimate, axes)
         wanted = WANTED if target is None else target
-        _scales(rows, estimate, alpha, wanted, axes)
+        _scales(rows, estimate, ERROR if within else alpha, wanted, axes)
         if within:
-            axes.set_ylabel("share within the margin", color=INK)
+            axes.set_ylabel("share shown to be within the margin", color=INK)
         if legend:
             # Beside the axes: lines may be anywhere inside.
             beside: Style = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
             axes.legend(frameon=False, fontsize=8.5, **beside)
-        what = "precision" if estimate else "power"
+        what = "precision" if estimate else "within the margin" if within else "power"
         set_title(axes, title, f"{rows['check'].iloc[0]}: {what} by number of contexts")
         return axes
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
+from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX
 
 COLUMNS = (
@@ -78,6 +79,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
     """Check a table of questions that was made in Python; as `load_questions`."""
+    require_frame(table, "questions")
     table = table.reset_index(drop=True)
     names = [str(name) for name in table.columns]
     faults = [

@@ -22,6 +22,7 @@ from bayesnets import (
     sample_cases,
 )
 from coherence.errors import InputError, suggestion
+from coherence.table.frames import require_frame
 from elicitation.reading.belief import READ_OFF
 from elicitation.session.custom import check_questions
 from elicitation.session.design import Design as Design
@@ -251,6 +252,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     >>> len(plan.questions)
     320
     """
+    require_frame(cases, "cases")
     questions = plan_questions(
         cases,
         task.phrases,

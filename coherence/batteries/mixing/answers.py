@@ -14,6 +14,7 @@ from coherence.batteries.mixing.design import PARTS
 from coherence.batteries.mixing.faults import NUMBERS, answer_faults
 from coherence.errors import SchemaError, closest
 from coherence.inputs import Floats
+from coherence.table.frames import require_frame
 from coherence.table.schema import READABLE, STATUSES
 
 _CONDITION = ["p", "item", "order"]
@@ -88,6 +89,7 @@ def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
 
 def _complete(answers: pd.DataFrame) -> pd.DataFrame:
     """Return a table with all columns, in their types; what is no number is missing."""
+    require_frame(answers, "answers")
     missing = [name for name in ("experiment", "answer") if name not in answers.columns]
     if missing:
         raise SchemaError(

@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, shown
 
 SPLITS = ("train", "dev", "test")
 CLASSES = ("high", "low")
@@ -82,6 +82,12 @@ class Items:
                     f"{low.name!r} {low.price:g}. Correct the prices."
                 )
         return pairs
+
+
+def require_items(items: object) -> None:
+    """Raise `InputError` unless things are `Items`."""
+    if not isinstance(items, Items):
+        raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
 
 
 def default_items() -> Items:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.batteries.bets.items import Items, default_items
+from elicitation.batteries.bets.items import Items, default_items, require_items
 from elicitation.batteries.bets.rows import (
     MODALITIES,
     bet_row,
@@ -77,6 +77,7 @@ def ladder_questions(
     >>> questions["chance"].unique().tolist()
     [0.5]
     """
+    require_items(items)
     check_names("modalities", modalities, MODALITIES)
     check_payout(payout)
     check_chances("chances", chances)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.batteries.bets.items import SPLITS, Items, default_items
+from elicitation.batteries.bets.items import SPLITS, Items, default_items, require_items
 from elicitation.batteries.bets.rows import (
     MODALITIES,
     VALUE_TEMPLATES,
@@ -76,6 +76,7 @@ def value_questions(
     >>> row["question"], row["text"], row["option_a"]
     ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
     """
+    require_items(items)
     check_names("templates", templates, VALUE_TEMPLATES)
     check_names("splits", splits, SPLITS)
     rows = _values(items, splits, templates, both_orders)
@@ -174,6 +175,7 @@ def bet_questions(
     >>> bets.iloc[-1]["text"][:60]
     'A coin is tossed. If it lands on heads, I lose a computer; i'
     """
+    require_items(items)
     check_names("splits", splits, SPLITS)
     check_names("modalities", modalities, MODALITIES)
     check_chances("chances", chances)
