@@ -35,7 +35,8 @@ def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -
     """Count the contexts that a weighted mean of each bin rests on, shape (n_bins,).
 
     Kish's effective number, (sum of weights)^2 / sum of squared weights, with the weights of
-    contexts, rounded down; with equal weights it is their number.
+    contexts, rounded down; with equal weights it is their number. A few large groups thus leave few
+    degrees of freedom, however many small ones stand beside them.
     """
     contexts, unit = np.unique(context, return_inverse=True)
     of_context = np.zeros((contexts.size, n_bins))
@@ -111,9 +112,7 @@ def binned_pair(
     bins, in_pair = belief_bins(belief, n_bins), mass > 0
     mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
     of_pair = bins[in_pair], context[in_pair], mean_belief.size
-    per_bin = (
-        effective_contexts(*of_pair, mass[in_pair]) if policies else contexts_per_bin(*of_pair)
-    )
+    per_bin = effective_contexts(*of_pair, mass[in_pair])
     enough = per_bin >= MIN_CONTEXTS_PER_BIN
     if enough.sum() < 2:
         return None
