@@ -38,6 +38,11 @@ SCATTER = (
     "reports scatter around the belief, which can make tests reject that take them as exact (all "
     "but rational_agent): read their power beside their size at signal 0"
 )
+PILOT = (
+    "the agent was fitted to {n} contexts, whose own error the intervals do not hold: in "
+    "simulations a power of .44 was promised as .29 to .70 after 50 contexts, as .38 to .60 after "
+    "200 (90% of pilots)"
+)
 LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3
 
@@ -272,7 +277,7 @@ def population_like(
         reports, levels = np.exp(table.T), model.scale.levels
         reports, blur = reports / reports.sum(axis=1, keepdims=True), model.blur
     alike = _alike(agent)
-    cautions = [*agent.cautions]
+    cautions = [*agent.cautions, PILOT.format(n=agent.data.n_contexts)]
     cautions += [ONCE] if math.isnan(alike) else []
     cautions += [SCATTER] if agent.noisy else []
     drawn = agent.data.policy is None

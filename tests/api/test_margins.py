@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, power
+from coherence import InputError, analyze, fit_rational_agent, power, simulate
 from coherence.analysis.margins import smallest_margin
 
 CHECKS = ["residual_covariance", "rational_agent"]
@@ -87,3 +87,14 @@ def test_the_report_keeps_the_margin(runs):
     report = analyze(runs, checks=CHECKS[:1], rng=1, margin=0.05)
     assert report.settings["margin"] == 0.05
     assert "within 0.05" in report.to_html()
+
+
+def test_a_plan_says_that_its_pilot_has_an_error():
+    runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
+    rows = runs[runs["action"].notna()]
+    agent = fit_rational_agent(rows["p"], rows["action"], rows["theta"], context=rows["context"])
+    planned = power(agent, n_contexts=30, n_reps=2, n_simulations=10, rng=1)
+    assert any("was fitted to 60 contexts, whose own error" in note for note in planned.notes)
+    assert not any(
+        "fitted to" in note for note in power("rational", n_contexts=30, n_simulations=10).notes
+    )

@@ -5,7 +5,7 @@ import pytest
 
 import coherence
 from coherence import AGENTS, InputError, simulate
-from coherence.analysis.populations import ONCE, SCATTER, population_like
+from coherence.analysis.populations import ONCE, PILOT, SCATTER, population_like
 
 ONE = {"prompts": ["standard"], "iterated": False}
 
@@ -41,7 +41,8 @@ def test_studies_have_the_beliefs_states_and_noise_of_the_data(noisy):
     for label in ("no", "yes", "defer"):
         share = (runs["action"] == label).mean()
         assert (study.action == label).mean() == pytest.approx(share, abs=0.03)
-    assert population_like(agent).cautions == (SCATTER,)
+    n = agent.data.n_contexts
+    assert population_like(agent).cautions == (PILOT.format(n=n), SCATTER)
 
 
 @pytest.mark.parametrize("policies", [False, True])
