@@ -21,8 +21,6 @@ PAGES_FROM_ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "examples/README.md": "examples.md",
 }
-# In the nav from the day on which they are written.
-PAGES_TO_COME = frozenset({"scale.md", "teaching.md"})
 REFERENCE = "Python names"  # the entry of the nav that the generated pages follow
 
 # Module that defines a name -> page; the longest fit counts.
@@ -92,20 +90,11 @@ def reference_pages() -> dict[str, tuple[str, str]]:
 
 
 def on_config(config: Any) -> Any:
-    """Fill the nav: without pages still to come, with the generated ones."""
-
-    def kept(entry: Any) -> bool:
-        (page,) = entry.values() if isinstance(entry, dict) else (entry,)
-        return page not in PAGES_TO_COME or (ROOT / "docs" / page).exists()
-
+    """Add the generated pages of the reference to the nav."""
     for section in config["nav"]:
-        for title, entries in section.items():
-            if isinstance(entries, list):
-                section[title] = [entry for entry in entries if kept(entry)]
-                if any(REFERENCE in entry for entry in entries):
-                    section[title] += [
-                        {page_title: page} for page, (page_title, _) in reference_pages().items()
-                    ]
+        for entries in section.values():
+            if any(REFERENCE in entry for entry in entries):
+                entries += [{title: page} for page, (title, _) in reference_pages().items()]
     return config
 
 

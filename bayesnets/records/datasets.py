@@ -63,6 +63,16 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
     InputError
         Unknown name (the message proposes the closest), or a number outside its range.
 
+    Notes
+    -----
+    `randhie` (its columns in brackets): plan is deductible where `idp` is 1, else by coinsurance
+    (`lncoins`) free at 0, part at 25 or 50 and most at 95 percent; incentive by yearly payment
+    (`lpi`) none up to 1, small up to 500 dollars, else large; limitation (`physlm`) yes or no, the
+    1,052 fractions left out; chronic diseases (`disea`) few up to 7, some up to 14, else many;
+    health (`hlthg`, `hlthf`, `hlthp`) excellent, good, fair_or_poor; frequent_visits (`mdvis`) yes
+    from 2 on. `breast_cancer`: high is above the median, 13.37 for mean radius, 18.84 for texture,
+    0.09587 for smoothness, 0.06154 for concavity and 0.1792 for symmetry.
+
     Examples
     --------
     >>> task = load_dataset("randhie")
