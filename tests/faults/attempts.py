@@ -5,16 +5,16 @@ import io
 import logging
 import os
 import re
+import signal
 import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bad_calls import Slow, at_most
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from coherence import CoherenceError
@@ -24,6 +24,10 @@ SECONDS = 20
 PYTHON = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 PACKAGES = ("coherence", "bayesnets", "elicitation")
 FEWEST = 20  # characters of a message that says something
+
+
+class Slow(BaseException):
+    """The call takes too long; no handler of the program may answer it."""
 
 
 class WrongAnswerError(Exception):
@@ -90,6 +94,20 @@ class Attempt:
         if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) for name in self.names):
             return f"a message that names nothing: {message[:200]!r}"
         return ""
+
+
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise Slow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager

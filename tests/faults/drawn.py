@@ -13,13 +13,13 @@ import argparse
 import resource
 from functools import partial
 
-import drawn_calls
-import drawn_networks
-import drawn_tables
+import calls
+import networks
+import tables
 from attempts import draw
-from bad_calls import MEMORY
 
-WHAT = {"tables": drawn_tables, "calls": drawn_calls, "networks": drawn_networks}
+MEMORY = 8 << 30
+WHAT = {"tables": tables, "calls": calls, "networks": networks}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

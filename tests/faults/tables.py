@@ -1,215 +1,293 @@
-"""Read malformed tables and logs: a good one, damaged at random in its cells or in its bytes.
+"""Tables of any kind, and files of any text or bytes, for what reads tables."""
 
-    python tests/faults/tables.py --files 5000 --seed 0
-
-A table that is read is analysed as well. An answer counts if it is an error of this project, or a
-report.
-"""
-
-import argparse
-import datetime
+import contextlib
 import gzip
-import logging
-import tempfile
-import traceback
-import warnings
-from collections import Counter
+import io
+import json
+import os
+import shutil
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attempts import Attempt, WrongAnswerError
+from drawn_columns import ARROW, BASES, NAMES, TABLES, TEXTS, WORDS
+from hypothesis import strategies as st
 
-from coherence import CoherenceError, analyze, read_runs, simulate, write_runs
+import bayesnets as bn
+import coherence as co
+import elicitation as el
+from coherence.cli.main import main
 from coherence.importing.formats import read_logs
+from coherence.report.report import Report
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-CELLS = (
-    *(None, np.nan, np.inf, -np.inf, -1, 2, 85, 1.0000000002, 1e308, 10**30, True, False, ""),
-    *(" ", "nan", "NaN", "None", "null", "0.7", "0,7", "70%", "1e3", "yes", "Yes ", "é", "é"),
-    *(
-        "\ud800",
-        "a\0b",
-        "x" * 10_000,
-        "=1+1",
-        '"',
-        ",",
-        "\n",
-        "\r",
-        "<b>",
-        "\x1b[31m",
-        "١",
-        "０.７",
-    ),
-    *([1], [], {"a": 1}, {}, (1, 2), {1}, b"x", b"\xff", Decimal("0.5"), 1j, np.float32(0.5)),
-    *(datetime.date(2026, 1, 1), pd.Timestamp("2026-01-01"), pd.NaT, pd.NA, object(), int, [[1]]),
+COLUMNS = {*NAMES[:-5], "context", "runs", "table", "records", "answers", "columns", "column"}
+QUICK = ["calibration", "prompt_consistency"]
+SEPARATORS = (",", ";", "\t", "|", " ", ", ", "")
+ENDS = ("\n", "\r\n", "\r", "\n\n", "\u2028", "\0")
+ENCODINGS = (
+    "utf-8",
+    "utf-8-sig",
+    "utf-16",
+    "utf-32",
+    "latin-1",
+    "cp1252",
+    "utf-16-le",
+    "shift_jis",
 )
-COLUMNS = (
-    *("p", "action", "theta", "context", "rep", "prompt", "task", "model", "status", "z", "p_z"),
-    *("z_state", "p_true", "p_no", "p_yes", "action_no", "action_yes", "x_a", "belief_kind", "P"),
-    *("p ", "", "seed", "tokens", "created", "raw_belief", "p_sd", "p_q05", "finish_reason", "a.b"),
-)
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
-TOKENS = (
-    b'"',
-    b"'",
-    b",",
-    b";",
-    b"\t",
-    b"\n",
-    b"\r",
+MARKS = (
+    b"",
+    b"",
+    b"",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xfe\xff",
     b"\0",
-    b"\xff",
-    b"{",
-    b"}",
-    b"[" * 3000,
-    b"NaN",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+)
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz", ".txt", ".json", ".eval")
+
+
+def is_a(kind: type, answer: object) -> object:
+    """Return the answer if it is of its kind."""
+    if not isinstance(answer, kind):
+        raise WrongAnswerError(f"{type(answer).__name__} in place of {kind.__name__}")
+    return answer
+
+
+def report_on(table: pd.DataFrame) -> None:
+    report = is_a(Report, co.analyze(table, checks=QUICK, rng=1))
+    json.loads(report.to_json())
+
+
+def write_and_read(table: pd.DataFrame, name: str) -> None:
+    """Write a table, and read as many rows and the same beliefs."""
+    path = Path("written", name)
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    co.write_runs(table, path)
+    if [file.name for file in path.parent.iterdir()] != [name]:
+        raise WrongAnswerError(f"more files than one: {list(path.parent.iterdir())}")
+    try:
+        again = co.read_runs(path)
+    except co.CoherenceError as error:
+        # Any table can be written; one that is no runs table is refused when it is read.
+        path.unlink()
+        co.validate_runs(table)
+        raise WrongAnswerError(f"{name} was written and is refused: {error!s:.300}") from None
+    if len(again) != len(table):
+        raise WrongAnswerError(f"{len(again)} rows of {len(table)} are read again")
+    path.unlink()
+
+
+TAKERS: dict[str, Callable[[pd.DataFrame], object]] = {
+    "analyze": report_on,
+    "validate_runs": lambda table: co.validate_runs(table),
+    "write csv": lambda table: write_and_read(table, "runs.csv"),
+    "write jsonl": lambda table: write_and_read(table, "runs.jsonl"),
+    "write parquet": lambda table: write_and_read(table, "runs.parquet"),
+    "compare": lambda table: co.compare(table, effects=["unreadable"], rng=1),
+    "prompt_consistency": lambda table: co.prompt_consistency(table, n_bootstraps=20, rng=1),
+    "score_mixing": lambda table: co.score_mixing(table, n_resamples=100, rng=1),
+    "score_beliefs": lambda table: co.score_beliefs(table),
+    "fit": lambda table: is_a(bn.Fit, bn.fit(bn.load_network("cancer"), table)),
+    "posterior": lambda table: bn.posterior(bn.load_network("cancer"), table, "Cancer"),
+    "coverage": lambda table: is_a(pd.DataFrame, bn.coverage(table)),
+}
+
+
+class On:
+    """A taker and its table or file, to be shown where it is a fault."""
+
+    def __init__(self, name: str, what: Any, take: Callable[[Any], object]) -> None:
+        self.name, self.what, self.take = name, what, take
+
+    def __call__(self) -> object:
+        return self.take(self.what)
+
+    def __repr__(self) -> str:
+        if isinstance(self.what, pd.DataFrame):
+            kinds = dict(enumerate(map(str, self.what.dtypes)))
+            with contextlib.suppress(Exception):
+                return f"{self.name}: {kinds} {self.what.to_dict('split')!r}"
+            return f"{self.name}: {kinds}"
+        return f"{self.name}: {self.what!r}"
+
+
+@st.composite
+def of_tables(draw: st.DrawFn) -> Attempt:
+    name = draw(st.sampled_from([*TAKERS, "analyze", "analyze", "write csv", "write parquet"]))
+    table = draw(TABLES)
+    names = {*COLUMNS, *map(str, table.columns), *bn.load_network("cancer").names}
+    written = Path("written")
+    shutil.rmtree(written, ignore_errors=True)
+    return Attempt(On(name, table, TAKERS[name]), names, written)
+
+
+# Files
+
+
+@st.composite
+def separated(draw: st.DrawFn) -> bytes:
+    """Draw a text of cells, more or less a table."""
+    base = draw(st.sampled_from(BASES)).astype(object)
+    names = [str(name) for name in base.columns]
+    rows = [list(map(str, row)) for row in base.head(draw(st.integers(0, 20))).to_numpy()]
+    separator = draw(st.sampled_from([",", *SEPARATORS]))
+    end = draw(st.sampled_from(["\n", *ENDS]))
+    for _ in range(draw(st.integers(0, 3))):
+        cell = draw(st.one_of(TEXTS, st.sampled_from(['"', "'", '"a', 'a"', '""', "\r", *WORDS])))
+        line = draw(st.sampled_from([names, *rows]))
+        place = draw(st.integers(0, max(len(line) - 1, 0)))
+        line[place : place + draw(st.integers(0, 2))] = [cell] * draw(st.integers(0, 2))
+    wide = draw(st.sampled_from([0] * 30 + [20_000]))
+    names += [f"x_{number}" for number in range(wide)]
+    if draw(st.booleans()) and separator != ",":
+        rows = [[cell.replace(".", ",") for cell in row] for row in rows]
+    ends = [draw(st.sampled_from(ENDS)) if draw(st.integers(0, 40)) == 0 else end for _ in rows]
+    text = separator.join(names) + end
+    text += "".join(separator.join(row) + e for row, e in zip(rows, ends, strict=True))
+    encoding = draw(st.sampled_from([*["utf-8"] * 6, *ENCODINGS]))
+    return draw(st.sampled_from(MARKS)) + text.encode(encoding, errors="replace")
+
+
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 3),
+        st.floats(),
+        TEXTS,
+        st.just(10**400),
+        st.sampled_from([0.5, 0.7, 70, "0.7", *WORDS]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
 )
 
 
-def damage_cells(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a table with one to four faults in its cells, columns or index."""
-    table = table.copy()
-    for _ in range(int(rng.integers(1, 5))):
-        if not len(table.columns):
-            break
-        place = int(rng.integers(len(table.columns)))
-        other = COLUMNS[rng.integers(len(COLUMNS))]
-        cell = CELLS[rng.integers(len(CELLS))]
-        rows = rng.random(len(table)) < rng.choice([0.03, 0.3, 1.1])
-        kind = rng.integers(9)
-        column = table.iloc[:, place].astype(object)
-        changed = [cell if hit else value for value, hit in zip(column, rows, strict=True)]
-        series = pd.Series(changed, index=table.index, dtype=object)
-        if kind <= 2:
-            table = pd.concat(
-                [
-                    table.iloc[:, :place],
-                    series.rename(table.columns[place]),
-                    table.iloc[:, place + 1 :],
-                ],
-                axis=1,
-            )
-        elif kind == 3:
-            table = pd.concat([table, series.rename(other)], axis=1)  # perhaps a second of its name
-        elif kind == 4:
-            table = table.drop(columns=table.columns[place])
-        elif kind == 5:
-            table = table.set_axis(
-                [other if n == place else name for n, name in enumerate(table.columns)], axis=1
-            )
-        elif kind == 6:
-            table = table[rows]
-        elif kind == 7:
-            table = table.set_axis(
-                rng.choice([0, 1, 2], len(table)) if rng.random() < 0.5 else series, axis=0
-            )
+@st.composite
+def lines_of_json(draw: st.DrawFn) -> bytes:
+    base = draw(st.sampled_from(BASES)).head(draw(st.integers(0, 20)))
+    records = json.loads(base.to_json(orient="records"))
+    for _ in range(draw(st.integers(0, 3))):
+        if records and draw(st.booleans()):
+            place = draw(st.integers(0, len(records) - 1))
+            if isinstance(records[place], dict):
+                records[place][draw(st.sampled_from(NAMES))] = draw(JSON)
         else:
-            table = table.set_axis(
-                pd.MultiIndex.from_product([["a"], table.columns])
-                if rng.random() < 0.3
-                else [5 if n == place else name for n, name in enumerate(table.columns)],
-                axis=1,
+            records.insert(draw(st.integers(0, len(records))), draw(JSON))
+    lines = [json.dumps(record, ensure_ascii=draw(st.booleans())) for record in records]
+    if lines and draw(st.booleans()):
+        odd = ["{", "[" * 5000, '{"p": 1, "p": 2}', "NaN", "", "{} {}", "// a", "{'p': 1}"]
+        lines[draw(st.integers(0, len(lines) - 1))] = draw(st.sampled_from(odd))
+    text = draw(st.sampled_from(["\n", "\r\n", ",\n", ""])).join(lines)
+    return draw(st.sampled_from(MARKS)) + text.encode("utf-8", errors="replace")
+
+
+@st.composite
+def packed(draw: st.DrawFn) -> bytes:
+    """Draw a parquet file with a column of any type."""
+    table = pa.Table.from_pandas(draw(st.sampled_from(BASES)), preserve_index=draw(st.booleans()))
+    for _ in range(draw(st.integers(0, 2))):
+        kind = draw(st.sampled_from(ARROW))
+        values = [None] * table.num_rows
+        for simple in (draw(st.sampled_from([0, 1, "yes", b"a", 0.5, [], {"a": 1}])),):
+            with contextlib.suppress(
+                pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError
+            ):
+                pa.array([simple], kind)
+                values = [simple] * table.num_rows
+        column = pa.array(values, kind)
+        name = draw(st.sampled_from(NAMES))
+        with contextlib.suppress(KeyError):
+            place = table.schema.names.index(name) if name in table.schema.names else None
+            table = (
+                table.append_column(name, column)
+                if place is None or draw(st.integers(0, 4)) == 0
+                else table.set_column(place, name, column)
             )
-    return table
+    buffer = io.BytesIO()
+    with contextlib.suppress(pa.ArrowNotImplementedError):
+        pq.write_table(table, buffer, compression=draw(st.sampled_from(["snappy", "none", "zstd"])))
+    return buffer.getvalue()
 
 
-def damage_bytes(data: bytes, rng: np.random.Generator) -> bytes:
-    """Return a file with one to four faults in its bytes."""
-    for _ in range(int(rng.integers(1, 5))):
-        start = int(rng.integers(len(data) + 1))
-        end = min(len(data), start + int(rng.integers(1, 100)))
-        noise = bytes(rng.integers(0, 256, end - start, dtype=np.uint8))
-        token = TOKENS[rng.integers(len(TOKENS))]
-        data = (
-            data[:start] + data[end:],
-            data[:start],
-            data[:start] + noise + data[end:],
-            data[:start] + token + data[start:],
-            data[:end] + data[start:],
-            data[:start].decode("latin-1").encode("utf-16"),
-        )[rng.choice(6, p=[0.2, 0.15, 0.25, 0.2, 0.15, 0.05])]
+@st.composite
+def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
+    """Draw a file of which bytes are missing, changed or added."""
+    data = draw(whole)
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        start = draw(st.integers(0, len(data)))
+        cut = draw(st.sampled_from([0, 1, 3, 50, 10**9]))
+        data = data[:start] + draw(st.binary(max_size=4)) + data[start + cut :]
     return data
 
 
-def table_of(
-    number: int, rng: np.random.Generator, folder: Path, whole: dict[str, bytes]
-) -> object:
-    """Return what the n-th damaged table or file gives."""
-    base = simulate("rational", n_contexts=8, n_reps=2, rng=number % 7)
-    # Two thirds are tables, the others files with damaged bytes.
-    if number % 3:
-        table = damage_cells(base, rng)
-        if number % 3 == 1:
-            return report_on(table)
-        file = folder / f"cells{('.csv', '.jsonl', '.parquet')[rng.integers(3)]}"
-        try:
-            write_runs(table, file)
-        except CoherenceError:
-            return report_on(table)
-        return report_on(read_runs(file))
-    name = list(whole)[rng.integers(len(whole))]
-    file = folder / f"bytes{''.join(Path(name).suffixes)}"
-    file.write_bytes(damage_bytes(whole[name], rng))
-    if name.startswith("log"):
-        return read_logs([file])
-    return report_on(read_runs(file))
+READERS: dict[str, Callable[[Path], object]] = {
+    "read_runs": lambda path: report_on(is_a(pd.DataFrame, co.read_runs(path))),
+    "read_runs of a form": lambda path: co.read_runs(path, sep=";", decimal=","),
+    "read_runs of latin-1": lambda path: co.read_runs(path, encoding="latin-1"),
+    "read_runs of percent": lambda path: co.read_runs(path, percent=True),
+    "scan_runs": lambda path: is_a(co.RunsScan, co.scan_runs(path)),
+    "read_logs": lambda path: read_logs([path]),
+    "read_mixing_answers": lambda path: is_a(pd.DataFrame, co.read_mixing_answers(path)),
+    "load_questions": lambda path: el.load_questions(path),
+    "coherence analyze": lambda path: command(["analyze", str(path), "--checks", "calibration"]),
+    "coherence import": lambda path: command(["import", str(path)], "runs.csv"),
+    "coherence mix": lambda path: command(["mix", "--answers", str(path)]),
+}
 
 
-def report_on(table: pd.DataFrame) -> object:
-    return analyze(table, checks=["calibration", "prompt_consistency"], rng=1).to_json()
+def command(words: list[str], file: str | None = None) -> None:
+    """Run a command: a set of files, or a message that says what is wrong and no file."""
+    out = Path("out")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    screen, shown = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(screen), contextlib.redirect_stdout(shown):
+        status = main([*words, "--out", str(out / (file or "set"))])
+    made, said = sorted(os.listdir(out)), screen.getvalue()
+    # Its help says so: the table is written, and is hardly what was meant.
+    unread = words[0] == "import" and made and "could not be read" in shown.getvalue()
+    if status not in (0, 2) and not (status == 1 and unread):
+        raise WrongAnswerError(f"exit status {status}: {said[-300:]}")
+    if "Traceback" in said or "Error:" in said or (status == 2 and len(said) < 20):
+        raise WrongAnswerError(f"exit status {status} and {said[-300:]!r}")
+    if (status == 2) != (not made):
+        raise WrongAnswerError(f"exit status {status} with {made}: {said[-200:]}")
+    if status == 2:
+        raise co.InputError(said)
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    """Return whole files by name."""
-    base, made = simulate("noisy", n_contexts=8, n_reps=2, rng=1), {}
-    for suffix in SUFFIXES:
-        plain = folder / f"whole{suffix.removesuffix('.gz')}"
-        if suffix == ".tsv":
-            base.to_csv(plain, sep="\t", index=False)
-        else:
-            write_runs(base, plain)
-        data = plain.read_bytes()
-        made[f"whole{suffix}"] = gzip.compress(data) if suffix.endswith(".gz") else data
-    logs = [*GOLDEN.glob("*.eval"), *GOLDEN.glob("*.jsonl"), *GOLDEN.glob("*.json")]
-    return made | {
-        f"log-{path.name}": path.read_bytes() for path in logs if path.stat().st_size < 10**6
-    }
+@st.composite
+def of_files(draw: st.DrawFn) -> Attempt:
+    kinds = {".csv": separated(), ".jsonl": lines_of_json(), ".parquet": packed()}
+    kind = draw(st.sampled_from([".csv", ".csv", ".jsonl", ".parquet", "noise"]))
+    data = draw(damaged(kinds[kind]) if kind in kinds else st.binary(max_size=200))
+    suffix = kind if kind in kinds and draw(st.integers(0, 4)) else draw(st.sampled_from(SUFFIXES))
+    if suffix.endswith(".gz") and draw(st.booleans()):
+        data = gzip.compress(data)[: draw(st.sampled_from([None, None, -1, 10]))]
+    path = Path(f"drawn{suffix}")
+    name = draw(st.sampled_from([*READERS, "read_runs", "read_runs", "coherence analyze"]))
+
+    def take(data: bytes) -> object:
+        path.write_bytes(data)
+        return READERS[name](path)
+
+    return Attempt(On(f"{name} {path}", data, take), {path.name, "drawn", *COLUMNS})
 
 
-def run(n: int, seed: int, report: Callable[[str], None]) -> Counter[str]:
-    """Read so many tables and count the answers."""
-    counts: Counter[str] = Counter()
-    logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        folder = Path(name)
-        whole = files(folder)
-        for number in range(n):
-            rng = np.random.default_rng([seed, number])
-            try:
-                table_of(number, rng, folder, whole)
-                counts["result"] += 1
-            except CoherenceError as error:
-                counts["error"] += 1
-                if len(str(error)) < 20:
-                    counts["fault"] += 1
-                    report(ascii(f"{number}: {error}"))
-            except Exception as error:
-                counts["fault"] += 1
-                frames = traceback.extract_tb(error.__traceback__)
-                ours = [f for f in frames if "/coherence/" in f.filename]
-                last = (ours or frames)[-1]
-                where = f"{Path(last.filename).name}:{last.lineno}"
-                report(ascii(f"{number}: {type(error).__name__} at {where}: {error}"[:240]))
-    logging.disable(logging.NOTSET)
-    return counts
+def prepare() -> None:
+    """Load what the first call would load."""
+    bn.load_network("cancer")
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    print(dict(run(options.files, options.seed, lambda line: print(line, flush=True))))
+def attempts() -> st.SearchStrategy[Attempt]:
+    return st.one_of(of_tables(), of_files())

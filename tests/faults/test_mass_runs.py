@@ -8,10 +8,7 @@ import warnings
 from pathlib import Path
 
 import attempts
-import bad_calls
-import drawn_calls
-import drawn_networks
-import drawn_tables
+import calls
 import kills
 import networks
 import pytest
@@ -29,24 +26,12 @@ def without_faults(run):
     assert counts["result"] > 0, "nothing was whole"
 
 
-def test_public_functions_answer_bad_calls():
-    without_faults(lambda report: bad_calls.run(150, 1, report))
-
-
-def test_broken_networks_are_refused():
-    without_faults(lambda report: networks.run(60, 1, report))
-
-
-def test_malformed_tables_are_refused():
-    without_faults(lambda report: tables.run(60, 1, report))
-
-
 @pytest.mark.parametrize(
     ("drawn", "n"),
     [
-        pytest.param(drawn_tables, 60, marks=pytest.mark.lengthy),
-        (drawn_calls, 40),
-        (drawn_networks, 60),
+        pytest.param(tables, 60, marks=pytest.mark.lengthy),
+        (calls, 120),
+        (networks, 60),
     ],
 )
 def test_what_hypothesis_draws_is_answered(drawn, n):
@@ -54,9 +39,7 @@ def test_what_hypothesis_draws_is_answered(drawn, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("drawn", "n"), [(drawn_tables, 5000), (drawn_calls, 5000), (drawn_networks, 500)]
-)
+@pytest.mark.parametrize(("drawn", "n"), [(tables, 5000), (calls, 5000), (networks, 500)])
 def test_all_that_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 0, report))
 
@@ -133,18 +116,7 @@ def test_many_kills(command):
     killed(command, 200)
 
 
-@pytest.mark.slow
-def test_all_bad_calls():
-    without_faults(lambda report: bad_calls.run(None, 0, report))
-
-
-@pytest.mark.slow
-def test_many_malformed_tables_and_networks():
-    without_faults(lambda report: tables.run(5000, 0, report))
-    without_faults(lambda report: networks.run(500, 0, report))
-
-
 def test_results_of_the_large_runs_are_written_down():
     text = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
-    for script in ("bad_calls.py", "kills.py", "networks.py", "tables.py", "drawn.py"):
+    for script in ("kills.py", "drawn.py"):
         assert f"python tests/faults/{script}" in text

@@ -1,97 +1,15 @@
-"""Call every public function with a value that cannot be meant, one parameter at a time.
+"""A good call of every public function and constructor, with answers in little time."""
 
-    python tests/faults/bad_calls.py --calls 5000 --seed 0
-
-Every function has one good call; each of its parameters is given each of `BAD` in turn. An answer
-counts if it is an error of this project, or a result. Anything else, such as an error of numpy, is
-a fault, and so is a call of more than `SECONDS`.
-"""
-
-import argparse
-import contextlib
-import datetime
-import io
-import logging
-import os
-import resource
-import signal
-import tempfile
-import traceback
-import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import bayesnets as bn
 import coherence as co
 import elicitation as el
 from elicitation.batteries.bets.items import default_items
-
-SECONDS = 20
-MEMORY = 8 << 30
-BAD: dict[str, Callable[[], Any]] = {
-    "None": lambda: None,
-    "True": lambda: True,
-    "0": lambda: 0,
-    "-1": lambda: -1,
-    "1.5": lambda: 1.5,
-    "10**13": lambda: 10**13,
-    "10**400": lambda: 10**400,
-    "nan": lambda: float("nan"),
-    "-inf": lambda: -float("inf"),
-    "1j": lambda: 1j,
-    "Fraction": lambda: Fraction(1, 3),
-    "Decimal": lambda: Decimal("0.1"),
-    "''": lambda: "",
-    "'a'": lambda: "a",
-    "half a surrogate": lambda: "\ud800",
-    "zero byte": lambda: "a\0b",
-    "long text": lambda: "x" * 5000,
-    "bytes": lambda: b"x",
-    "[]": list,
-    "[1]": lambda: [1],
-    "['a']": lambda: ["a"],
-    "[None]": lambda: [None],
-    "[[1, 2], [3]]": lambda: [[1, 2], [3]],
-    "[[]]": lambda: [[]],
-    "[nan]": lambda: [float("nan")],
-    "[{}]": lambda: [{}],
-    "()": tuple,
-    "(1, 'a')": lambda: (1, "a"),
-    "{}": dict,
-    "{'a': 1}": lambda: {"a": 1},
-    "{1: None}": lambda: {1: None},
-    "set": lambda: {1, 2},
-    "object": object,
-    "a type": lambda: int,
-    "a function": lambda: len,
-    "a generator": lambda: (number for number in range(3)),
-    "range": lambda: range(3),
-    "a date": lambda: datetime.date(2026, 1, 1),
-    "a path": lambda: Path("nowhere/at/all"),
-    "empty array": lambda: np.array([]),
-    "three dimensions": lambda: np.zeros((2, 2, 2)),
-    "array of texts": lambda: np.array(["a", "b"]),
-    "array of objects": lambda: np.array([None, {}, []], dtype=object),
-    "empty table": pd.DataFrame,
-    "another table": lambda: pd.DataFrame({"a": [1, 2]}),
-    "a table of lists": lambda: pd.DataFrame({"p": [[1], {}]}),
-    "an empty column": lambda: pd.Series(dtype=float),
-    "a column of texts": lambda: pd.Series(["a", "b"]),
-    "a column of dates": lambda: pd.Series(pd.to_datetime(["2026-01-01"])),
-    "an index": lambda: pd.Index([1, 2]),
-}
-
-
-class Slow(BaseException):
-    """The call takes too long; no handler of the program may answer it."""
 
 
 @cache
@@ -379,75 +297,13 @@ def drop(data: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in names}
 
 
-def cases(n: int | None, seed: int) -> Iterator[tuple[Callable[..., Any], str, str]]:
-    """Yield function, parameter and bad value; `n` of all of them at random, or all."""
-    every = [
-        (function, parameter, bad)
-        for function, good in good_calls_once().items()
-        for parameter in good
-        for bad in BAD
-    ]
-    order = np.random.default_rng(seed).permutation(len(every))
-    yield from (every[place] for place in (order if n is None else order[:n]))
-
-
-@contextlib.contextmanager
-def at_most(seconds: int) -> Iterator[None]:
-    def ring(*_: object) -> None:
-        raise Slow
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def answer(function: Callable[..., Any], parameter: str, bad: str) -> tuple[str, str]:
-    """Return "error", "result" or "fault", and of a fault where it came from."""
-    words = good_calls_once()[function] | {parameter: BAD[bad]()}
-    quiet = io.StringIO()
-    try:
-        with (
-            at_most(SECONDS),
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(quiet),
-            contextlib.redirect_stderr(quiet),
-        ):
-            warnings.simplefilter("ignore")
-            function(**words)
-    except co.CoherenceError as error:
-        message = str(error)
-        if len(message) < 20 or "\n" in message:
-            return "fault", f"message of {len(message)} characters"
-        return "error", ""
-    # What no table or file holds may end in whatever Python or a library says of it.
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, OSError):
-        return "error", ""
-    except Slow:
-        return "fault", f"more than {SECONDS} seconds"
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        ours = [f for f in frames if "/tests/" not in f.filename and "site-pack" not in f.filename]
-        ours = [
-            f
-            for f in ours
-            if any(p in f.filename for p in ("coherence/", "bayesnets/"))
-            or "elicitation/" in f.filename
-        ]
-        at = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "signature"
-        return "fault", f"{type(error).__name__} at {at}: {str(error)[:80]}"
-    return "result", ""
-
-
 @cache
 def good_calls_once() -> dict[Callable[..., Any], dict[str, Any]]:
+    """Return the good calls, made once."""
     return good_calls()
 
 
-def prepare() -> None:
+def write_files() -> None:
     """Make the files that good calls read, in the present folder."""
     m = material()
     co.write_runs(m["runs"], "runs.csv")
@@ -456,37 +312,3 @@ def prepare() -> None:
     bn.write_network(m["network"], "asia.json")
     m["questions"].assign(options="x|y").to_csv("questions.csv", index=False)
     el.AnswerStore("made.sqlite").close()
-
-
-def run(n: int | None, seed: int, report: Callable[[str], None]) -> Counter[str]:
-    """Make calls in a folder of their own and count the answers."""
-    counts: Counter[str] = Counter()
-    logging.disable(logging.CRITICAL)
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            prepare()
-            for function, parameter, bad in cases(n, seed):
-                kind, why = answer(function, parameter, bad)
-                counts[kind] += 1
-                if kind == "fault":
-                    report(
-                        ascii(
-                            f"{function.__module__}.{function.__name__}({parameter}={bad}): {why}"
-                        )
-                    )
-        finally:
-            os.chdir(before)
-            logging.disable(logging.NOTSET)
-    return counts
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, help="how many, at random; all without it")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
-    print(dict(run(options.calls, options.seed, lambda line: print(line, flush=True))))

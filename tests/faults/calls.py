@@ -5,12 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bad_calls
 import numpy as np
 import pandas as pd
 from attempts import Attempt, WrongAnswerError
-from bad_calls import good_calls_once
 from drawn_columns import CELLS, NAMES, TABLES, columns
+from good_calls import good_calls_once, write_files
 from hypothesis import strategies as st
 
 DTYPES = ("float64", "float16", "int8", "uint64", "bool", "complex64", "U3", "S2", "M8[D]", "O")
@@ -162,7 +161,7 @@ def kind_of_result(function: Callable[..., Any], words: dict[str, Any]) -> type:
 
 def prepare() -> None:
     """Write the files that good calls read, and make the good calls."""
-    bad_calls.prepare()
+    write_files()
     good_calls_once()
 
 
