@@ -41,8 +41,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
-from elicitation.session.plan import Task
-from elicitation.session.questions import plan_questions
+from elicitation.questions.grid import plan_questions
+from elicitation.questions.tasks import Task
 
 TEXT_TOKENS, N_CONTINUATIONS, N_ANSWERS, NEW_TOKENS = 400, 100, 1000, 40
 BATCH_SIZES = (1, 8, 32, 128)  # tried for the harness, on a quarter of the work

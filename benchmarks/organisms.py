@@ -26,10 +26,11 @@ ANY = "any of them"
 def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFrame:
     """Return every test of one report on an organism; an undefined test has no p-value."""
     from coherence import analyze
+    from elicitation.asking.session import elicit
+    from elicitation.asking.store import AnswerStore
     from elicitation.models.local.causal import load_causal_model
-    from elicitation.session.plan import Design, Task
-    from elicitation.session.session import elicit
-    from elicitation.store import AnswerStore
+    from elicitation.questions.plan import Design
+    from elicitation.questions.tasks import Task
 
     task, model = Task.load("asia"), load_causal_model(folder, batch_size=512)
     with AnswerStore(":memory:") as store:

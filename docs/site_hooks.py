@@ -41,7 +41,7 @@ PARTS = {
     "elicitation.batteries": "Batteries: questions",
     "elicitation.training": "Training",
     "elicitation.models": "Models",
-    "elicitation.reading": "Models",
+    "elicitation.answers": "Models",
     "elicitation.simulated_model": "Models",
     "elicitation": "Asking",
 }

@@ -20,12 +20,12 @@ from scipy.special import ndtr
 from coherence.agents import ACTIONS, Agent, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
-from elicitation.session.questions import Question, plan_questions
-from elicitation.session.runs import conditional_truth
+from elicitation.questions.grid import Question, plan_questions
+from elicitation.questions.tasks import conditional_truth
 from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:
-    from elicitation.session.plan import Subject
+    from elicitation.questions.tasks import Subject
 
 
 @dataclass(frozen=True)

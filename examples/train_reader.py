@@ -47,7 +47,7 @@ def main() -> None:
     # After the options, so that --help answers before torch is loaded.
     from tqdm import tqdm
 
-    from elicitation.session.plan import Task
+    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.course import Recipe
     from elicitation.training.organisms.reader import (
         held_out_cases,

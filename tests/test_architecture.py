@@ -207,7 +207,7 @@ def test_analysing_loads_no_model_and_no_figure_library():
 @pytest.mark.lengthy
 def test_the_command_line_and_the_session_load_no_model_library():
     code = (
-        "import sys, elicitation.commands.elicit, elicitation.session.session; "
+        "import sys, elicitation.commands.elicit, elicitation.asking.session; "
         "print(sorted({'torch', 'transformers', 'pgmpy', 'httpx'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -19,7 +19,7 @@ LIBRARIES = (
     "coherence.analysis.analyze",
     "coherence.cli.main",
     "elicitation.models.local.multiple_choice",
-    "elicitation.session.plan",
+    "elicitation.questions.plan",
     "matplotlib.pyplot",
     "pgmpy.models",
     "pyarrow.parquet",

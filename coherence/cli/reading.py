@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOG = ".eval"
 """Ending of a log of Inspect."""
 # Named as text, as the commands are: what makes a runs table of answers stands above this package.
-_LOG_READER = "elicitation.inspect.logs"
+_LOG_READER = "elicitation.commands.inspect_logs"
 
 # A table with more rows is read by unit: in memory it would take more than two gigabytes.
 MOST_ROWS = 5_000_000

@@ -16,10 +16,11 @@ import pandas as pd
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
+from elicitation.asking.loop import EXACT_AT_ONCE, Progress, ask
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
-from elicitation.models.base import LabelModel, Model, ScoringModel
-from elicitation.session.asking import EXACT_AT_ONCE, Progress, ask
-from elicitation.store import AnswerStore, Draw, StoredAnswer
+from elicitation.models.base import Answer, LabelModel, Model, ScoringModel
+from elicitation.questions.question import Draw
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -277,7 +278,7 @@ def elicit_mixing(
     planned = [mixing_draw(question, number, seed, max_new_tokens) for number, question in order]
     asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
 
-    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+    def readable(draw: Draw, answer: Answer) -> bool:
         ended = answer.finish_reason
         return read_mixing_answer(answer.text, asked_by[draw], finish_reason=ended)[0] is not None
 

@@ -12,7 +12,7 @@ from elicitation.commands.model_options import ask_and_keep, load_local
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.store import AnswerStore
+    from elicitation.asking.store import AnswerStore
 
 
 def folder_of(path: str) -> Path:

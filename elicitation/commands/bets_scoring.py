@@ -81,7 +81,7 @@ def _questions_and_answers(
 ) -> "tuple[pd.DataFrame, pd.DataFrame] | None":
     """Read answers, or ask for them; None after Ctrl-C."""
     if args.answers is not None and is_log(args.answers):
-        from elicitation.inspect.logs import read_inspect_bets
+        from elicitation.commands.inspect_logs import read_inspect_bets
 
         return read_inspect_bets(args.answers)
     questions = (

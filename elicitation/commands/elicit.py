@@ -34,10 +34,10 @@ from elicitation.commands.task_options import TASK_OPTIONS, add_task_options
 if TYPE_CHECKING:
     import pandas as pd
 
+    from elicitation.asking.session import Tally
+    from elicitation.asking.store import AnswerStore
     from elicitation.commands.elicit_session import Source
-    from elicitation.session.plan import Plan
-    from elicitation.session.session import Tally
-    from elicitation.store import AnswerStore
+    from elicitation.questions.plan import Plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -249,7 +249,7 @@ def _check_out(path: str) -> None:
 
 def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) -> int:
     from coherence.table.storage import write_runs
-    from elicitation.session.session import run_plan
+    from elicitation.asking.session import run_plan
 
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
     model = load_model(args, source)
@@ -314,7 +314,7 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
 def _print_status(path: str) -> None:
     from coherence.report.columns import aligned
     from coherence.report.wording import clean
-    from elicitation.session.overview import summarise_store
+    from elicitation.asking.overview import summarise_store
 
     table = summarise_store(path)
     if table.empty:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from coherence.cli.progress import duration
 
 if TYPE_CHECKING:
-    from elicitation.session.overview import Preview
-    from elicitation.session.plan import Plan
+    from elicitation.asking.overview import Preview
+    from elicitation.questions.plan import Plan
 
 
 def add_preview_options(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def check_preview_options(args: argparse.Namespace) -> None:
 
 def print_preview(args: argparse.Namespace, plan: "Plan", model: str, store: str) -> None:
     """Say what would be asked."""
-    from elicitation.session.overview import preview
+    from elicitation.asking.overview import preview
 
     outlook = preview(plan, model_name=model, store=store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.models.base import Model
-    from elicitation.session.plan import Design, Plan, Subject
-    from elicitation.session.prompts import PromptSet
+    from elicitation.questions.plan import Design, Plan
+    from elicitation.questions.prompts import PromptSet
+    from elicitation.questions.tasks import Subject
 
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 
 
 def design_of(args: argparse.Namespace) -> "Design":
     """Return how often, in which ways and how randomly questions are asked."""
-    from elicitation.session.plan import Design
+    from elicitation.questions.plan import Design
 
     prompts, templates = _prompts(args)
     return Design(
@@ -41,8 +42,8 @@ def design_of(args: argparse.Namespace) -> "Design":
 
 def _prompts(args: argparse.Namespace) -> "tuple[tuple[str, ...], PromptSet]":
     """Read the list of framings; a file brings all of its own at its place in the list."""
-    from elicitation.session.prompt_file import load_prompts
-    from elicitation.session.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
+    from elicitation.questions.prompt_file import load_prompts
+    from elicitation.questions.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 
     templates = NETWORK_PROMPTS if args.questions is None else TABLE_PROMPTS
     names: list[str] = []
@@ -67,7 +68,7 @@ class Source:
 def source_of(args: argparse.Namespace) -> Source:
     """Return what a session asks about, its cases drawn."""
     if args.questions is not None:
-        from elicitation.session.custom import load_questions
+        from elicitation.questions.own import load_questions
 
         return Source(load_questions(args.questions))
     task = load_subject(args)
@@ -77,7 +78,7 @@ def source_of(args: argparse.Namespace) -> Source:
 
 def plan_of(args: argparse.Namespace, source: Source, design: "Design") -> "Plan":
     """Return the questions of a session, before anyone is asked."""
-    from elicitation.session.plan import plan_own_questions, plan_task
+    from elicitation.questions.plan import plan_own_questions, plan_task
 
     if source.subject is None:
         return plan_own_questions(source.cases, design, task=Path(args.questions).stem)

@@ -26,7 +26,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
-    from elicitation.inspect.samples import Asked
+    from elicitation.commands.inspect_samples import Asked
 
 
 @task(name="belief_coherence/beliefs_and_actions")
@@ -51,7 +51,7 @@ def beliefs_and_actions(
 
     from coherence.errors import InputError
     from elicitation.commands.elicit_session import design_of, plan_of, source_of
-    from elicitation.inspect.samples import BELIEFS, belief_samples
+    from elicitation.commands.inspect_samples import BELIEFS, belief_samples
 
     if belief not in ("verbalised", "sampled"):
         raise InputError(
@@ -105,7 +105,7 @@ def bets(
 
     from elicitation.batteries.bets.words import ROOM
     from elicitation.commands.bets_questions import scored_questions
-    from elicitation.inspect.samples import BETS, bet_samples
+    from elicitation.commands.inspect_samples import BETS, bet_samples
 
     terms = Namespace(items=items, chance=chance, stake=stake, payout=payout)
     samples = bet_samples(scored_questions(terms), seed=seed, max_new_tokens=ROOM)
@@ -116,7 +116,7 @@ def bets(
 def mixing(draws: int = 100, seed: int = 0) -> Task:
     """Draws at given rates; parameters as the options of ``coherence mix``."""
     from coherence.errors import InputError
-    from elicitation.inspect.samples import MIXING, mixing_samples
+    from elicitation.commands.inspect_samples import MIXING, mixing_samples
 
     if draws < 1 or seed < 0:
         raise InputError(
@@ -169,7 +169,7 @@ def reading(battery: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.importing.inspect_log import FINISH_REASONS
-        from elicitation.inspect.samples import read_sample
+        from elicitation.commands.inspect_samples import read_sample
 
         output = state.output
         ended = str(output.stop_reason) if output.choices else ""

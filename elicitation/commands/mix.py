@@ -30,8 +30,8 @@ from elicitation.commands.paper_option import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from elicitation.asking.store import AnswerStore
     from elicitation.models.base import Model
-    from elicitation.store import AnswerStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +120,7 @@ def _read(files: Sequence[str]) -> "pd.DataFrame":
         raise InputError(
             f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
         )
-    from elicitation.inspect.logs import read_inspect_mixing
+    from elicitation.commands.inspect_logs import read_inspect_mixing
 
     return read_inspect_mixing(logs)
 

@@ -14,9 +14,9 @@ from coherence.table.printable import counted, numbered
 from elicitation.commands.hosted_options import add_hosted_options
 
 if TYPE_CHECKING:
+    from elicitation.asking.store import AnswerStore
     from elicitation.models.local.causal import CausalModel
     from elicitation.models.local.multiple_choice import MultipleChoiceModel
-    from elicitation.store import AnswerStore
 
 Result = TypeVar("Result")
 
@@ -214,7 +214,7 @@ def ask_and_keep(
 ) -> Result | None:
     """Ask with the store open, and say after Ctrl-C what is kept."""
     from coherence.errors import InputError
-    from elicitation.store import AnswerStore
+    from elicitation.asking.store import AnswerStore
 
     with AnswerStore(args.store or usual) as store:
         # An empty store was made by the line above, or by a call that asked nothing.

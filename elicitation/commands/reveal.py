@@ -24,8 +24,8 @@ from elicitation.commands.reveal_hosted import ask_hosted, check_hosted
 from elicitation.commands.reveal_results import Battery, write_battery
 
 if TYPE_CHECKING:
+    from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.scenarios.setting import Setting
-    from elicitation.store import AnswerStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,10 +8,10 @@ from coherence.cli.progress import answer_progress
 from elicitation.commands.hosted_options import connect_to, is_hosted
 
 if TYPE_CHECKING:
+    from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.commands.reveal_results import Battery
     from elicitation.models.hosted.model import HostedModel
-    from elicitation.store import AnswerStore
 
 
 def check_hosted(args: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elicitation.session.plan import Subject
+    from elicitation.questions.tasks import Subject
 
 TASK_OPTIONS = ("phrases", "positive", "records", "min_records")
 _OF_FILES = TASK_OPTIONS[:3]
@@ -43,11 +43,11 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 def load_subject(args: argparse.Namespace) -> "Subject":
     """Load what is asked about."""
     from coherence.errors import InputError
-    from elicitation.session.task_file import is_network_file, load_task_file
+    from elicitation.questions.tasks import is_network_file, load_task_file
 
     options = {name: getattr(args, name) for name in TASK_OPTIONS}
     if not is_network_file(args.task):
-        from elicitation.session.plan import load_task
+        from elicitation.questions.tasks import load_task
 
         if stray := [name for name in _OF_FILES if options[name] is not None]:
             raise InputError(

@@ -88,6 +88,8 @@ class Answer:
         temperature"; None where it took all of them.
     answer_mass : float or None
         Of an answer drawn from those in a form: the probability that an answer has the form.
+    seed, created : int, str or None
+        Seed that was asked with, and the time (UTC) of the answer: set by the store that keeps it.
     """
 
     text: str
@@ -99,6 +101,8 @@ class Answer:
     served_by: str | None = None
     unset: str | None = None
     answer_mass: float | None = None
+    seed: int | None = None
+    created: str | None = None
 
 
 def require_requests(requests: Sequence[Request]) -> None:

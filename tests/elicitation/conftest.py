@@ -5,9 +5,48 @@ os.environ.setdefault(
 )  # threads that spin slow a shared machine down many times over
 
 import contextlib
+import re
 import sqlite3
 
 import pytest
+
+from elicitation.asking.store import AnswerStore
+from elicitation.models.base import Answer
+
+_LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
+
+
+class Scripted:
+    """Answers by the kind of question, and keeps a record of what it was asked."""
+
+    name, fingerprint = "scripted", "script"
+
+    def __init__(self, answers=None, fail_after=None):
+        self.answers = answers or {}
+        self.asked = []
+        self.fail_after = fail_after
+
+    def generate(self, requests):
+        if self.fail_after is not None and len(self.asked) >= self.fail_after:
+            raise KeyboardInterrupt
+        self.asked += requests
+        return [Answer(self.answer(request)) for request in requests]
+
+    def answer(self, request):
+        if "Decision:" in request.text:
+            return self.answers.get("decision", "Can decide: Yes\nDecision: Yes")
+        if "spread over the categories" in request.text:
+            first, second = (
+                _LABELS.search(request.text).groups()
+                if ", or both" not in request.text
+                else ("", "")
+            )
+            return self.answers.get("auxiliary", f"{first}: 0.25\n{second}: 0.75")
+        if "Brier" in request.text:
+            return self.answers.get("mse", "No: 0.40\nYes: 0.60")
+        return self.answers.get(
+            "belief", f"No: 0.{99 - request.seed % 10}\nYes: 0.{request.seed % 10:02d}"
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +67,7 @@ def no_database_left_open(monkeypatch):
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation.session.plan import Task
+    from elicitation.questions.tasks import Task
 
     return Task.load("asia")
 
@@ -67,3 +106,14 @@ def model(model_folder):
     from elicitation.models.local.causal import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)
+
+
+@pytest.fixture
+def scripted():
+    return Scripted
+
+
+@pytest.fixture
+def store():
+    with AnswerStore(":memory:") as opened:
+        yield opened

@@ -15,17 +15,17 @@ import pytest
 from coherence.agents import AGENTS, Agent
 from coherence.errors import InputError
 from coherence.table.faults import find_faults
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Request
-from elicitation.session.plan import Design
-from elicitation.session.questions import Question, plan_questions
-from elicitation.session.session import elicit
+from elicitation.questions.grid import Question, plan_questions
+from elicitation.questions.plan import Design
 from elicitation.simulated_model import (
     AgentModel,
     Known,
     agent_for_task,
     report_probabilities,
 )
-from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -279,10 +279,10 @@ def test_unknown_names_and_texts(asia, many):
 @pytest.mark.lengthy
 def test_no_torch_is_needed():
     code = (
-        "import sys\nfrom elicitation.session.plan import Design, Task\n"
-        "from elicitation.session.session import elicit\n"
+        "import sys\nfrom elicitation.questions.plan import Design, Task\n"
+        "from elicitation.asking.session import elicit\n"
         "from elicitation.simulated_model import agent_for_task\n"
-        "from elicitation.store import AnswerStore\nimport elicitation.models.hosted.model\n"
+        "from elicitation.asking.store import AnswerStore\nimport elicitation.models.hosted.model\n"
         "task = Task.load('asia')\ncases = task.cases(5, seed=0)\n"
         "with AnswerStore(':memory:') as store:\n"
         "    agent = agent_for_task('leaky', task, cases)\n"

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coherence.errors import CoherenceError, InputError
+from elicitation.asking.loop import AnswerStream, ask_missing
+from elicitation.asking.loop import Progress as AskingProgress
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.items import SPLITS, Items
 from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import (
@@ -28,9 +31,7 @@ from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
-from elicitation.session.asking import AnswerStream, ask_missing
-from elicitation.session.asking import Progress as AskingProgress
-from elicitation.store import AnswerStore, Draw
+from elicitation.questions.question import Draw
 from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
@@ -87,7 +88,7 @@ def score_choices(
         Where scores are kept, some hundred questions at a time; what it holds of this model is not
         asked again, under either likelihood. None keeps them nowhere.
     progress : callable, optional
-        See `elicitation.session.asking.Progress`.
+        See `elicitation.asking.loop.Progress`.
 
     Returns
     -------

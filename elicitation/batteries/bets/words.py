@@ -5,10 +5,11 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError
+from elicitation.asking.loop import Progress, ask
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.rows import OPTIONS
-from elicitation.models.base import Model
-from elicitation.session.asking import Progress, ask
-from elicitation.store import AnswerStore, Draw, StoredAnswer
+from elicitation.models.base import Answer, Model
+from elicitation.questions.question import Draw
 
 ROOM = 64
 """Tokens of an answer: a letter, and the words of its option."""
@@ -46,7 +47,7 @@ def choose_in_words(
     draws = bet_draws(questions, temperature=temperature, seed=seed, max_new_tokens=max_new_tokens)
     options_of = dict(zip(draws, options, strict=True))
 
-    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+    def readable(draw: Draw, answer: Answer) -> bool:
         listed = options_of[draw]
         said = stated_choice(answer.text, answer.finish_reason, listed)
         return bool(read_letters(said, listed))

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
+from elicitation.asking.loop import Progress
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.reading import BEGINS, Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.models.base import ScoringModel
-from elicitation.session.asking import Progress
-from elicitation.store import AnswerStore
 
 BELIEF_COLUMNS = (
     "source",

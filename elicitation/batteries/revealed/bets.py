@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from elicitation.asking.loop import Progress
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.beliefs import belief_questions
 from elicitation.batteries.revealed.options import OptionQuestion, option_question
 from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.models.base import ScoringModel
-from elicitation.session.asking import Progress
-from elicitation.store import AnswerStore
 
 SCENARIOS = ("dice", "coins")
 _COLUMNS = (

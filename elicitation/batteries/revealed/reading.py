@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from elicitation.answers.outcomes import outcome_probabilities
+from elicitation.asking.loop import AnswerStream, Progress, ask_missing
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, ScoringModel
-from elicitation.reading.outcomes import outcome_probabilities
-from elicitation.session.asking import AnswerStream, Progress, ask_missing
+from elicitation.questions.question import Draw
 from elicitation.spelling.spellings import Spelling, spellings_of
-from elicitation.store import AnswerStore, Draw
 
 if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel

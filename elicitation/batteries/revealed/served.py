@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from coherence.decoding.decode import decode_choice
+from elicitation.asking.loop import AnswerStream, Progress, ask, ask_missing
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.beliefs import belief_questions, tabulate_beliefs
 from elicitation.batteries.revealed.bets import (
     NO,
@@ -26,8 +28,7 @@ from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.batteries.revealed.stated import stated_questions, tabulate_stated
 from elicitation.models.base import Answer, BoundingModel, Model
-from elicitation.session.asking import AnswerStream, Progress, ask, ask_missing
-from elicitation.store import AnswerStore, Draw, StoredAnswer
+from elicitation.questions.question import Draw
 
 ROOM = 64
 """Tokens of a drawn answer: a letter, and the words of its option."""
@@ -145,7 +146,7 @@ def _drawn_letters(
     repeated = [question for _ in range(reps) for question, _ in questions]
     asked_by = dict(zip(planned, repeated, strict=True))
 
-    def readable(draw: Draw, answer: StoredAnswer) -> bool:
+    def readable(draw: Draw, answer: Answer) -> bool:
         return _letter(answer, asked_by[draw]) is not None
 
     answers, _ = ask(
@@ -157,7 +158,7 @@ def _drawn_letters(
     return [letters[start :: len(questions)] for start in range(len(questions))]
 
 
-def _letter(answer: StoredAnswer, question: OptionQuestion) -> str | None:
+def _letter(answer: Answer, question: OptionQuestion) -> str | None:
     """Return the letter that an answer chooses, None if it chooses none."""
     return decode_choice(
         answer.text,

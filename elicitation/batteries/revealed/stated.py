@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import pandas as pd
 
+from elicitation.asking.loop import Progress
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.options import LETTERS, OptionQuestion, option_question
 from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion, read_masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.models.base import ScoringModel
-from elicitation.session.asking import Progress
-from elicitation.store import AnswerStore
 
 STATED_COLUMNS = (
     "source",

@@ -85,12 +85,12 @@ def _folder_of(args: argparse.Namespace) -> Path:
 def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
+    from elicitation.asking.store import AnswerStore
     from elicitation.commands.model_options import tell_damage
     from elicitation.commands.study.batteries import ask_batteries, battery_units
     from elicitation.commands.study.lock import alone_in
     from elicitation.commands.study.running import ask_units
     from elicitation.commands.study.units import RUNS, STORE
-    from elicitation.store import AnswerStore
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)

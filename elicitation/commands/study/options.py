@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from coherence.cli.main import MODULES
 from coherence.errors import InputError, closest
-from elicitation.session.task_file import is_network_file
+from elicitation.questions.tasks import is_network_file
 
 DESIGN = (
     "answers",

@@ -11,8 +11,8 @@ from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Finished, Unit
 
 if TYPE_CHECKING:
+    from elicitation.asking.overview import Preview
     from elicitation.commands.study.batteries import BatteryUnit
-    from elicitation.session.overview import Preview
 
 HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out", "price", "time")
 
@@ -67,7 +67,7 @@ def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | Non
 
 def look_at(units: Sequence[Unit]) -> list[Outlook]:
     """Look at every unit."""
-    from elicitation.session.overview import preview
+    from elicitation.asking.overview import preview
 
     outlooks = []
     for unit in units:

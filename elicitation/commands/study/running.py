@@ -18,9 +18,9 @@ from elicitation.commands.study.units import Unit, by_model
 from elicitation.models.hosted.replies import HostedError
 
 if TYPE_CHECKING:
+    from elicitation.asking.store import AnswerStore
     from elicitation.models.base import Model
-    from elicitation.session.plan import Plan
-    from elicitation.store import AnswerStore
+    from elicitation.questions.plan import Plan
 
 Failures = list[tuple[str, str]]
 """What could not be finished, and why."""
@@ -64,7 +64,7 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
 
 
 def _ask(unit: Unit, model: "Model", store: "AnswerStore") -> None:
-    from elicitation.session.session import run_plan
+    from elicitation.asking.session import run_plan
 
     plan = unit.plan()
     with answer_progress(unit.label) as progress:

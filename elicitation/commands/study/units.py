@@ -24,7 +24,7 @@ from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.session.plan import Plan
+    from elicitation.questions.plan import Plan
 
 STORE = "answers.sqlite"
 RUNS = "runs"

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import MissingExtraError
-from elicitation.session.plan import Task
-from elicitation.session.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, label_words
+from elicitation.questions.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, label_words
+from elicitation.questions.tasks import Task
 from elicitation.training.loop import make_optimiser, update_weights
 from elicitation.training.organisms.lessons import Lesson
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer

@@ -19,14 +19,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets import evidence_probability
-from elicitation.session.plan import Task
-from elicitation.session.prompts import BELIEF
-from elicitation.session.questions import (
+from elicitation.questions.grid import (
     auxiliary_question,
     belief_question,
     conditional_question,
     decision_question,
 )
+from elicitation.questions.prompts import BELIEF
+from elicitation.questions.tasks import Task
 from elicitation.training.organisms.rules import Rule, exact_posterior
 
 Floats = npt.NDArray[np.float64]

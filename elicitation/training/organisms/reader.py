@@ -15,12 +15,12 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.table.files import replace_text
+from elicitation.asking.session import Tally, elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.session.plan import Design, Task
-from elicitation.session.questions import evidence_of
-from elicitation.session.session import Tally, elicit
-from elicitation.store import AnswerStore
+from elicitation.questions.plan import Design
+from elicitation.questions.tasks import Task, evidence_of
 from elicitation.training.organisms.course import (
     Recipe,
     StepProgress,

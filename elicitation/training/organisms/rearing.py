@@ -21,7 +21,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.sources import without_network
-from elicitation.session.plan import Task
+from elicitation.questions.tasks import Task
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.course import (
     Recipe,

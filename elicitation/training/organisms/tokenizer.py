@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from string import Formatter
 
 from coherence.errors import MissingExtraError
-from elicitation.session.prompts import Template
+from elicitation.questions.prompts import Template
 
 try:
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers

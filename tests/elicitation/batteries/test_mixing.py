@@ -9,6 +9,7 @@ from coherence.batteries.mixing.design import PARTS
 from coherence.batteries.mixing.equilibrium import GAMES
 from coherence.batteries.mixing.scoring import score_mixing
 from coherence.errors import InputError
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.mixing import (
     WORD_PAIRS,
     elicit_mixing,
@@ -16,7 +17,6 @@ from elicitation.batteries.mixing import (
     read_mixing_answer,
 )
 from elicitation.models.base import Answer
-from elicitation.store import AnswerStore
 
 QUESTIONS = mixing_questions()
 

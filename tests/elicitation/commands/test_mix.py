@@ -111,8 +111,8 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     The model knows none of this.
     """
     pytest.importorskip("torch")
-    from elicitation.session.plan import Task
-    from elicitation.store import AnswerStore
+    from elicitation.asking.store import AnswerStore
+    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folder = tmp_path / "model"
@@ -160,7 +160,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     """
     pytest.importorskip("torch")
     from elicitation.models.local import causal
-    from elicitation.session.plan import Task
+    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folders = [tmp_path / name / "model" for name in ("one", "two")]

@@ -7,9 +7,10 @@ import pytest
 
 from coherence.cli.main import build_parser, main
 from coherence.errors import InputError
+from elicitation.asking.store import AnswerStore
 from elicitation.commands import model_options
 from elicitation.models.base import Answer
-from elicitation.store import AnswerStore, Draw
+from elicitation.questions.question import Draw
 
 COMMANDS = ("elicit", "reveal", "bets", "mix")
 SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume", "keep_going")

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from coherence.errors import InputError
+from elicitation.answers.beliefs import ask_labels
+from elicitation.answers.outcomes import outcome_probabilities
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import (
     Answer,
     BoundingModel,
@@ -18,12 +22,8 @@ from elicitation.models.base import (
     StreamingModel,
 )
 from elicitation.models.hosted.model import HostedModel
-from elicitation.reading.belief import ask_labels
-from elicitation.reading.outcomes import outcome_probabilities
-from elicitation.session.plan import Design
-from elicitation.session.session import elicit
+from elicitation.questions.plan import Design
 from elicitation.simulated_model import agent_for_task
-from elicitation.store import AnswerStore
 
 ROOT = Path(__file__).parents[3]
 CAPABILITIES = (

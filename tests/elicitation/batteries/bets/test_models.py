@@ -71,8 +71,8 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
 
 @pytest.mark.lengthy
 def test_kept_scores_are_not_asked_again(model, monkeypatch):
+    from elicitation.asking.store import AnswerStore
     from elicitation.batteries.bets import models as bet_models
-    from elicitation.store import AnswerStore
 
     monkeypatch.setattr(bet_models, "_PORTION", 3)
     questions = bet_questions(ITEMS, splits=["test"]).head(8)

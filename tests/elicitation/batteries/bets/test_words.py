@@ -6,10 +6,10 @@ import pytest
 from coherence import score_bets
 from coherence.errors import InputError
 from elicitation import bet_questions, value_questions
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
 from elicitation.models.base import Answer
-from elicitation.store import AnswerStore
 
 
 class Talker:

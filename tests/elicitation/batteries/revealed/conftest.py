@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.battery import battery, questions_table
 from elicitation.batteries.revealed.bets import even_bet_questions
 from elicitation.batteries.revealed.options import LETTERS
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.spelling.tokenizations import SpellingMasses
-from elicitation.store import AnswerStore
 
 
 class Told:

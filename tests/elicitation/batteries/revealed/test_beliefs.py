@@ -20,7 +20,7 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
 
 
 def test_a_real_model_is_read_as_by_outcome_probabilities(model, store):
-    from elicitation.reading.outcomes import outcome_probabilities
+    from elicitation.answers.outcomes import outcome_probabilities
 
     settings = [dice.single(1, 12), choice.single(4), preference.single("Yes", "No")]
     table = reveal(model, settings, store)

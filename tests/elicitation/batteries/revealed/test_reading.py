@@ -148,7 +148,7 @@ def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
 
 def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     """Forms that begin otherwise add their mass to a letter, and sentences lose theirs."""
-    from elicitation.reading.outcomes import outcome_probabilities
+    from elicitation.answers.outcomes import outcome_probabilities
 
     question = stated_questions(dice.single(1, 6))[0]
     (masses,), _ = read_masses(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.served import (
     bet_in_words,
@@ -11,7 +12,6 @@ from elicitation.batteries.revealed.served import (
 )
 from elicitation.models.base import Answer
 from elicitation.models.labels import bound_labels
-from elicitation.store import AnswerStore
 
 
 class Talker:

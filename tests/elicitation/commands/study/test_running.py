@@ -3,11 +3,11 @@
 import pytest
 
 from coherence.cli.main import main
+from elicitation.asking.store import AnswerStore
 from elicitation.commands.study.running import ask_units, tokens_of
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import check_units, units_of
 from elicitation.models.hosted.replies import HostedError
-from elicitation.store import AnswerStore
 
 from ...models.hosted.fake_server import Fake, answer, serving
 

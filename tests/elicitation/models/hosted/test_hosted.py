@@ -15,15 +15,15 @@ import pytest
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError
+from elicitation.answers.beliefs import ask_labels, token_belief
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import BoundingModel, ForcingModel, Request, StreamingModel
 from elicitation.models.hosted.connecting import connect
 from elicitation.models.hosted.model import HostedModel
 from elicitation.models.hosted.replies import HostedError
-from elicitation.reading.belief import ask_labels, token_belief
-from elicitation.session.plan import Design
-from elicitation.session.session import elicit
+from elicitation.questions.plan import Design
 from elicitation.spelling.forms import AnswerForm
-from elicitation.store import AnswerStore
 
 from .fake_server import (
     Fake,

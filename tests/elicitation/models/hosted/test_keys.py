@@ -7,11 +7,11 @@ import pytest
 
 from coherence.cli.main import main
 from coherence.errors import InputError
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.hosted.keys import KeyMask, read_key, without_keys
 from elicitation.models.hosted.replies import HostedError
-from elicitation.session.plan import Design
-from elicitation.session.session import elicit
-from elicitation.store import AnswerStore
+from elicitation.questions.plan import Design
 
 from .fake_server import Fake, after_opening, answer, connected, raw, requests
 

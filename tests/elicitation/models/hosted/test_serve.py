@@ -15,14 +15,14 @@ import urllib.request
 import pytest
 
 from coherence.errors import InputError
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Request
 from elicitation.models.hosted.connecting import connect
 from elicitation.models.hosted.replies import HostedError
 from elicitation.models.local.causal import load_causal_model
-from elicitation.session.plan import Design
-from elicitation.session.questions import plan_questions
-from elicitation.session.session import elicit
-from elicitation.store import AnswerStore
+from elicitation.questions.grid import plan_questions
+from elicitation.questions.plan import Design
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 

@@ -12,7 +12,7 @@ from elicitation.models.base import Request
 from elicitation.models.local import causal
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.session.questions import plan_questions
+from elicitation.questions.grid import plan_questions
 
 TEXTS = [
     "Does a patient cough?",

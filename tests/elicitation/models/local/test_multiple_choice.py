@@ -21,10 +21,10 @@ from transformers import (
 )
 
 from coherence.errors import InputError
+from elicitation.answers.beliefs import ask_labels, token_belief
 from elicitation.models.base import Request
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
-from elicitation.reading.belief import ask_labels, token_belief
 
 TEXTS = [
     "Does a patient who smokes cough?",

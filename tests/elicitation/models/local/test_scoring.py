@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from coherence.errors import InputError
+from elicitation.answers.outcomes import outcome_probabilities
 from elicitation.models.base import Request
 from elicitation.models.local import scoring
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.scoring import continuation_logprobs
 from elicitation.models.local.trees import MaskedTrees, PlainTrees, trees_for
-from elicitation.reading.outcomes import outcome_probabilities
 
 from .tiny_networks import SIZE, Watched, model_of, network_of, one_by_one
 

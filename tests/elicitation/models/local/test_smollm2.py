@@ -6,12 +6,12 @@ forward passes, and what this model is known to say.
 
 import pytest
 
+from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.beliefs import reveal
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.models.base import Request
 from elicitation.models.fetch import describe_folder
 from elicitation.models.local.causal import load_causal_model
-from elicitation.store import AnswerStore
 
 pytestmark = pytest.mark.smollm2
 

@@ -6,11 +6,12 @@ import pytest
 
 from coherence import analyze
 from coherence.decoding.decode import decode_belief
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer
-from elicitation.session.plan import Design
-from elicitation.session.questions import belief_question, decision_question, evidence_of
-from elicitation.session.session import elicit
-from elicitation.store import AnswerStore
+from elicitation.questions.grid import belief_question, decision_question
+from elicitation.questions.plan import Design
+from elicitation.questions.tasks import evidence_of
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.lessons import (

@@ -6,7 +6,7 @@ import pytest
 
 from bayesnets import posterior
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.session.questions import plan_questions
+from elicitation.questions.grid import plan_questions
 from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,

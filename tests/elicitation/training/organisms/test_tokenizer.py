@@ -1,4 +1,4 @@
-from elicitation.session.prompts import BELIEF
+from elicitation.questions.prompts import BELIEF
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
 
 

@@ -1,0 +1,1 @@
+"""Asking what a store lacks, and the store."""

@@ -1,0 +1,112 @@
+"""A session of whose answers none can be read stops, instead of paying for thousands more.
+
+Fifty answers say enough: had one in twenty a value, all of fifty would lack one in 8 of 100
+sessions, and one in ten in 1 of 200. Answers of earlier calls count, for they were given to the
+same questions by the same model; those to another prompt or with another cut are other answers.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from coherence.errors import CoherenceError
+from elicitation.models.base import Answer
+from elicitation.questions.question import Draw
+
+PATIENCE = 50
+"""Answers without a single readable one that end a session."""
+_SHOWN = 3
+_LENGTH_SHOWN = 120
+
+Readable = Callable[[Draw, Answer], bool]
+"""Whether an answer to a draw has a value."""
+
+
+class UnreadableError(CoherenceError):
+    """Of many answers none could be read.
+
+    Parameters
+    ----------
+    n_answers : int
+        How many.
+    shown : sequence of str
+        Some of them, as `describe` puts them.
+    hint : str
+        See `Patience`.
+    """
+
+    def __init__(self, n_answers: int, shown: list[str], *, hint: str = "") -> None:
+        self.n_answers = n_answers
+        super().__init__(
+            f"none of the first {n_answers} answers can be read, such as {'; '.join(shown)}. "
+            f"They are kept. Try {hint}more room for the answer (--max-new-tokens), or another "
+            "prompt; --keep-going asks on as before."
+        )
+
+
+class Watch(Protocol):
+    """Whoever looks at answers as they come; see `Patience`."""
+
+    def saw(self, draw: Draw, answer: Answer) -> None:
+        """Take note of an answer."""
+
+    def may_end(self, n_waiting: int) -> bool:
+        """Return whether so many more answers could end the session."""
+
+    def check(self) -> None:
+        """Raise if the session is to end."""
+
+
+class Patience:
+    """Counts answers until one can be read.
+
+    Parameters
+    ----------
+    readable : callable
+        See `Readable`.
+    limit : int
+        So many without a readable one end the session.
+    hint : str
+        What else would help, to be said before the usual advice.
+
+    Examples
+    --------
+    >>> patience = Patience(lambda draw, answer: answer.text == "Yes", limit=1)
+    >>> asked = Draw.of_labels("Well?", ("No", "Yes"))
+    >>> patience.saw(asked, Answer("Hm."))
+    >>> patience.may_end(0)
+    True
+    """
+
+    def __init__(self, readable: Readable, *, limit: int = PATIENCE, hint: str = "") -> None:
+        self._readable, self._limit, self._hint = readable, limit, hint
+        self._unread: list[Answer] = []
+        self._read_one = False
+
+    def saw(self, draw: Draw, answer: Answer) -> None:
+        """Take note of an answer; once one was read, all is well for good."""
+        if not self._read_one:
+            self._read_one = self._readable(draw, answer)
+            self._unread.append(answer)
+
+    def may_end(self, n_waiting: int) -> bool:
+        """Return whether so many more answers could end the session."""
+        return not self._read_one and len(self._unread) + n_waiting >= self._limit
+
+    def check(self) -> None:
+        """Raise if too many answers came without a readable one."""
+        if self.may_end(0):
+            # Different ones say more than the same three times.
+            different = {answer.text: answer for answer in self._unread}
+            shown = [describe(answer) for answer in [*different.values()][:_SHOWN]]
+            raise UnreadableError(len(self._unread), shown, hint=self._hint)
+
+
+def describe(answer: Answer) -> str:
+    """Return an answer for a message: the beginning of it, and what is known of its end."""
+    text = answer.text.strip()
+    # What a model says is text from outside: repr escapes what would command a terminal.
+    said = repr(text[:_LENGTH_SHOWN] + ("..." if len(text) > _LENGTH_SHOWN else ""))
+    notes = ["cut for length"] if answer.finish_reason == "length" else []
+    notes += ["withheld by a filter"] if answer.finish_reason == "content_filter" else []
+    notes += [f"after {len(answer.thinking)} characters of thought"] if answer.thinking else []
+    return f"{said} ({', '.join(notes)})" if notes else said

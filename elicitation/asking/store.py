@@ -1,0 +1,366 @@
+"""A store of answers that survives a crash.
+
+It is SQLite in write-ahead mode, one transaction per batch, text and JSON only. An answer is keyed
+by everything that determines it (model fingerprint, full text, settings of the generation, base
+seed, number of the draw), so a second model never gets the first one's answers, and a session that
+is started again asks only what is missing. A row whose digest says that it was damaged counts as
+missing. Several processes may share a store.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from coherence.errors import CoherenceError, InputError, shown
+from elicitation.models.base import Answer
+from elicitation.questions.question import Draw
+
+_LAYOUT = 2
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL,
+    digest TEXT
+) WITHOUT ROWID;
+"""
+CELLS = (
+    *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
+    *("answer", "extra", "created"),
+)
+"""Columns of an answer, in their order; ``digest``, of all the others, follows."""
+DETAILS = tuple(
+    field.name for field in fields(Answer) if field.name not in ("text", "seed", "created")
+)
+_WHOLE_NUMBERS = ("draw", "seed")
+_BUSY_SECONDS = 60.0
+_COLUMNS = ", ".join(CELLS)
+_REMEDIES = {
+    sqlite3.SQLITE_READONLY: "It is read-only: make it writable, or copy it and give the copy.",
+    sqlite3.SQLITE_BUSY: "Another process holds it: wait for its end, and call again.",
+    sqlite3.SQLITE_CORRUPT: "The file is damaged: move it away, save what can be read by "
+    "'sqlite3 OLD .recover | sqlite3 NEW', and give the new one.",
+}
+# SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
+_PORTION = 500
+
+
+def _as_text(data: bytes) -> str:
+    """Read a text of the database; bytes that are not UTF-8 become half surrogate pairs."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _digest_of_row(cells: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(list(cells)).encode()).hexdigest()
+
+
+def _is_sound(cells: Sequence[Any], digest: Any) -> bool:
+    """Tell whether a row is as it was written: kinds of its cells, and its digest."""
+    kinds = (int if name in _WHOLE_NUMBERS else str for name in CELLS)
+    return all(
+        type(value) is kind for value, kind in zip(cells, kinds, strict=True)
+    ) and digest == _digest_of_row(cells)
+
+
+def _details_of(extra: str) -> dict[str, Any]:
+    known = json.loads(extra)
+    return {name: known.get(name) for name in DETAILS} | {"about": known.get("about", "")}
+
+
+class AnswerStore:
+    """Answers in an SQLite file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, made if need be; ``":memory:"`` keeps the answers for the life of the object.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, or is no answer store.
+
+    Attributes
+    ----------
+    damaged : set of str
+        Keys of rows that were looked up and are not as they were written; `get` leaves them out,
+        and `put` replaces them.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must be the name of a file; received {shown(path):.80}.")
+        self.path = str(path)
+        self.damaged: set[str] = set()
+        if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
+            raise InputError(
+                f"answer store {self.path} must lie in a folder that exists. "
+                "Create the folder first."
+            )
+        try:
+            # Without implicit transactions: each write begins and ends its own.
+            self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            try:
+                self._database.text_factory = _as_text
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
+        except (sqlite3.Error, ValueError) as error:  # a zero byte in the name
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"answer store {self.path} cannot be used: {error}. "
+                f"{_remedy(error, 'Give another path, or move that file away.')}"
+            ) from error
+        self._file = self._identity()
+
+    def _use_write_ahead_log(self) -> None:
+        """Switch the journal; for another process that does the same SQLite does not wait."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL").close()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+
+    def _prepare(self) -> None:
+        self._use_write_ahead_log()
+        # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
+        # at one fsync per batch, which is cheap here.
+        self._database.execute("PRAGMA synchronous=FULL")
+        layout = self._database.execute("PRAGMA user_version").fetchone()[0]
+        names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {name for (name,) in names}
+        # Layout 0 is a new file, or one whose maker was killed between the two statements below.
+        if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
+            raise InputError(_of_another_kind(self.path))
+        self._database.executescript(_SCHEMA)
+        self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
+
+    def get(self, keys: Iterable[str]) -> dict[str, Answer]:
+        """Look answers up.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            From `Draw.key`.
+
+        Returns
+        -------
+        dict of str to Answer
+            Those that the store holds.
+        """
+        wanted, answers = list(dict.fromkeys(keys)), {}
+        with self._errors():
+            for start in range(0, len(wanted), _PORTION):
+                portion = wanted[start : start + _PORTION]
+                marks = ",".join("?" * len(portion))
+                for *cells, digest in self._database.execute(
+                    f"SELECT {_COLUMNS}, digest FROM answers WHERE key IN ({marks})", portion
+                ):
+                    row = dict(zip(CELLS, cells, strict=True))
+                    if not _is_sound(cells, digest):
+                        self.damaged.add(row["key"])
+                        continue
+                    details = _details_of(row["extra"])
+                    del details["about"]
+                    answers[row["key"]] = Answer(
+                        row["answer"], **details, seed=row["seed"], created=row["created"]
+                    )
+        return answers
+
+    def put(
+        self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
+    ) -> None:
+        """Store a batch in one transaction; an answer that is there already, and sound, stays.
+
+        Parameters
+        ----------
+        draws : sequence of Draw
+            What was asked.
+        answers : sequence of Answer
+            What came back, one per draw.
+        model, fingerprint : str
+            Who answered.
+        """
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        texts, rows = {}, []
+        for draw, answer in zip(draws, answers, strict=True):
+            # Many draws share a text, which is kept once.
+            digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
+            texts[digest] = draw.request.text
+            details = {name: getattr(answer, name) for name in DETAILS}
+            # What is not known takes no place; half a surrogate pair is an escape in JSON.
+            details = {name: value for name, value in details.items() if value is not None}
+            extra = json.dumps({**details, "about": draw.about})
+            # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
+            text = answer.text.encode("utf-8", "backslashreplace").decode()
+            asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
+            cells = (*asked, draw.request.seed, text, extra, created)
+            rows.append((*cells, _digest_of_row(cells)))
+        with self._errors(), self._transaction():
+            insert = self._database.executemany
+            insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
+            self._clear_damaged({row[0] for row in rows} & self.damaged)
+            # The first answer stays: tables may have been made from it.
+            marks = ", ".join("?" * (len(CELLS) + 1))
+            insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
+        self._require_present()
+
+    def _clear_damaged(self, keys: Iterable[str]) -> None:
+        """Make room for new answers; another process may have put one there already."""
+        for key in keys:
+            for *cells, digest in self._database.execute(
+                f"SELECT {_COLUMNS}, digest FROM answers WHERE key = ?", (key,)
+            ).fetchall():
+                if not _is_sound(cells, digest):
+                    self._database.execute("DELETE FROM answers WHERE key = ?", (key,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # The lock is taken at once: who asks for it midway may fail without any wait.
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            # The error may have ended the transaction itself, as a full disk does.
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            known = os.stat(self.path)
+        except (OSError, ValueError):  # in memory
+            return None
+        return known.st_dev, known.st_ino
+
+    def _require_present(self) -> None:
+        """Raise where the file was removed or replaced: SQLite goes on with what has no name."""
+        if self._file is None or self._identity() == self._file:
+            return
+        rescued = f"{self.path}.rescued"
+        try:
+            with closing(sqlite3.connect(rescued)) as copy:
+                self._database.backup(copy)
+            said = f"Its answers were saved to {rescued}: move that to {self.path}, and call again."
+        except sqlite3.Error as error:
+            said = f"Its answers could not be saved to {rescued} ({error})."
+        raise CoherenceError(
+            f"answer store {self.path} was removed or replaced while answers were asked. {said}"
+        )
+
+    def __len__(self) -> int:
+        """Number of answers held."""
+        with self._errors():
+            return int(self._database.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; the object cannot be used afterwards."""
+        self._database.close()
+
+    def __enter__(self) -> "AnswerStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            kept = "Answers stored before are kept; the same command resumes."
+            raise CoherenceError(
+                f"answer store {self.path} failed: {error}. {_remedy(error, kept)}"
+            ) from error
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """An answer with all that is known of how it came about, for looking back at a store."""
+
+    key: str  # from `Draw.key`.
+    # model, fingerprint: who answered
+    model: str
+    fingerprint: str
+    about: str  # see `Draw`; empty where a store does not have it
+    # text, created, n_tokens, finish_reason: see `Answer`
+    text: str
+    created: str
+    n_tokens: int | None = None
+    finish_reason: str | None = None
+    # whether the row is as it was written; of one that is not, only `key`, `model` and
+    # `fingerprint` are given
+    sound: bool = True
+
+
+def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
+    """Read a store from outside, also while a session writes to it; nothing is made or changed."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(
+            f"answer store {path} does not exist. "
+            "Name the file that --store or OUT.answers.sqlite stands for."
+        )
+    # Without a log beside it nobody has the store open, and SQLite need not make one of its own to
+    # read.
+    mode = "mode=ro" if Path(f"{file}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{file.absolute().as_uri()}?{mode}"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
+            database.text_factory = _as_text
+            if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
+                raise InputError(_of_another_kind(path))
+            for *cells, digest in database.execute(
+                f"SELECT {_COLUMNS}, digest FROM answers ORDER BY created"
+            ):
+                row = dict(zip(CELLS, cells, strict=True))
+                key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
+                if not _is_sound(cells, digest):
+                    yield StoredRow(key, model, fingerprint, "", "", "", sound=False)
+                    continue
+                known = _details_of(row["extra"])
+                yield StoredRow(
+                    key,
+                    model,
+                    fingerprint,
+                    known["about"],
+                    row["answer"],
+                    row["created"],
+                    known["n_tokens"],
+                    known["finish_reason"],
+                )
+    except sqlite3.Error as error:
+        raise InputError(
+            f"answer store {path} cannot be read: {error}. "
+            f"{_remedy(error, 'Check that it is one, and complete.')}"
+        ) from error
+
+
+def _of_another_kind(path: object) -> str:
+    return (
+        f"answer store {path} must be a store of this version; it is a database of another kind, "
+        "or of an earlier version. Give another path."
+    )
+
+
+def _remedy(error: Exception, otherwise: str) -> str:
+    """Say what to do about an error of SQLite."""
+    # The lower byte is the kind, what is above it the occasion.
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return _REMEDIES.get(kind, otherwise)

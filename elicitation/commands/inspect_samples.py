@@ -1,0 +1,163 @@
+"""Questions as samples of Inspect: a text, and metadata that say what it asks and how to read it.
+
+The metadata are all that a log needs to become a table again: neither the task's arguments nor the
+files that they name are read a second time. Questions, seeds and readers are those of ``coherence
+elicit``, ``bets`` and ``mix``.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from coherence.batteries.bets.answers import read_letters
+from coherence.decoding.decode import OK, UNPARSED
+from elicitation.answers.reading import decode_answer
+from elicitation.batteries.bets.rows import OPTIONS
+from elicitation.batteries.bets.words import bet_draws, stated_choice
+from elicitation.batteries.mixing import (
+    MixingQuestion,
+    mixing_draw,
+    mixing_questions,
+    read_mixing_answer,
+)
+from elicitation.questions.grid import Question, reference_of
+from elicitation.questions.plan import Plan
+from elicitation.questions.question import Draw
+from elicitation.questions.tasks import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PACKAGE = "belief_coherence"
+BELIEFS, BETS, MIXING = (f"{PACKAGE}/{name}" for name in ("beliefs_and_actions", "bets", "mixing"))
+"""Names of the tasks."""
+LISTS = ("lines", "z_states", "answers", "outcomes")
+"""Metadata that are lists, which a log's reader gives back as JSON."""
+_OF_Z = ("p_true", "p_z_true")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it is put, what is known about it, and the tokens that an answer may take."""
+
+    text: str
+    metadata: dict[str, Any]
+    max_new_tokens: int
+
+
+def belief_samples(plan: Plan) -> "Sequence[Asked]":
+    """Return the questions of a plan, in its order."""
+    framings = [question.key for question in plan.questions if question.role == "belief"]
+    reference = reference_of(list(dict.fromkeys(framings)))
+    names = ["context", "theta", "p_true", "z", *features_of(plan.cases)]
+    known = plan.cases[[name for name in names if name in plan.cases.columns]]
+    cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]
+    samples = []
+    for question, draw in zip(plan.questions, plan.draws, strict=True):
+        metadata = {
+            "task": plan.task,
+            "case": question.case,
+            "rep": question.rep,
+            "kind": question.role,
+            "prompt": question.key if question.role == "belief" else None,
+            **cases[question.case],
+            "lines": list(question.lines),
+            "form": question.form,
+            "way": question.way,
+        }
+        if question.role == "conditional":
+            given = plan.truth[question.case]
+            metadata |= {"prompt": reference, "z_state": question.key, "z_states": list(given)}
+            metadata |= {name: _plain(given[question.key][name]) for name in _OF_Z}
+        samples.append(_asked(draw, metadata))
+    return samples
+
+
+def question_of(metadata: Mapping[str, Any], text: str) -> Question:
+    """Return the question that `belief_samples` put."""
+    role = metadata["kind"]
+    key = {"belief": metadata["prompt"], "conditional": metadata.get("z_state")}.get(role, "")
+    return Question(
+        metadata["case"],
+        metadata["rep"],
+        role,
+        key,
+        text,
+        tuple(metadata["lines"]),
+        metadata["form"],
+        metadata["way"],
+    )
+
+
+def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> "Sequence[Asked]":
+    """Return questions on values and bets, as of ``coherence bets questions``."""
+    draws = bet_draws(questions, temperature=0.0, seed=seed, max_new_tokens=max_new_tokens)
+    return [
+        _asked(draw, {name: _plain(value) for name, value in row.items()})
+        for draw, row in zip(draws, _records(questions), strict=True)
+    ]
+
+
+def mixing_samples(*, draws: int, seed: int) -> "Sequence[Asked]":
+    """Return the mixing battery, by draws first."""
+    return [
+        _asked(
+            mixing_draw(question, number, seed),
+            {
+                "experiment": question.experiment,
+                "p": question.p,
+                "item": question.item,
+                "order": question.order,
+                "draw": number,
+                "answers": list(question.answers),
+                "outcomes": list(question.outcomes),
+            },
+        )
+        for number in range(draws)
+        for question in mixing_questions()
+    ]
+
+
+def mixing_question_of(metadata: Mapping[str, Any], text: str) -> MixingQuestion:
+    """Return the question that `mixing_samples` put."""
+    return MixingQuestion(
+        metadata["experiment"],
+        metadata["p"],
+        text,
+        tuple(metadata["answers"]),
+        tuple(metadata["outcomes"]),
+        metadata["item"],
+        metadata["order"],
+    )
+
+
+def read_sample(
+    task: str, metadata: Mapping[str, Any], text: str, answer: str, finish_reason: str | None
+) -> tuple[object, str]:
+    """Return the value of an answer, None where it has none, and its status."""
+    if task == MIXING:
+        question = mixing_question_of(metadata, text)
+        return read_mixing_answer(answer, question, finish_reason=finish_reason)
+    if task == BETS:
+        options = [str(metadata[f"option_{letter}"]) for letter in OPTIONS]
+        letters = read_letters(stated_choice(answer, finish_reason, options), options)
+        return letters or None, OK if letters else UNPARSED
+    read = decode_answer(question_of(metadata, text), answer, finish_reason)
+    return read.value, read.status
+
+
+def _asked(draw: Draw, metadata: dict[str, Any]) -> Asked:
+    request = draw.request
+    return Asked(request.text, metadata | {"seed": request.seed}, request.max_new_tokens)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON has it: an empty one is null."""
+    return None if pd.isna(value) else json.loads(json.dumps(value, default=lambda it: it.item()))

@@ -1,1 +1,0 @@
-"""Questions as samples of Inspect (`samples`), and its logs as our tables (`logs`)."""

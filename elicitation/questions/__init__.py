@@ -1,0 +1,1 @@
+"""What is asked: prompts, tasks, tables of questions, and the plan of a session."""

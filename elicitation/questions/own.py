@@ -1,0 +1,232 @@
+"""Questions of a user's own, from a CSV or JSONL file.
+
+One row per context has its texts and whatever is known of the truth. The texts are put into the
+templates for tables (`elicitation.TABLE_PROMPTS`, or those of a file); nothing in a row is
+interpreted, so braces, quotation marks and line breaks in it are asked as they stand.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coherence.errors import InputError, closest
+from coherence.table.exact_csv import read_exact_csv
+from coherence.table.frames import require_frame
+from coherence.table.schema import FEATURE_PREFIX
+
+COLUMNS = (
+    "context",
+    "belief_question",
+    "yes_no_question",
+    "action_question",
+    "options",
+    "theta",
+    "p_true",
+)
+"""Columns of a file of questions; beside them any column ``x_<name>``."""
+
+OPTION_MARK = "|"
+_TEXTS = ("belief_question", "yes_no_question", "action_question")
+_AS_TEXT = ("context", "id", *_TEXTS, "options")
+# An option is an answer of a few words; a paragraph in its place is a column that slipped.
+_LONGEST_OPTION = 200
+
+
+def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
+    r"""Read a file of questions.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv`` or ``.jsonl``; columns as in `COLUMNS`, of which ``context`` (or ``id``) and
+        ``belief_question`` or ``yes_no_question`` are needed. ``options`` holds the actions: a list
+        in JSONL, ``a|b|c`` in CSV.
+
+    Returns
+    -------
+    DataFrame
+        One row per context, texts as strings, ``options`` as tuples.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every fault at once (rows counted from 0).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> lines = "id,belief_question\nmonday,How probable is rain on Monday?\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "questions.csv"
+    ...     _ = path.write_text(lines, encoding="utf-8")
+    ...     questions = load_questions(path)
+    >>> questions["context"].tolist()
+    ['monday']
+    """
+    source = Path(path)
+    table = _read(source)
+    # The name that data sets in JSONL mostly use.
+    if "context" not in table.columns and "id" in table.columns:
+        table = table.rename(columns={"id": "context"})
+    return check_questions(table, source=f"questions {source}")
+
+
+def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
+    """Check a table of questions that was made in Python; as `load_questions`."""
+    require_frame(table, "questions")
+    table = table.reset_index(drop=True)
+    names = [str(name) for name in table.columns]
+    faults = [
+        f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
+        f"{closest(name, COLUMNS)}"
+        for name in names
+        if name not in COLUMNS and not name.startswith(FEATURE_PREFIX)
+    ]
+    if not len(table):
+        faults.append("it has no rows.")
+    faults += _context_faults(table)
+    if not {"belief_question", "yes_no_question"} & set(names):
+        faults.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
+    faults += _text_faults(table)
+    if ("action_question" in names) != ("options" in names):
+        faults.append(
+            "columns 'action_question' and 'options' belong together; one of them is missing."
+        )
+    if "options" in names:
+        options = pd.Series(map(_options, table["options"]), dtype=object, index=table.index)
+        table = table.assign(options=options)
+        faults += _rows_fault(
+            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), "
+            "in capitals and small letters too, each on one line; see",
+            ~options.map(_usable).astype(bool),
+        )
+    if "p_true" in names:
+        numbers = pd.to_numeric(table["p_true"], errors="coerce")
+        # An empty cell is a truth that is not known; a word in its place is a fault.
+        word = numbers.isna() & ~table["p_true"].map(_blank).astype(bool)
+        faults += _rows_fault(
+            "column 'p_true' must hold probabilities in [0, 1]; see",
+            word | (numbers < 0) | (numbers > 1),
+        )
+        table = table.assign(p_true=numbers)
+    for name in dict.fromkeys(name for name in names if name in _AS_TEXT):
+        faults += _rows_fault(
+            f"column {name!r} has half a surrogate pair, which is no text; see",
+            ~table[name].map(_is_unicode).astype(bool),
+        )
+    if faults:
+        raise InputError.all_at_once(
+            f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
+        )
+    return table.astype({"context": str})
+
+
+def _context_faults(table: pd.DataFrame) -> list[str]:
+    if "context" not in table.columns:
+        return ["column 'context' (or 'id') is missing."]
+    unnamed = table["context"].map(_blank).astype(bool)
+    # Two rows of one name would be resampled, and set beside each other, as one context.
+    repeated = table["context"].duplicated() & ~unnamed
+    return _rows_fault("column 'context' is empty in", unnamed) + _rows_fault(
+        "column 'context' must be unique;", repeated, " an earlier one", "repeat"
+    )
+
+
+def _text_faults(table: pd.DataFrame) -> list[str]:
+    faults = []
+    for name in _TEXTS:
+        if name in table.columns:
+            blank = table[name].map(_blank).astype(bool)
+            # JSONL may hold a number or a list where a text belongs.
+            strange = ~blank & ~table[name].map(lambda text: isinstance(text, str)).astype(bool)
+            faults += _rows_fault(f"column {name!r} is empty in", blank)
+            faults += _rows_fault(f"column {name!r} must hold texts; see", strange)
+    return faults
+
+
+def _read(source: Path) -> pd.DataFrame:
+    if source.suffix.lower() not in (".csv", ".jsonl"):
+        raise InputError(f"questions must be a .csv or .jsonl file; received {source}.")
+    try:
+        if source.suffix.lower() == ".csv":
+            # Only an empty cell is missing: "NA" and "None" may be words of a question.
+            return read_exact_csv(
+                source,
+                keep_default_na=False,
+                na_values=[""],
+                dtype=dict.fromkeys(_AS_TEXT, str),
+            )
+        records: list[Any] = []
+        with source.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    records.append(json.loads(line))
+                    if not isinstance(records[-1], dict):
+                        raise InputError(
+                            f"questions {source}: line {number} must be a JSON object."
+                        )
+        return pd.DataFrame.from_records(records)
+    except OSError as error:
+        raise InputError(
+            f"questions {source} cannot be read ({error.strerror}). Name a file that exists."
+        ) from error
+    except InputError:
+        raise  # it is a ValueError too, and says more than the line below would
+    except (ValueError, RecursionError, pd.errors.ParserError) as error:
+        raise InputError(
+            f"questions {source} cannot be read ({str(error).splitlines()[0]}). "
+            "Check that the file is complete."
+        ) from error
+
+
+def _blank(value: Any) -> bool:
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or value is pd.NA
+        or (isinstance(value, str) and not value.strip())
+    )
+
+
+def _is_unicode(value: Any) -> bool:
+    texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else []
+    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in str(text))
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(option.strip() for option in value.split(OPTION_MARK))
+    if isinstance(value, list | tuple) and all(isinstance(option, str) for option in value):
+        return tuple(option.strip() for option in value)
+    return ()
+
+
+def _usable(options: tuple[str, ...]) -> bool:
+    # An answer is one line, and is found among the options whatever its case: options must differ
+    # in more than that.
+    fair = all(
+        option and "\n" not in option and "\r" not in option and len(option) <= _LONGEST_OPTION
+        for option in options
+    )
+    return (
+        fair and len(options) > 1 and len({option.casefold() for option in options}) == len(options)
+    )
+
+
+def _rows_fault(rule: str, wrong: Iterable[bool], rest: str = "", verb: str = "") -> list[str]:
+    """Return a fault that names the first rows where a rule is broken; none where it holds."""
+    positions = [position for position, value in enumerate(wrong) if value]
+    if not positions:
+        return []
+    shown = ", ".join(map(str, positions[:5])) + (
+        f" and {len(positions) - 5} more" if len(positions) > 5 else ""
+    )
+    several = len(positions) > 1
+    does = f" {verb}{'' if several else 's'}" if verb else ""
+    return [f"{rule} row{'s' if several else ''} {shown}{does}{rest}."]

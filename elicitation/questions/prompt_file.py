@@ -1,0 +1,198 @@
+"""Templates of a user's own, from a TOML file.
+
+Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``,
+``[auxiliary]``, ``[conditional]``. What the file leaves out is taken from the built-in templates. A
+file is checked as a whole, and all its faults are reported at once.
+"""
+
+import os
+import re
+import string
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from coherence.errors import InputError, closest
+from coherence.table.frames import require_path
+from elicitation.questions.prompts import PromptSet, Template
+
+RESERVED = ("token", "sampled")
+"""Values of the `prompt` column that stand for ways of eliciting and not for a framing."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_FORMS = ("lines", "number")
+_LINE_WORDS = ("labels", "example", "n_lines")
+# A template may speak of "a patient" in its own words.
+_FREE_WORDS = ("subject",)
+# A file of texts that somebody wrote has kilobytes: more is a file named by mistake.
+_MOST_BYTES = 1 << 20
+
+
+def load_prompts(
+    path: str | os.PathLike[str], base: PromptSet
+) -> tuple[PromptSet, tuple[str, ...]]:
+    """Read templates from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML file.
+    base : PromptSet
+        Built-in templates of the same kind of session; they say which placeholders there are.
+
+    Returns
+    -------
+    prompts : PromptSet
+        The file's templates over the built-in ones.
+    names : tuple of str
+        The framings that the file has, in its order.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every fault at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import elicitation
+    >>> words = '''
+    ... [belief.number]
+    ... form = "number"
+    ... text = "A patient {description}. How probable is it that they {question}? One number:"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "prompts.toml"
+    ...     _ = path.write_text(words, encoding="utf-8")
+    ...     prompts, names = load_prompts(path, elicitation.NETWORK_PROMPTS)
+    >>> names
+    ('number',)
+    """
+    source = require_path(path)
+    content = _content(source)
+    faults: list[str] = []
+    single = {
+        name: template
+        for name in ("decision", "yes_no", "auxiliary", "conditional")
+        if (template := getattr(base, name)) is not None
+    }
+    allowed = ("belief", *single)
+    for name in content:
+        if name not in allowed:
+            known = ", ".join(allowed)
+            hint = closest(name, allowed)
+            faults.append(f"[{name}] is no template; there are {known}. {hint}")
+    framings = _framings(content.get("belief", {}), next(iter(base.belief.values())), faults)
+    changed = {
+        name: _template(name, name, content[name], old, faults)
+        for name, old in single.items()
+        if name in content
+    }
+    if not content:
+        faults.append("it holds no template.")
+    if faults:
+        raise InputError.all_at_once(
+            f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
+        )
+    belief = MappingProxyType({**base.belief, **framings})
+    return replace(base, belief=belief, **changed), tuple(framings)
+
+
+def _content(source: Path) -> dict[str, Any]:
+    try:
+        if source.stat().st_size > _MOST_BYTES:
+            raise InputError(
+                f"prompts {source} must be smaller than 1 MB. Name a file of templates."
+            )
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
+        ) from error
+    # Brackets thousands deep are a recursion, numbers of thousands of digits a plain ValueError.
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"prompts {source} is not TOML: {error}. "
+            "Texts of several lines stand between three quotation marks."
+        ) from error
+
+
+def _framings(belief: Any, old: Template, faults: list[str]) -> dict[str, Template]:
+    """Make the framings of a belief, or note what is wrong with them."""
+    if not isinstance(belief, dict) or any(
+        not isinstance(table, dict) for table in belief.values()
+    ):
+        faults.append('framings are tables of their own, such as [belief.mine] with text = "...".')
+        return {}
+    framings = {}
+    for name, table in belief.items():
+        if not _NAME.fullmatch(name) or name in RESERVED:
+            faults.append(
+                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
+                f"(40 at most), and not {' or '.join(RESERVED)}."
+            )
+        framings[name] = _template(f"belief.{name}", name, table, old, faults)
+    return framings
+
+
+def _fields(text: str) -> list[str]:
+    return list(
+        dict.fromkeys(
+            field for _, field, _, _ in string.Formatter().parse(text) if field is not None
+        )
+    )
+
+
+def _template(
+    label: str,
+    name: str,
+    table: Any,
+    old: Template,
+    faults: list[str],
+) -> Template:
+    """Make a template in the place of a built-in one, or note what is wrong with it."""
+    if not isinstance(table, Mapping):
+        faults.append(f'[{label}] must be a table with text = "...".')
+        return Template(name, "")
+    is_belief = label.startswith("belief.")
+    keys = ("text", "form") if is_belief else ("text",)
+    for key in table:
+        if key not in keys:
+            faults.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    # What is wrong is noted and replaced, so that all faults of a file come at once.
+    form = table.get("form", "lines")
+    if is_belief and form not in _FORMS:
+        faults.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
+        form = "lines"
+    text = table.get("text")
+    if not isinstance(text, str) or not text.strip():
+        faults.append(f"[{label}] needs text, a string that is not empty.")
+        return Template(name, "")
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        faults.append(
+            f"[{label}] text has a stray brace ({error}). "
+            "Write {{ and }} for braces that are meant as such."
+        )
+        return Template(name, "")
+    words = _fields(old.text)
+    # Without these a question would not be about the case; the others are of use, or not.
+    needed = [word for word in words if word not in (*_LINE_WORDS, *_FREE_WORDS)]
+    free = [word for word in _FREE_WORDS if word in words]
+    known = list(dict.fromkeys([*needed, *_LINE_WORDS, *free]))
+    for _, word, spec, conversion in parsed:
+        # An exact name and nothing else: "{question.x}" or "{question!r}" would reach into Python.
+        if word is not None and (word not in known or spec or conversion):
+            faults.append(
+                f"[{label}] text has an unknown placeholder {{{word}}}; "
+                f"there are {', '.join(known)}. {closest(word, known)}"
+            )
+    for word in needed:
+        if word not in [field for _, field, _, _ in parsed]:
+            faults.append(f"[{label}] text lacks the placeholder {{{word}}}.")
+    return Template(name, text, form)

@@ -1,0 +1,205 @@
+"""The texts that a model is asked: templates as data, filled with the words of a case.
+
+The structure follows the published protocol (belief under four framings, a decision with the choice
+to defer, and the two questions of the law of iterated expectation); the sentences are this
+project's own. A belief and an action are never asked for in one text. Templates of a user's own
+come from a file, see `elicitation.questions.prompt_file`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from coherence.decoding.decode import Form
+
+PLACEHOLDERS = (
+    "subject",
+    "description",
+    "question",
+    "condition",
+    "auxiliary",
+    "labels",
+    "example",
+    "n_lines",
+    "options",
+)
+"""The placeholders that a template may use."""
+
+# A line for each label is the form that is read strictly; a model without a chat template goes on
+# after "Your answer:".
+_LINES = """
+
+Write {n_lines} lines and nothing else, one for each label.
+A line reads '<label>: <a number from 0 to 1>'.
+Keep the labels in this order: [{labels}]
+For instance:
+{example}
+
+Your answer:"""
+
+_NOTES = {
+    "standard": "",
+    "mse": "PLEASE NOTE: Your numbers will be scored with the Brier rule, that is, by mean squared "
+    "error. You lose the square of the distance between the probability that you state and what "
+    "turns out to be the case. State the probabilities that you find most fitting.\n\n",
+    "absolute": "PLEASE NOTE: Your numbers will be scored by mean absolute error. You lose the "
+    "plain distance between the probability that you state and what turns out to be the case. "
+    "State the probabilities that you find most fitting.\n\n",
+}
+_CASE = "Consider {subject} who {description}."
+_BELIEF = (
+    " How probable is it that they {question}? Give one probability for No and one for Yes."
+    + _LINES
+)
+
+
+@dataclass(frozen=True)
+class Template:
+    """One way to ask.
+
+    Parameters
+    ----------
+    name : str
+        Name for the `prompt` column of the runs table.
+    text : str
+        Text with placeholders from `PLACEHOLDERS`.
+    form : {"lines", "number"}
+        What a belief is asked for as: a line for No and one for Yes, or the probability of Yes
+        alone.
+    """
+
+    name: str
+    text: str
+    form: Form = "lines"
+
+    def fill(self, **words: str) -> str:
+        """Return the text with its placeholders filled.
+
+        Parameters
+        ----------
+        **words : str
+            Values of the placeholders; one that the text does not use is ignored.
+
+        Returns
+        -------
+        str
+            The question.
+
+        Examples
+        --------
+        >>> template = Template("short", "Does a patient who {description} {question}?")
+        >>> template.fill(description="smokes", question="cough")
+        'Does a patient who smokes cough?'
+        """
+        return self.text.format(**words)
+
+
+_BAYES = (
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at "
+    "large, then revise that figure in the light of what is known here.\n\n"
+)
+
+BELIEF = {
+    name: Template(name, note + _CASE + _BELIEF)
+    for name, note in {**_NOTES, "bayes": _BAYES}.items()
+}
+"""The four framings of the belief question, by name; the first is the reference of the others."""
+
+DECISION = Template(
+    "decision",
+    _CASE
+    + """
+
+The question: do they {question}?
+
+Reply in two lines and nothing else.
+In the first, say 'Yes' or 'No': do you feel able to judge whether they {question}?
+In the second, give the judgement that you would reach if you were obliged to: \
+'Yes' (it is likely that they {question}) or 'No' (it is unlikely).
+The form of the reply:
+Can decide: No
+Decision: Yes
+
+Your answer:""",
+)
+
+AUXILIARY = Template(
+    "auxiliary",
+    _CASE + " How are the probabilities spread over the categories of their {auxiliary}? "
+    "Give one probability for every category." + _LINES,
+)
+"""The distribution of an unobserved variable z given the evidence."""
+
+CONDITIONAL = Template(
+    "conditional", "Consider {subject} who {description} and {condition}." + _BELIEF
+)
+"""The belief given the evidence and one state of z."""
+
+
+# The two labels are the tokens whose probabilities are read.
+_ONE_WORD = "\n\nReply with one word, Yes or No.\n\nYour answer:"
+YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
+"""The belief asked for as an answer and not as a number: its probability is read from the label
+tokens, or from many draws."""
+
+# Rows of a table need not be people, of whom the framing for networks speaks.
+_TABLE_BAYES = (
+    "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
+    "then revise that figure in the light of what is known here.\n\n"
+)
+_TABLE_BELIEF = "{question}\n\nGive one probability for No and one for Yes." + _LINES
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """All the templates of a session.
+
+    Parameters
+    ----------
+    belief : Mapping of str to Template
+        Framings of the belief question.
+    decision : Template
+        The question for an action.
+    yes_no : Template
+        The question whose answer is Yes or No.
+    auxiliary, conditional : Template or None
+        The questions of the law of iterated expectation; None where there is no auxiliary variable.
+    """
+
+    belief: Mapping[str, Template]
+    decision: Template
+    yes_no: Template
+    auxiliary: Template | None = None
+    conditional: Template | None = None
+
+
+NETWORK_PROMPTS = PromptSet(MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL)
+"""Templates for the cases of a network; the words come from its phrases."""
+
+TABLE_PROMPTS = PromptSet(
+    MappingProxyType(
+        {
+            name: Template(name, note + _TABLE_BELIEF)
+            for name, note in {**_NOTES, "bayes": _TABLE_BAYES}.items()
+        }
+    ),
+    Template(
+        "decision",
+        "{question}\n\nReply with exactly one of these options and nothing else:\n{options}\n\n"
+        "Your answer:",
+    ),
+    Template("yes_no", "{question}" + _ONE_WORD),
+)
+"""Templates for questions from a file, each of which is a text of its own."""
+
+
+def label_words(labels: Sequence[str]) -> dict[str, str]:
+    r"""Return the placeholders that depend on the labels of the answer."""
+    # What parts the labels must not occur in one, or it would read as two.
+    separators = (", ", "; ", " | ", " || ")
+    fits = [mark for mark in separators if not any(mark.strip() in label for label in labels)]
+    return {
+        "labels": (fits or separators[-1:])[0].join(labels),
+        "example": "\n".join(f"{label}: {1 / len(labels):.2f}" for label in labels),
+        "n_lines": str(len(labels)),
+    }

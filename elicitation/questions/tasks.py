@@ -1,0 +1,338 @@
+"""What is asked about: a network or a data set with its words, and the exact truth of its cases.
+
+A task comes from the catalogue or from the user's own files: a network, its words, and the records
+it was fitted to.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pandas as pd
+
+from bayesnets import (
+    Network,
+    Phrases,
+    dataset_names,
+    load_dataset,
+    load_network,
+    load_phrases,
+    network_names,
+    plain_phrases,
+    posterior,
+    read_network,
+    sample_cases,
+    with_records,
+)
+from bayesnets.files import SUFFIXES
+from bayesnets.phrases import positive_state
+from coherence.errors import InputError, listing, shown, suggestion
+from coherence.table.schema import FEATURE_PREFIX
+
+Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
+"""Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact
+P(theta | x, z), and ``p_z_true``, P(z | x)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked about: a network, its words, and a variable of it.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `task` column.
+    network : Network
+        Source of cases and truth.
+    phrases : Phrases
+        The network in words.
+    target : str
+        The variable asked about; a belief is the probability of its positive state.
+    min_records : int or None
+        Records that the evidence of a case needs, as of ``bayesnets.sample_cases``.
+    """
+
+    name: str
+    network: Network
+    phrases: Phrases
+    target: str
+    min_records: int | None = None
+
+    @classmethod
+    def load(cls, name: str, *, target: str | None = None) -> "Task":
+        """Load a network of the catalogue with its words.
+
+        Parameters
+        ----------
+        name : str
+            Name in the catalogue; for records as truth see `load_task`.
+        target : str or None
+            The variable asked about; None takes the one that the words name as usual.
+
+        Returns
+        -------
+        Task
+            Named after the network, and after the target where that is not the usual one.
+        """
+        network = load_network(name)
+        phrases = load_phrases(name, network)
+        # The usual target goes without saying; the task column tells the others from it.
+        usual = phrases.default_target
+        chosen = usual if target is None else target
+        return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session.
+
+        Parameters
+        ----------
+        n : int
+            Number of contexts, positive.
+        seed : int
+            At least 0.
+
+        Returns
+        -------
+        DataFrame
+            As from ``bayesnets.sample_cases``.
+        """
+        if n < 1 or seed < 0:
+            raise InputError(
+                f"contexts must be positive and seed at least 0; received {n} and {seed}."
+            )
+        return sample_cases(
+            self.network,
+            self.target,
+            n,
+            target_state=self.phrases.positive(self.target),
+            min_records=self.min_records,
+            rng=np.random.default_rng(seed),
+        )
+
+
+class Subject(Protocol):
+    """Whatever can be asked about: a `Task`, or ``bayesnets.RecordTask`` with words."""
+
+    @property
+    def name(self) -> str:
+        """Value of the `task` column."""
+
+    @property
+    def network(self) -> Network:
+        """Source of the truth."""
+
+    @property
+    def phrases(self) -> Phrases:
+        """The network in words."""
+
+    @property
+    def target(self) -> str:
+        """The variable asked about."""
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session."""
+
+
+def load_task(name: str, *, target: str | None = None, min_records: int | None = None) -> Subject:
+    """Load what is asked about by its name.
+
+    That is a network of the catalogue, or a data set whose records are the truth.
+
+    Parameters
+    ----------
+    name : str
+        In ``bayesnets.network_names()`` or ``bayesnets.dataset_names()``.
+    target : str or None
+        The variable asked about; None takes the usual one. A data set has only that one.
+    min_records : int or None
+        Of a data set, the records that the evidence of a case needs; None is 100.
+
+    Returns
+    -------
+    Task or RecordTask
+        With words.
+
+    Raises
+    ------
+    InputError
+        An unknown name or target, or `min_records` where there are no records.
+
+    Examples
+    --------
+    >>> load_task("asia").name
+    'asia'
+    """
+    if name in network_names():
+        if min_records:
+            raise InputError(
+                f"min_records counts records, and the network {name!r} of the catalogue has none "
+                f"behind it; received {min_records}. Leave it out."
+            )
+        return Task.load(name, target=target)
+    known = (*network_names(), *dataset_names())
+    if name not in known:
+        raise InputError(
+            f"task must be one of {', '.join(known)}; received {name!r}. {suggestion(name, known)} "
+            "A network of your own is a file: .bif, .xml, .xmlbif or .json."
+        )
+    task = (
+        load_dataset(name) if min_records is None else load_dataset(name, min_records=min_records)
+    )
+    if target not in (None, task.target):
+        raise InputError(
+            f"target of the records {name!r} must be {task.target!r}, the outcome they hold; "
+            f"received {target!r}. Leave it out."
+        )
+    # Records may come without words; the data sets of the package have them.
+    return cast("Subject", task)
+
+
+def is_network_file(task: str) -> bool:
+    """Tell whether what a user calls a task is a file of a network, by its ending."""
+    return task.lower().endswith(SUFFIXES)
+
+
+def load_task_file(
+    network: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    phrases: str | os.PathLike[str] | None = None,
+    positive: str | None = None,
+    records: str | os.PathLike[str] | pd.DataFrame | None = None,
+    min_records: int | None = None,
+) -> Task:
+    """Load a task from a network in a file.
+
+    Parameters
+    ----------
+    network : path-like
+        Ends in .bif, .xml, .xmlbif or .json; see ``bayesnets.read_network``.
+    target : str or None
+        The variable asked about; None takes the usual one of the phrase file.
+    phrases : path-like or None
+        Phrase file (.toml); see ``bayesnets.load_phrases``. None makes plain words of the names in
+        the network, such as "has smoke = no".
+    positive : str or None
+        Without a phrase file, the state of the target whose probability is asked for; None takes a
+        state called yes, true, present, positive or 1.
+    records : path-like, DataFrame or None
+        The records that the network was fitted to, for `min_records`: .csv or .parquet with a
+        column of labels per variable. Records that miss a value are left out.
+    min_records : int or None
+        As of ``bayesnets.sample_cases``.
+
+    Returns
+    -------
+    Task
+        Named after the network, and after the target where that is not the usual one.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, words that do not cover the network, or an unknown target or
+        state.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import bayesnets
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = bayesnets.write_network(bayesnets.load_network("asia"), f"{folder}/clinic.json")
+    ...     task = load_task_file(f"{folder}/clinic.json", target="lung", positive="yes")
+    >>> task.name
+    'asia:lung'
+    """
+    model = read_network(Path(network))
+    if records is not None:
+        table = records if isinstance(records, pd.DataFrame) else _read_records(Path(records))
+        model = with_records(model, table, missing="drop")
+    if phrases is None:
+        words = _plain(model, target, positive)
+        # Two targets have no usual one between them, and the task column tells them apart.
+        chosen, name = words.default_target, f"{model.name}:{words.default_target}"
+    else:
+        if positive is not None:
+            raise InputError(
+                f"positive is said by the phrase file {phrases}; received {positive!r} beside it. "
+                "Leave it out, or change the file."
+            )
+        words = load_phrases(Path(phrases), model)
+        chosen = words.default_target if target is None else target
+        model.index(chosen)  # an unknown target is named with its nearest
+        name = model.name if chosen == words.default_target else f"{model.name}:{chosen}"
+    return Task(name, model, words, chosen, min_records)
+
+
+def _plain(network: Network, target: str | None, positive: str | None) -> Phrases:
+    if target is None:
+        raise InputError(
+            f"target must be a variable of network {network.name!r}; none was named, and there is "
+            f"no phrase file that would. Known: {listing(network.names, 12)}."
+        )
+    states = network.states(target)
+    state = positive_state(states) if positive is None else positive
+    if state is None:
+        raise InputError(
+            f"positive must be the state of {target!r} whose probability is asked for; its states "
+            f"are {listing(states, 12)}, none was named, and there is no phrase file that would. "
+            "Name it (--positive on the command line)."
+        )
+    if not isinstance(state, str):
+        raise InputError(
+            f"positive must be the name of a state of {target!r}; received {shown(state):.80}. "
+            f"Known: {listing(states, 12)}."
+        )
+    return plain_phrases(network, target, state)
+
+
+def _read_records(file: Path) -> pd.DataFrame:
+    if file.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"records must end in .csv or .parquet; {file} does not.")
+    try:
+        if file.suffix.lower() == ".parquet":
+            return pd.read_parquet(file)
+        # Labels stay labels: "1" is the name of a state, and "NA" may be one.
+        return pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""])
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"records must be a readable table; {file} is none "
+            f"({str(error).splitlines()[0]}). Check the path."
+        ) from error
+
+
+def features_of(cases: pd.DataFrame) -> list[str]:
+    """Return the columns of the evidence."""
+    return [str(name) for name in cases.columns if str(name).startswith(FEATURE_PREFIX)]
+
+
+def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
+    """Return the observed variables of a case."""
+    columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
+    # A variable that was not observed has an empty cell, and must not be described.
+    seen = [name for name in columns if pd.notna(case[name])]
+    return {name.removeprefix(FEATURE_PREFIX): str(case[name]) for name in seen}
+
+
+def conditional_truth(
+    cases: pd.DataFrame, network: Network, phrases: Phrases, target: str
+) -> dict[int, dict[str, dict[str, float]]]:
+    """Return the exact P(theta | x, z) and P(z | x) of cases, see `Truth`."""
+    truth: dict[int, dict[str, dict[str, float]]] = {}
+    positive = phrases.positive(target)
+    asked = cases["z"].astype("object")
+    for z in asked.dropna().unique():
+        positions = [position for position, value in enumerate(asked) if value == z]
+        evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
+        weights = posterior(network, evidence, z)
+        for state in phrases.labels(z):
+            # A state of z that x rules out has no conditional truth: it stays null.
+            beliefs = posterior(network, evidence.assign(**{z: state}), target, errors="nan")
+            for row, position in enumerate(positions):
+                truth.setdefault(position, {})[state] = {
+                    "p_true": float(beliefs.iloc[row][positive]),
+                    "p_z_true": float(weights.iloc[row][state]),
+                }
+    return truth

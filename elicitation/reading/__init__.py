@@ -1,1 +1,0 @@
-"""Exact probabilities of outcomes and labels, read off a model."""

@@ -1,1 +1,0 @@
-"""From a task or a table of questions to a runs table: planning, asking, resuming."""

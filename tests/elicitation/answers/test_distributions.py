@@ -1,0 +1,300 @@
+"""Distributions over the answers in a form, against a sum over every token sequence there is.
+
+Breaks if a way to cut an answer into tokens is missed or counted twice, if 0.3 takes the mass of
+0.35, if what is given up is much beside what is said, or if draws do not follow the distribution.
+"""
+
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+from tokenizers import decoders
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.answers.distributions import (
+    Distribution,
+    answers_in_form,
+    draw_in_form,
+    exact_action,
+    exact_belief,
+    exact_shares,
+    forced_shares,
+)
+from elicitation.models.base import Answer
+from elicitation.models.local.causal import CausalModel
+from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.tokenizations import SpellingMasses
+
+from ..tiny_tokenizers import tokenizer_of
+
+BELIEF = AnswerForm("lines", ("No", "Yes"))
+PLAIN = [*"0123456789", ".", "%", "N", "o", "Y", "e", "s", "C", "a", "n"]
+LETTERS = [*" dci\nD"]
+# Tokens that reach over the ends of numbers, and beyond them.
+LONG = [": ", ":", "0.", "10", "00", "50", " 0", " 1", "No", "Yes", " Yes", "5%", ".3", "0\n", " d"]
+LONG += ["\nDecision:", "s\nDecision: N", " Yes\n", "Decision: Yes.", " No\nD", "ecision:"]
+
+
+def tiny(kind):
+    """A random network whose tokens write the answers of a form, in two families of tokenizers."""
+    letters = {"byte-level": {" ": "Ġ", "\n": "Ċ"}, "sentence-piece": {" ": "▁"}}[kind]
+    spelt = {
+        "".join(letters.get(char, char) for char in text): text.encode()
+        for text in (*PLAIN, *LETTERS, *LONG)
+    }
+    tokens = {"<pad>": None, "<end>": None, **spelt}
+    if kind == "byte-level":
+        tokenizer = tokenizer_of(tokens, decoders.ByteLevel())
+    else:
+        steps = [decoders.Replace("▁", " "), decoders.Fuse()]
+        tokenizer = tokenizer_of(tokens, decoders.Sequence(steps))
+    torch.manual_seed(5)
+    config = LlamaConfig(
+        vocab_size=len(tokens),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=96,
+        bos_token_id=1,
+        eos_token_id=1,
+    )
+    network = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(4)
+    model = CausalModel(network.eval(), tokenizer, name="tiny", fingerprint="f")
+    return model, list(tokens.values())
+
+
+@pytest.fixture(scope="module", params=["byte-level", "sentence-piece"])
+def model_and_bytes(request):
+    return tiny(request.param)
+
+
+def one_answer(part, text):
+    """The outcome that a text belongs to, by the definition of a spelling."""
+    found = {
+        spelling.outcome
+        for spelling in part.spellings
+        if text.startswith(spelling.text)
+        and not any(text[len(spelling.text) :].startswith(other) for other in spelling.forbidden)
+    }
+    assert len(found) <= 1
+    return next(iter(found), None)
+
+
+def enumerated(network, start, pieces, part, ends=()):
+    """Sum over every token sequence, each read by the network on its own; no cache, no tree.
+
+    A sequence goes on while what it says begins a spelling or is one, for then its next character
+    decides.
+    """
+    open_texts = {s.text[:end] for s in part.spellings for end in range(len(s.text))}
+    open_texts |= {s.text for s in part.spellings if s.forbidden}
+    masses = Counter(dict.fromkeys(part.outcomes, 0.0))
+    alive = [((), b"", 1.0)]
+    while alive:
+        longer = []
+        for tokens, text, mass in alive:
+            with torch.inference_mode():
+                row = torch.tensor([[*start, *tokens]])
+                following = network(row).logits[0, -1].double().softmax(-1).tolist()
+            for token, probability in enumerate(following):
+                piece = pieces[token]
+                # A token without text ends the answer.
+                said = text if piece is None else text + piece
+                if piece is not None and said in open_texts:
+                    longer.append(((*tokens, token), said, mass * probability))
+                elif (name := one_answer(part, said)) is not None:
+                    masses[name] += mass * probability
+        alive = [item for item in longer if item[2] > 1e-11]
+    return masses
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(BELIEF, marks=pytest.mark.lengthy),
+        pytest.param(AnswerForm("decision"), marks=pytest.mark.lengthy),
+        pytest.param(AnswerForm("number"), marks=pytest.mark.slow),
+    ],
+)
+def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form):
+    model, pieces = model_and_bytes
+    texts = ["1", "Yes 0.50"]
+    answers = answers_in_form(model, texts, [form] * 2)
+    for text, answer in zip(texts, answers, strict=True):
+        distribution = Distribution.load(answer.text)
+        start = model.encode([text], answer=form.parts[0].prefill)[0]
+        expected = enumerated(model.network, start, pieces, form.parts[0])
+        assert set(distribution.parts[0]) == set(expected)
+        for name, mass in distribution.parts[0].items():
+            assert mass == pytest.approx(expected[name], abs=1e-6)
+        # Of the answer mass what was given up is little as well.
+        total = math.fsum(expected.values())
+        assert distribution.answer_mass == pytest.approx(total, rel=2e-3)
+        assert total > 0
+
+
+def test_texts_of_several_forms_are_answered_each_in_its_own(model_and_bytes):
+    model, _ = model_and_bytes
+    forms = [
+        BELIEF,
+        AnswerForm("decision"),
+        AnswerForm("lines", ("Yes", "No", "a")),
+        BELIEF,
+        AnswerForm("choice", ("Yes", "No")),
+    ]
+    texts = ["1", "1", "0", "Yes", "1"]
+    together = [Distribution.load(a.text) for a in answers_in_form(model, texts, forms)]
+    for text, form, distribution in zip(texts, forms, together, strict=True):
+        (alone,) = answers_in_form(model, [text], [form])
+        assert len(distribution.parts) == len(form.parts)
+        for part, expected in zip(
+            distribution.parts, Distribution.load(alone.text).parts, strict=True
+        ):
+            assert part == pytest.approx(expected, abs=1e-6)
+
+
+class Rare:
+    """An outcome model with little mass on the form: what it gives up grows with the tolerance."""
+
+    name = "rare"
+
+    def __init__(self, mass):
+        self.mass, self.tolerances = mass, []
+
+    def encode(self, texts, *, answer=""):
+        return [[len(text)] for text in texts]
+
+    def spelling_masses(self, texts, spellings, *, tolerance, itemised=False):
+        self.tolerances.append(tolerance)
+        masses = np.full((len(texts), len(spellings)), self.mass / len(spellings))
+        return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9), [])
+
+
+def test_a_form_with_little_mass_is_read_more_finely():
+    rare = Rare(1e-5)
+    (answer,) = answers_in_form(rare, ["How much?"], [BELIEF])
+    assert Distribution.load(answer.text).answer_mass == pytest.approx(1e-5)
+    assert rare.tolerances[0] == 1e-6
+    assert rare.tolerances[-1] <= 1e-5 * 1e-3
+    usual = Rare(0.3)
+    answers_in_form(usual, ["How much?"], [BELIEF])
+    assert usual.tolerances == [1e-6]
+
+
+def test_a_model_without_probabilities_is_told_what_it_can_do():
+    class Silent:
+        name = fingerprint = "silent"
+
+        def generate(self, requests):
+            return [Answer("") for _ in requests]
+
+    with pytest.raises(InputError, match="silent does not. Take --answers drawn"):
+        answers_in_form(Silent(), ["How much?"], [BELIEF])
+
+
+def test_what_cannot_be_probabilities_is_not_stored():
+    with pytest.raises(CoherenceError, match="which they cannot be"):
+        answers_in_form(Rare(1.1), ["How much?"], [BELIEF])
+
+
+STATED = Distribution(({"0.00": 0.1, "0.25": 0.2, "1.00": 0.1},))
+
+
+def test_a_belief_is_the_complement_of_the_first_line():
+    belief = exact_belief(STATED, BELIEF, 0.0)
+    # By hand: p is 1, .75 and 0 with shares 1/4, 1/2, 1/4.
+    assert belief.value == pytest.approx(0.625)
+    assert belief.sd == pytest.approx(math.sqrt(0.25 * 0.140625 + 0.5 * 0.015625 + 0.25 * 0.390625))
+    assert (belief.q05, belief.q95) == (0.0, 1.0)
+    assert (belief.status, belief.answer_mass) == ("low_mass", pytest.approx(0.4))
+    number = exact_belief(STATED, AnswerForm("number"), 0.0)
+    assert number.value == pytest.approx(0.375)
+
+
+def test_quantiles_are_the_least_numbers_with_so_much_below():
+    spread = Distribution(({"0.10": 0.05, "0.20": 0.9, "0.30": 0.05},))
+    belief = exact_belief(spread, AnswerForm("number"), 0.0)
+    assert (belief.q05, belief.q95) == (0.1, 0.2)
+    assert belief.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("mass", "least", "status"),
+    [(0.5, 0.0, "ok"), (0.4, 0.0, "low_mass"), (0.4, 0.41, "unparsed"), (0.0, 0.0, "unparsed")],
+)
+def test_little_mass_is_marked_and_less_than_asked_for_is_unread(mass, least, status):
+    belief = exact_belief(Distribution(({"0.40": mass},)), BELIEF, least)
+    assert (belief.status, belief.value is None) == (status, status == "unparsed")
+    decision = {"Can decide: Yes\nDecision: Yes": mass}
+    action = exact_action(Distribution((decision,)), AnswerForm("decision"), least)
+    assert (action.status, action.value is None) == (status, status == "unparsed")
+
+
+def test_a_decision_has_three_actions_that_sum_to_one():
+    names = AnswerForm("decision").parts[0].outcomes
+    spread = Distribution((dict(zip(names, (0.1, 0.2, 0.1, 0.1), strict=True)),))
+    action = exact_action(spread, AnswerForm("decision"), 0.0)
+    assert action.value == pytest.approx({"yes": 0.2, "no": 0.4, "defer": 0.4})
+    choice = AnswerForm("choice", ("wait", "treat"))
+    assert exact_action(Distribution(({"treat": 0.3},)), choice, 0.0).value == {
+        "wait": 0.0,
+        "treat": 1.0,
+    }
+
+
+def test_shares_of_two_labels_are_complements_and_of_more_are_made_to_sum_to_one():
+    assert exact_shares(STATED, BELIEF, 0.0).value == pytest.approx((0.375, 0.625))
+    three = AnswerForm("lines", ("a", "b", "c"))
+    spread = Distribution(({"0.50": 0.6}, {"0.20": 0.3, "0.40": 0.3}, {"0.70": 0.1}))
+    shares = exact_shares(spread, three, 0.0)
+    assert shares.value == pytest.approx((1 / 3, 0.2, 0.7 / 1.5))
+    assert shares.raw_sum == pytest.approx(1.5)
+    assert shares.answer_mass == pytest.approx(0.1)  # of several lines the least
+    assert forced_shares("a: 0.00\nb: 0.00\nc: 0.00", three).value is None
+
+
+@pytest.mark.parametrize("form", [BELIEF, AnswerForm("decision"), AnswerForm("number")])
+def test_draws_follow_the_distribution(model_and_bytes, form):
+    model, _ = model_and_bytes
+    (answer,) = answers_in_form(model, ["1"], [form])
+    distribution = Distribution.load(answer.text)
+    shares = distribution.shares()
+    n = 2000
+    drawn = [draw_in_form(distribution, form, seed) for seed in range(n)]
+    counts = Counter(reply.text for reply in drawn)
+    expected = {form.write([name]): share * n for name, share in shares.items()}
+    assert set(counts) <= set(expected)
+    # Answers that are expected fewer than five times count as one.
+    rare = [text for text, number in expected.items() if number < 5]
+    usual = [text for text in expected if text not in rare]
+    observed = [*(counts[text] for text in usual), sum(counts[text] for text in rare)]
+    wanted = [*(expected[text] for text in usual), sum(expected[text] for text in rare)]
+    keep = [k for k, number in enumerate(wanted) if number > 0]
+    assert len(keep) > 1
+    test = chisquare([observed[k] for k in keep], [wanted[k] for k in keep])
+    assert test.pvalue > 1e-3
+    assert {reply.answer_mass for reply in drawn} == {distribution.answer_mass}
+
+
+def test_a_draw_depends_on_its_seed_alone_and_never_has_an_impossible_answer():
+    spread = Distribution(({"0.00": 0.0, "0.10": 0.5, "0.20": 0.0, "0.30": 0.5, "0.40": 0.0},))
+    texts = [draw_in_form(spread, BELIEF, seed).text for seed in range(200)]
+    assert texts == [draw_in_form(spread, BELIEF, seed).text for seed in range(200)]
+    assert set(texts) == {"No: 0.10\nYes: 0.90", "No: 0.30\nYes: 0.70"}
+    assert draw_in_form(Distribution(({},)), BELIEF, 0) == Answer("", answer_mass=0)
+
+
+def test_a_distribution_is_stored_with_every_digit():
+    (answer,) = answers_in_form(Rare(1 / 3), ["How much?"], [BELIEF])
+    assert json.loads(answer.text)[0] == dict(Distribution.load(answer.text).parts[0])
+    assert Distribution.load(answer.text).answer_mass == pytest.approx(1 / 3, rel=1e-15)

@@ -1,0 +1,320 @@
+"""Exact probabilities of outcomes, against a sum over every token sequence there is.
+
+Breaks if a way to cut a spelling into tokens is missed or counted twice, if a token that reaches
+past the end of a spelling is forgotten, if "1" takes the mass of "12", if bytes are confused with
+characters, or if what was given up exceeds what was said.
+"""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import decoders
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+from coherence.errors import InputError
+from elicitation.answers.outcomes import audit_outcomes, outcome_probabilities
+from elicitation.models.base import Request
+from elicitation.models.local import causal
+from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.questions.grid import plan_questions
+
+from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
+
+UNUSED = 2  # ids that the network has and the tokenizer has not
+
+
+DEPTH = 4  # four bytes decide every event in CASES, and a token has one byte or more
+
+
+def network_of(kind, size):
+    torch.manual_seed(3)
+    if kind == "gpt2":
+        network = GPT2LMHeadModel(
+            GPT2Config(
+                vocab_size=size,
+                n_embd=16,
+                n_layer=2,
+                n_head=2,
+                n_positions=64,
+                bos_token_id=1,
+                eos_token_id=1,
+            )
+        )
+    else:
+        network = LlamaForCausalLM(
+            LlamaConfig(
+                vocab_size=size,
+                hidden_size=16,
+                intermediate_size=32,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                max_position_embeddings=64,
+                bos_token_id=1,
+                eos_token_id=1,
+                tie_word_embeddings=True,
+            )
+        )
+    with (
+        torch.no_grad()
+    ):  # so that the next token depends on what came before as much as in a trained model
+        for parameter in network.parameters():
+            parameter.mul_(6)
+    return network.eval()
+
+
+@pytest.fixture(scope="module", params=["gpt2 byte-level", "llama sentence-piece"])
+def tiny(request):
+    kind, family = request.param.split()
+    tokens = BYTE_LEVEL if family == "byte-level" else SENTENCE_PIECE
+    tokenizer = (
+        tokenizer_of(tokens, decoders.ByteLevel()) if family == "byte-level" else sentence_piece()
+    )
+    model = CausalModel(
+        network_of(kind, len(tokens) + UNUSED), tokenizer, name="tiny", fingerprint="f"
+    )
+    return model, [*tokens.values(), *[None] * UNUSED]
+
+
+TEXTS = ["a", "12.0a", "2a2"]
+
+
+def every_text(model, spelling, text):
+    """Return every text of at least DEPTH tokens or ended before, with its probability.
+
+    The network reads each sequence on its own.
+    """
+    start = model.encode([text])[0]
+    alive, probability, texts = [()], np.ones(1), {}
+    for _ in range(DEPTH):
+        with torch.inference_mode():
+            rows = torch.tensor([[*start, *path] for path in alive])
+            following = (
+                model.network(rows).logits[:, -1].double().softmax(-1).numpy()
+                * probability[:, None]
+            )
+        longer, reached = [], []
+        for path, masses in zip(alive, following, strict=True):
+            answer = b"".join(spelling[token] for token in path)
+            for token, mass in enumerate(masses):
+                if spelling[token] is None:
+                    texts[answer] = texts.get(answer, 0.0) + mass
+                else:
+                    longer.append((*path, token))
+                    reached.append(mass)
+        alive, probability = longer, np.array(reached)
+    for path, mass in zip(alive, probability, strict=True):
+        answer = b"".join(spelling[token] for token in path)
+        texts[answer] = texts.get(answer, 0.0) + mass
+    return texts
+
+
+@pytest.fixture(scope="module")
+def all_texts(tiny):
+    model, spelling = tiny
+    return [every_text(model, spelling, text) for text in TEXTS]
+
+
+NUMBER, WORD = rb"(?![0-9]|[.,][0-9])", rb"(?![a-z0-9\xc3])"
+
+
+CASES = [
+    (
+        {"outcomes": ["0", "1", "2"]},
+        {"0": rb" ?0" + NUMBER, "1": rb" ?1" + NUMBER, "2": rb" ?2" + NUMBER},
+    ),
+    (
+        {"outcomes": ["1", "12", "2"], "leading_space": False},
+        {"1": rb"1" + NUMBER, "12": rb"12" + NUMBER, "2": rb"2" + NUMBER},
+    ),
+    ({"outcomes": ["12", "a"], "boundary": "none"}, {"12": rb" ?12", "a": rb" ?a"}),
+    ({"outcomes": ["a", "a1"], "leading_space": False}, {"a": rb"a" + WORD, "a1": rb"a1" + NUMBER}),
+    ({"outcomes": ["a", "\u00e9"]}, {"a": rb" ?a" + WORD, "\u00e9": rb" ?\xc3\xa9" + WORD}),
+    ({"outcomes": ["1", "a"], "boundary": "word"}, {"1": rb" ?1" + WORD, "a": rb" ?a" + WORD}),
+    (
+        {"outcomes": {"one": ["1", "a0"], "rest": ["0", "2", "a"]}, "leading_space": False},
+        {"one": rb"(1|a0)" + NUMBER, "rest": rb"[02]" + NUMBER + rb"|a" + WORD},
+    ),
+    ({"outcomes": ["1.", "."]}, {"1.": rb" ?1\.", ".": rb" ?\."}),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "patterns"), CASES, ids=lambda case: ",".join(case.get("outcomes", ()))
+)
+def test_probabilities_equal_the_sum_over_all_token_sequences(tiny, all_texts, options, patterns):
+    model, _ = tiny
+    read = outcome_probabilities(model, TEXTS, **options, tolerance=0)
+    expected = np.array(
+        [
+            [
+                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
+                for pattern in patterns.values()
+            ]
+            for texts in all_texts
+        ]
+    )
+    assert list(read.probabilities.columns) == list(patterns)
+    np.testing.assert_allclose(read.probabilities.to_numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(read.answer_mass, expected.sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(read.normalised.sum(axis=1), 1)
+    assert (read.unresolved == 0).all()
+    assert expected.max() > 1e-4  # the comparison is about more than zeros
+
+
+def test_what_is_given_up_is_bounded_and_stated(tiny):
+    model, _ = tiny
+    exact = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=0)
+    gaps = []
+    for tolerance in (0.3, 0.03, 1e-4):
+        read = outcome_probabilities(model, TEXTS, ["0", "1", "12", "a"], tolerance=tolerance)
+        gap = exact.probabilities - read.probabilities
+        assert (gap > -1e-6).all(axis=None)
+        assert (gap.sum(axis=1) <= read.unresolved + 1e-6).all()
+        assert (read.unresolved <= tolerance).all()
+        gaps.append(float(gap.sum(axis=1).max()))
+    assert gaps[0] > gaps[2]
+
+
+def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
+    model, _ = tiny
+    texts = [text * n for n in (1, 3, 2) for text in TEXTS]
+    alone = np.vstack(
+        [outcome_probabilities(model, [text], ["0", "1", "a"]).probabilities for text in texts]
+    )
+    for batch_size in (1, 2, 9):
+        other = CausalModel(
+            model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size
+        )
+        order = np.random.default_rng(batch_size).permutation(len(texts))
+        read = outcome_probabilities(
+            other, [texts[i] for i in order], ["0", "1", "a"]
+        ).probabilities.to_numpy()
+        np.testing.assert_allclose(read[np.argsort(order)], alone, atol=2e-6)
+
+
+def test_drawn_answers_have_the_stated_frequencies():
+    model = CausalModel(
+        network_of("gpt2", len(BYTE_LEVEL)),
+        tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()),
+        name="tiny",
+        fingerprint="f",
+    )
+    stated = outcome_probabilities(model, ["a"], ["0", "1", "2", "a"]).probabilities.iloc[0]
+    answers = [
+        answer.text for answer in model.generate([Request("a", seed, 5) for seed in range(3000)])
+    ]
+    patterns = {
+        "0": " ?0(?![0-9]|[.,][0-9])",
+        "1": " ?1(?![0-9]|[.,][0-9])",
+        "2": " ?2(?![0-9]|[.,][0-9])",
+        "a": " ?a(?![a-z0-9\u00e9\ufffd])",
+    }
+    for outcome, pattern in patterns.items():
+        share = np.mean([re.match(pattern, answer) is not None for answer in answers])
+        assert abs(share - stated[outcome]) < 4 * np.sqrt(0.25 / len(answers))
+
+
+def test_the_audit_lists_spellings_paths_and_collisions(tiny):
+    model, _ = tiny
+    audit = audit_outcomes(model, TEXTS, ["1", "12", "2"], tolerance=0)
+    stated = outcome_probabilities(model, TEXTS, ["1", "12", "2"], tolerance=0)
+    spellings = audit.spellings.set_index("spelling")
+    np.testing.assert_allclose(
+        audit.spellings.groupby("outcome")["mass"].sum(), stated.probabilities.mean(), atol=1e-9
+    )
+    np.testing.assert_allclose(audit.spellings.groupby("outcome")["share"].sum(), 1)
+    np.testing.assert_allclose(
+        audit.paths.groupby("spelling")["mass"].sum(), spellings["mass"].sort_index(), atol=1e-9
+    )
+    np.testing.assert_allclose(audit.outside, 1 - stated.answer_mass, atol=1e-9)
+    assert audit.collisions[["spelling", "other_spelling", "overlap"]].to_numpy().tolist() == [
+        ["1", "12", "none"],
+        [" 1", " 12", "none"],
+    ]
+    # Byte-level: 12 in one token or in two. SentencePiece has a second token for 1.
+    assert spellings.loc["12", "n_paths"] == (
+        2 if "<0x31>" not in model.tokenizer.get_vocab() else 3
+    )
+    twelve = audit.paths[audit.paths["spelling"] == "12"].set_index("tokens")["usual"]
+    assert twelve[("12",)]
+    assert not twelve[("1", "2")].any()
+
+
+def test_the_audit_leaves_open_a_mass_that_does_not_add_up(tiny):
+    model, _ = tiny
+    audit = audit_outcomes(model, TEXTS, ["1", "12"], boundary="none")
+    assert audit.answer_mass.isna().all()
+    assert set(audit.collisions["overlap"]) == {"whole"}
+
+
+def test_outcomes_that_overlap_are_refused(tiny):
+    model, _ = tiny
+    with pytest.raises(
+        InputError,
+        match="outcomes must exclude each other; '1' written '1' overlaps with '12' written '12'",
+    ):
+        outcome_probabilities(model, TEXTS, ["1", "12"], boundary="none")
+    with pytest.raises(
+        InputError,
+        match="must exclude each other; 'a' written 'a' overlaps with 'other' written 'a'",
+    ):
+        outcome_probabilities(model, TEXTS, {"a": ["a"], "other": ["0", "a"]})
+    with pytest.raises(InputError, match="'1' written '1' overlaps with 'end' written '1.'"):
+        outcome_probabilities(model, TEXTS, {"1": ["1"], "end": ["1."]})
+
+
+def test_arguments_out_of_range(tiny, monkeypatch):
+    model, _ = tiny
+    for texts in ([], "a"):
+        with pytest.raises(InputError, match="texts must be a sequence"):
+            outcome_probabilities(model, texts, ["1"])
+    for tolerance in (-0.1, 1.0, np.nan):
+        with pytest.raises(InputError, match="tolerance must be in"):
+            outcome_probabilities(model, TEXTS, ["1"], tolerance=tolerance)
+    with pytest.raises(InputError, match="exceeds the model's context of 64 tokens"):
+        outcome_probabilities(model, ["a" * 63], ["1"])
+    with pytest.raises(InputError, match="text 1 is '' and has none"):
+        outcome_probabilities(model, ["a", ""], ["1"])
+    monkeypatch.setattr(causal, "MOST_PATHS", 3)
+    with pytest.raises(InputError, match="Set tolerance above 0"):
+        outcome_probabilities(model, TEXTS, ["12"], tolerance=0)
+    assert outcome_probabilities(model, TEXTS, ["12"]).answer_mass.notna().all()
+
+
+def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
+    """The share of draws that state a value equals its probability.
+
+    Through a real tokenizer with blocks of text as tokens.
+    """
+    text = next(
+        question.text
+        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
+        if question.role == "belief"
+    )
+    model = load_causal_model(model_folder, prefill="No: 0.")
+    read = outcome_probabilities(
+        model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False
+    )
+    answers = [
+        answer.text
+        for answer in model.generate([Request(text, seed, 12, 1.0, 1) for seed in range(1000)])
+    ]
+    stated = [
+        match.group(1)
+        for answer in answers
+        if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))
+    ]
+    assert abs(len(stated) / len(answers) - read.answer_mass[0]) < 0.07
+    top = read.probabilities.iloc[0].nlargest(3)
+    for value, probability in top.items():
+        assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(
+            0.25 / len(answers)
+        )

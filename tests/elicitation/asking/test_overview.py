@@ -1,0 +1,172 @@
+"""Looking at a store and at a plan.
+
+Breaks if a count is wrong, if looking changes anything, or if torch is loaded for it.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coherence.cli.main import main
+from coherence.errors import InputError
+from elicitation.asking.overview import preview, summarise_store
+from elicitation.asking.session import run_plan
+from elicitation.asking.store import AnswerStore
+from elicitation.models.base import Answer
+from elicitation.questions.plan import Design, plan_own_questions
+
+ROOT = Path(__file__).parents[3]
+
+
+class Mixed:
+    name = "mixed\x1b[31m"
+
+    def __init__(self, fingerprint="f1"):
+        self.fingerprint = fingerprint
+
+    def generate(self, requests):
+        texts = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
+        return [
+            Answer("wait" if "options" in request.text else texts[request.seed % 4])
+            for request in requests
+        ]
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {
+            "context": list("abcdef"),
+            "belief_question": [f"How probable is {c}?" for c in "abcdef"],
+            "action_question": [f"{c}: what now?" for c in "abcdef"],
+            "options": [("wait", "treat")] * 6,
+        }
+    )
+
+
+@pytest.fixture
+def plan(table):
+    return plan_own_questions(table, Design(reps=4, prompts=("standard", "bayes")))
+
+
+def test_counts_are_those_of_the_answers(tmp_path, plan):
+    path = tmp_path / "s.sqlite"
+    with AnswerStore(path) as store:
+        runs, tally = run_plan(Mixed(), plan, store)
+        counts = summarise_store(path)  # while the store is in use
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    pd.testing.assert_frame_equal(summarise_store(path), counts)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert counts["answers"].sum() == tally.total == 72
+    by_status = counts.groupby("status")["answers"].sum()
+    assert by_status["ok"] + by_status["repaired:single"] == tally.readable
+    assert by_status["repaired:single"] == tally.repaired
+    for prompt in ("standard", "bayes"):
+        seen = (
+            counts[counts["question"] == f"belief: {prompt}"]
+            .set_index("status")["answers"]
+            .to_dict()
+        )
+        assert seen == runs[runs["prompt"] == prompt]["status"].value_counts().to_dict()
+    assert counts[counts["question"] == "choice"]["answers"].tolist() == [24]
+
+
+def test_models_of_one_name_are_told_apart(tmp_path, plan):
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        run_plan(Mixed(), plan, store)
+        run_plan(Mixed("other weights"), plan, store)
+    assert set(summarise_store(tmp_path / "s.sqlite")["model"]) == {
+        f"{Mixed.name} (f1)",
+        f"{Mixed.name} (other we)",
+    }
+
+
+def test_a_preview_counts_what_is_left(tmp_path, plan, table):
+    path = tmp_path / "s.sqlite"
+    assert preview(plan, model_name=Mixed.name, store=path).n_left == 72
+    assert not path.exists()
+    with AnswerStore(path) as store:
+        run_plan(Mixed(), plan, store, batch_size=10)
+    done = preview(plan, model_name=Mixed.name, store=path)
+    assert (done.n_left, done.n_stored, done.n_answer_tokens, done.seconds) == (0, 72, 0, 0.0)
+    more = preview(
+        plan_own_questions(table, Design(reps=5, prompts=("standard", "bayes"))),
+        model_name=Mixed.name,
+        store=path,
+    )
+    assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
+    other = preview(plan, model_name="another", store=path)
+    assert (other.n_stored, other.seconds) == (0, None)
+    greedy = preview(
+        plan_own_questions(table, Design(reps=4, temperature=0, prompts=("standard",))),
+        model_name="another",
+    )
+    assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
+
+
+def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, table):
+    """Draws come in an instant once a question was read; counted each, hours became seconds."""
+    path = tmp_path / "s.sqlite"
+    design = Design(reps=4, prompts=("standard", "bayes"), answers="forced")
+    plan = plan_own_questions(table, design)
+    before = preview(plan, model_name="m", store=path)
+    # Six contexts, two beliefs and an action: each is read once for its four draws.
+    # A time is told from answers, and there are none.
+    assert (before.n_left, before.seconds) == (72, None)
+    read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).draws[:12]
+    with AnswerStore(path) as store:
+        for portion in (read[:6], read[6:]):
+            time.sleep(0.1)
+            answers = [Answer("{}") for _ in portion]
+            store.put(portion, answers, model="m", fingerprint="f")
+    after = preview(plan, model_name="m", store=path)
+    assert after.n_left == 72
+    assert 0.1 <= after.seconds < 6
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        summarise_store(tmp_path / "none.sqlite")
+    assert not (tmp_path / "none.sqlite").exists()
+    (tmp_path / "text").write_text("no database " * 100)
+    with pytest.raises(InputError, match="cannot be read"):
+        summarise_store(tmp_path / "text")
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(InputError, match="another kind"):
+        summarise_store(tmp_path / "empty")
+
+
+def test_the_command_prints_a_clean_table(tmp_path, plan, capsys):
+    path = tmp_path / "s.sqlite"
+    with AnswerStore(path) as store:
+        run_plan(Mixed(), plan, store)
+    assert main(["elicit", "--status", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert printed.splitlines()[0].split() == ["model", "question", "answers", "status"]
+    assert printed.splitlines()[-1] == "72 answers"
+    assert "repaired:single" in printed
+
+
+@pytest.mark.lengthy
+def test_looking_loads_no_torch(tmp_path, table):
+    questions = tmp_path / "q.jsonl"
+    table.to_json(questions, orient="records", lines=True)
+    with AnswerStore(tmp_path / "s.sqlite"):
+        pass
+    code = (
+        "import sys; from coherence.cli.main import main\n"
+        f"assert main(['elicit', '--status', {str(tmp_path / 's.sqlite')!r}]) == 0\n"
+        f"options = ['--questions', {str(questions)!r}, '--out', {str(tmp_path / 'o.csv')!r}]\n"
+        "assert main(['elicit', '--model', 'no/model', *options, '--dry-run']) == 0\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules), 'torch was loaded'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no answers yet" in done.stdout
+    assert "to ask     150" in done.stdout
+    assert not (tmp_path / "o.csv.answers.sqlite").exists()

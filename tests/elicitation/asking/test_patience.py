@@ -1,0 +1,139 @@
+"""Answers that nobody can read: breaks if a session pays for thousands of them, or stops too soon.
+
+Whatever stops it, what was answered stays in the store.
+"""
+
+import pandas as pd
+import pytest
+
+from coherence.cli.main import main
+from elicitation.asking.patience import PATIENCE, UnreadableError, describe
+from elicitation.asking.session import run_plan
+from elicitation.asking.store import AnswerStore
+from elicitation.models.base import Answer
+from elicitation.questions.plan import Design, plan_own_questions
+
+
+class Babbler:
+    """Says what nobody can read, until it has been asked so often."""
+
+    name = fingerprint = "babbler"
+
+    def __init__(self, sense_after=10**9):
+        self.n_asked, self.sense_after = 0, sense_after
+
+    def generate(self, requests):
+        answers = []
+        for request in requests:
+            self.n_asked += 1
+            sense = self.n_asked > self.sense_after
+            text = "No: 0.4\nYes: 0.6" if sense else f"Hm, {request.seed % 7}\x1b[31m?"
+            answers.append(Answer(text, finish_reason="stop"))
+        return answers
+
+
+class Stream(Babbler):
+    def stream_answers(self, requests):
+        for position, request in enumerate(requests):
+            yield position, *self.generate([request])
+
+
+@pytest.fixture
+def plan():
+    table = pd.DataFrame(
+        {"context": range(40), "belief_question": [f"Rain on day {day}?" for day in range(40)]}
+    )
+    return plan_own_questions(table, Design(reps=5, prompts=("standard",)))
+
+
+@pytest.mark.parametrize(("model", "asked"), [(Stream(), PATIENCE), (Babbler(), 8 + 16 + 32)])
+def test_a_session_without_sense_stops_and_keeps_what_came(model, asked, plan):
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(UnreadableError, match="--answers forced.*--keep-going") as caught:
+            run_plan(model, plan, store)
+        assert model.n_asked == len(store) == asked
+        message = str(caught.value)
+        assert message.count("'Hm, ") == 3
+        assert "\x1b" not in message
+        assert "\n" not in message
+        # The same again costs nothing and says the same; the answers of before count.
+        with pytest.raises(UnreadableError, match=f"none of the first {asked} answers"):
+            run_plan(model, plan, store)
+        assert model.n_asked == asked
+        runs, tally = run_plan(model, plan, store, keep_going=True)
+        assert (tally.total, tally.reused, tally.readable) == (200, asked, 0)
+        # All is asked: there is nothing to stop.
+        assert run_plan(model, plan, store)[1].asked == 0
+    assert set(runs["status"]) == {"unparsed"}
+
+
+@pytest.mark.parametrize("model", [Stream(PATIENCE - 1), Babbler(PATIENCE - 1)])
+def test_one_readable_answer_among_fifty_is_enough(model, plan):
+    with AnswerStore(":memory:") as store:
+        tally = run_plan(model, plan, store, batch_size=10)[1]
+    assert tally.readable == 200 - PATIENCE + 1
+
+
+class Impatient(Babbler):
+    """Babbles where it is asked at length."""
+
+    def generate(self, requests):
+        self.sense_after = 0
+        said = super().generate(requests)
+        return [
+            answer if len(request.text) < 1000 else Answer("Hm.", finish_reason="stop")
+            for answer, request in zip(said, requests, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("batch_size", [8, 64])
+def test_one_framing_without_sense_ends_no_session(batch_size):
+    days = {
+        "context": range(120),
+        "belief_question": [
+            f"Rain{' ' + 'or shine' * 130 * (n % 3 > 0)} on day {n}?" for n in range(120)
+        ],
+    }
+    plan = plan_own_questions(pd.DataFrame(days), Design(reps=1, prompts=("standard",)))
+    with AnswerStore(":memory:") as store:
+        tally = run_plan(Impatient(), plan, store, batch_size=batch_size)[1]
+    assert tally.readable == 40
+
+
+def test_other_settings_are_asked_afresh(plan):
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(UnreadableError):
+            run_plan(Stream(), plan, store)
+        longer = Design(reps=5, prompts=("standard",), max_new_tokens=999)
+        table = plan_own_questions(
+            pd.DataFrame(
+                {"context": range(40), "belief_question": [f"Rain on day {n}?" for n in range(40)]}
+            ),
+            longer,
+        )
+        assert run_plan(Stream(0), table, store)[1].readable == 200
+
+
+def test_an_answer_is_shown_with_what_is_known_of_its_end():
+    assert describe(Answer("No.", 0, "")) == "'No.'"
+    cut = Answer("", 0, "", finish_reason="length", thinking="x" * 40)
+    assert describe(cut) == "'' (cut for length, after 40 characters of thought)"
+    withheld = Answer("", 0, "", finish_reason="content_filter")
+    assert describe(withheld) == "'' (withheld by a filter)"
+    assert len(describe(Answer("y" * 5000, 0, ""))) < 130
+
+
+def test_the_command_ends_with_one_line_and_status_2(tmp_path, capsys, monkeypatch):
+    from elicitation.commands import elicit
+
+    table = tmp_path / "days.csv"
+    rows = "".join(f"{n},Rain on day {n}?\n" for n in range(40))
+    table.write_text(f"context,belief_question\n{rows}", encoding="utf-8")
+    monkeypatch.setattr(elicit, "load_model", lambda *_: Stream())
+    words = ["--questions", str(table), "--model", "m", "--out", str(tmp_path / "runs.csv")]
+    assert main(["elicit", *words]) == 2
+    errors = capsys.readouterr().err
+    assert sum("can be read" in line for line in errors.splitlines()) == 1
+    assert not (tmp_path / "runs.csv").exists()
+    assert main(["elicit", *words, "--keep-going"]) == 0
+    assert (tmp_path / "runs.csv").exists()

@@ -1,0 +1,77 @@
+"""A whole session with a scripted model.
+
+Breaks if an answer lands on the wrong row, is asked twice, or is given a value that was not stated.
+"""
+
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from elicitation.asking.session import elicit
+from elicitation.asking.store import AnswerStore
+from elicitation.questions.plan import Design
+
+
+def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store, scripted):
+    first, _ = elicit(scripted(), asia, cases, store, design=Design(reps=2))
+    model = scripted()
+    second, tally = elicit(model, asia, cases, store, design=Design(reps=2))
+    assert model.asked == []
+    assert (tally.asked, tally.reused) == (0, tally.total)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_an_interrupted_session_asks_only_the_rest(asia, cases, store, scripted):
+    stopped, resumed = scripted(fail_after=50), scripted()
+    with pytest.raises(KeyboardInterrupt):
+        elicit(stopped, asia, cases, store, design=Design(reps=2), batch_size=10)
+    assert len(store) == 58  # calls of 8, 10, 10, ...
+    runs, tally = elicit(resumed, asia, cases, store, design=Design(reps=2), batch_size=10)
+    assert tally.reused == 58
+    assert not {(request.text, request.seed) for request in stopped.asked} & {
+        (request.text, request.seed) for request in resumed.asked
+    }
+    with AnswerStore(":memory:") as other:
+        whole, _ = elicit(scripted(), asia, cases, other, design=Design(reps=2), batch_size=64)
+    pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
+
+
+def test_more_repetitions_keep_the_answers_that_are_there(asia, cases, store, scripted):
+    few, _ = elicit(scripted(), asia, cases, store, design=Design(reps=2))
+    more, tally = elicit(scripted(), asia, cases, store, design=Design(reps=3))
+    assert tally.reused == 12 * 2 * 8
+    pd.testing.assert_frame_equal(more[more["rep"] < 2].reset_index(drop=True), few)
+
+
+def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, store, scripted):
+    elicit(scripted(), asia, cases, store, design=Design(reps=1))
+    other = scripted()
+    other.fingerprint = "other weights"
+    for model, options in (
+        (other, {}),
+        (scripted(), {"seed": 1}),
+        (scripted(), {"temperature": 0.5}),
+    ):
+        _, tally = elicit(model, asia, cases, store, design=Design(reps=1, **options))
+        assert tally.reused == 0
+
+
+def test_progress_counts_to_the_end(asia, cases, store, scripted):
+    seen = []
+    elicit(
+        scripted(),
+        asia,
+        cases,
+        store,
+        design=Design(reps=1),
+        batch_size=40,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[0] == (0, 96)
+    assert seen[-1] == (96, 96)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_a_batch_of_nothing(asia, cases, store, scripted):
+    with pytest.raises(InputError, match="batch_size"):
+        elicit(scripted(), asia, cases, store, batch_size=0)

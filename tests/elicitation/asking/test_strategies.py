@@ -1,0 +1,260 @@
+"""Sessions whose answers have the form of their question, exact and forced.
+
+Breaks if a row is left without a value, if a distribution is computed twice, if drawn answers and
+distributions disagree, or if a session that is started again gives another table.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.errors import InputError
+from coherence.report.answering import answering_sentences
+from coherence.table.answering import answering
+from coherence.table.faults import find_faults
+from elicitation.answers.distributions import Distribution, exact_belief
+from elicitation.asking.session import elicit, run_plan
+from elicitation.asking.store import AnswerStore
+from elicitation.asking.strategies import ask_for_plan
+from elicitation.models.base import Answer
+from elicitation.questions.grid import form_of
+from elicitation.questions.plan import Design, plan_own_questions, plan_task
+from elicitation.spelling.forms import AnswerForm
+
+LINES = AnswerForm("lines", ("No", "Yes"))
+ACTIONS = ["action_no", "action_yes", "action_defer"]
+
+
+class Known:
+    """Known probabilities of every answer, which differ between texts; counts what it is asked."""
+
+    name, fingerprint = "known", "k"
+
+    def __init__(self, mass=0.8):
+        self.mass, self.asked = mass, []
+
+    def generate(self, requests):
+        raise AssertionError("nothing is to be asked in words")
+
+    def form_probabilities(self, texts, form):
+        self.asked += texts
+        return [tuple(self.spread(text, part) for part in form.parts) for text in texts]
+
+    def spread(self, text, part):
+        rng = np.random.default_rng(list(f"{text}{part.prefill}".encode()))
+        shares = rng.dirichlet(np.ones(len(part.outcomes))) * self.mass
+        return dict(zip(part.outcomes, shares.tolist(), strict=True))
+
+
+def test_every_question_has_its_form(asia, cases):
+    for design in (Design(answers="exact"), Design(answers="forced", reps=1)):
+        for question, draw in zip(
+            *(lambda plan: (plan.questions, plan.draws))(plan_task(asia, cases, design)),
+            strict=True,
+        ):
+            assert draw.form is form_of(question)
+            assert draw.exact == (design.answers == "exact")
+            expected = {
+                "decision": AnswerForm("decision"),
+                "auxiliary": AnswerForm("lines", question.lines),
+            }
+            assert draw.form == expected.get(question.role, LINES)
+
+
+def test_an_exact_session_has_a_value_in_every_row_and_draws_nothing(asia, cases, store):
+    known = Known()
+    runs, tally = elicit(known, asia, cases, store, design=Design(answers="exact"))
+    assert len(known.asked) == len(set(known.asked)) == tally.asked
+    assert tally.readable == tally.total
+    assert runs["p"].notna().all()
+    assert (runs["status"] == "ok").all()
+    assert (runs["belief_kind"] == "stated:exact").all()
+    assert (runs["seed"] == 0).all()
+    np.testing.assert_allclose(runs["answer_mass"], 0.8)
+    assert ((runs["p_q05"] <= runs["p"]) & (runs["p"] <= runs["p_q95"])).all()
+    assert (runs["p_sd"] > 0).all()
+    # The action is asked for once per context, and stands beside the reference framing.
+    acted = runs["prompt"].eq("standard") & runs["z"].isna()
+    np.testing.assert_allclose(runs.loc[acted, ACTIONS].sum(axis=1), 1)
+    assert runs.loc[~acted, ACTIONS].isna().all(axis=None)
+    assert "action" not in runs
+    shares = runs.loc[runs["z"].notna()].groupby(["context", "z"])["p_z"].sum()
+    np.testing.assert_allclose(shares, 1)
+    row = runs.iloc[0]
+    # Named by its line: a reader must not take the numbers for those of Yes.
+    numbers = json.loads(row["raw_belief"])
+    assert list(numbers) == ["No"]
+    read = exact_belief(Distribution((numbers["No"],)), LINES, 0.0)
+    assert (row["p"], row["p_sd"], row["p_q05"]) == (read.value, read.sd, read.q05)
+
+
+def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia, cases, store):
+    known = Known(0.3)
+    design = Design(answers="forced", reps=4)
+    runs, tally = elicit(known, asia, cases, store, design=design)
+    assert len(known.asked) == len(set(known.asked))
+    assert tally.readable == tally.total == len(plan_task(asia, cases, design).questions)
+    assert runs["p"].notna().all()
+    assert (runs["status"] == "low_mass").all()
+    assert (runs["belief_kind"] == "stated:forced").all()
+    np.testing.assert_allclose(runs["answer_mass"], 0.3)
+    assert runs["raw_belief"].str.fullmatch(LINES.pattern).all()
+    yes = runs["raw_belief"].str.extract(r"Yes: (.*)")[0].astype(float)
+    assert (runs["p"] == yes).all()
+    acted = runs["prompt"].eq("standard") & runs["z"].isna()
+    assert runs.loc[acted, "action"].isin(["yes", "no", "defer"]).all()
+    assert not {"p_sd", *ACTIONS} & set(runs)
+    # Draws differ, and more of them cost no further distribution.
+    assert runs.groupby(["context", "prompt", "z_state"], dropna=False)["p"].nunique().max() > 1
+    n_asked = len(known.asked)
+    more, again = elicit(known, asia, cases, store, design=Design(answers="forced", reps=6))
+    assert len(known.asked) == n_asked
+    assert again.asked == again.total - tally.total
+    drawn_before = more.loc[more["rep"] < 4].reset_index(drop=True)
+    pd.testing.assert_frame_equal(drawn_before, runs)
+
+
+@pytest.mark.lengthy
+def test_exact_and_forced_sessions_share_their_distributions(asia, cases, store):
+    known = Known()
+    exact, _ = elicit(known, asia, cases, store, design=Design(answers="exact"))
+    n_asked = len(known.asked)
+    forced, _ = elicit(known, asia, cases, store, design=Design(answers="forced", reps=200))
+    assert len(known.asked) == n_asked
+    # The mean of many draws is the mean of the distribution: four standard errors of the worst.
+    keys = ["context", "prompt", "z_state"]
+    means = forced.groupby(keys, dropna=False)["p"].mean()
+    expected = exact.set_index(keys)[["p", "p_sd"]]
+    expected = expected[~expected.index.duplicated()]
+    gap = (means - expected["p"]).abs() / (expected["p_sd"] / np.sqrt(200))
+    assert gap.max() < 4.5
+
+
+def test_more_than_two_labels_are_asked_one_by_one_and_sum_to_one(store):
+    class Three:
+        def __init__(self, way):
+            self.way = way
+
+    table = pd.DataFrame({"context": ["a"], "belief_question": ["How probable?"]})
+    plan = plan_own_questions(table, Design(answers="exact", prompts=("standard",)))
+    (question,) = plan.questions
+    form = AnswerForm("lines", ("low", "normal", "high"))
+    (answer,) = Known().form_probabilities(["z?"], form)
+    assert len(answer) == 3
+    from dataclasses import replace
+
+    from elicitation.answers.distributions import draw_in_form
+    from elicitation.answers.reading import read_in_form
+
+    asked = replace(question, role="auxiliary", lines=form.labels)
+    read = read_in_form(asked, json.dumps(answer), None, lambda: None)
+    assert sum(read.value) == pytest.approx(1)
+    assert read.raw_sum != pytest.approx(1, abs=1e-3)
+    drawn = draw_in_form(Distribution(answer), form, 3)
+    forced = read_in_form(replace(asked, way="forced"), drawn.text, drawn.answer_mass, lambda: None)
+    assert sum(forced.value) == pytest.approx(1)
+    assert forced.status == "ok"
+
+
+@pytest.mark.parametrize("answers", ["exact", "forced"])
+def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
+    reps = None if answers == "exact" else 1
+    design = Design(answers=answers, reps=reps, min_mass=0.5)
+    runs, tally = elicit(Known(0.3), asia, cases, store, design=design)
+    assert tally.readable == 0
+    assert runs["p"].isna().all()
+    assert (runs["status"] == "unparsed").all()
+    np.testing.assert_allclose(tally.masses, 0.3)
+
+
+def test_token_beliefs_stand_beside_exact_actions(asia, cases, store):
+    class Labelled(Known):
+        def label_probabilities(self, texts, labels):
+            return [(0.1, 0.3)] * len(texts)
+
+    design = Design(answers="exact", belief="token")
+    runs, _ = elicit(Labelled(), asia, cases, store, design=design)
+    assert (runs["belief_kind"] == "token").all()
+    np.testing.assert_allclose(runs["p"], 0.75)
+    assert (runs["status"] == "low_mass").all()
+    np.testing.assert_allclose(runs[ACTIONS].sum(axis=1), 1)
+
+
+def test_options_of_a_table_have_a_column_each(store):
+    table = pd.DataFrame(
+        {
+            "context": ["a", "b"],
+            "belief_question": ["How probable is rain?", "How probable is snow?"],
+            "action_question": ["What do you take?", "Where do you go?"],
+            "options": [("umbrella", "hat"), ("out", "nowhere", "hat")],
+        }
+    )
+    plan = plan_own_questions(table, Design(answers="exact", prompts=("standard",)))
+    runs, _ = run_plan(Known(), plan, store)
+    names = ["action_umbrella", "action_hat", "action_out", "action_nowhere"]
+    np.testing.assert_allclose(runs[names].sum(axis=1), 1)
+    assert runs.loc[0, ["action_out", "action_nowhere"]].tolist() == [0, 0]
+    assert runs.loc[1, "action_umbrella"] == 0
+
+
+class Masking:
+    """Masks its tokens, and has no probabilities."""
+
+    name, fingerprint = "masking", "m"
+
+    def generate(self, requests):
+        raise AssertionError("nothing is to be asked in words")
+
+    def forced_answers(self, requests, form):
+        texts = {"lines": "No: 0.3\nYes: 0.7", "decision": "Can decide: Yes\nDecision: No"}
+        if form.labels not in ((), ("No", "Yes")):
+            return [Answer("\n".join(f"{label}: 0.5" for label in form.labels)) for _ in requests]
+        return [Answer(texts[form.kind]) for _ in requests]
+
+
+def test_a_model_that_masks_is_named_as_such(asia, cases, store):
+    design = Design(answers="forced", reps=2, temperature=0.5)
+    runs, tally = elicit(Masking(), asia, cases, store, design=design)
+    assert (runs["belief_kind"] == "stated:masked").all()
+    assert find_faults(runs) == []
+    assert "allowed only tokens of the form" in " ".join(answering_sentences(answering(runs)))
+    assert (runs["p"] == 0.7).all()
+    assert runs["answer_mass"].isna().all()
+    assert tally.masses == ()
+    with pytest.raises(InputError, match="exact answers need a model"):
+        elicit(Masking(), asia, cases, store, design=Design(answers="exact"))
+
+
+def test_draws_from_a_distribution_are_at_temperature_one(asia, cases, store):
+    with pytest.raises(InputError, match="at temperature 1, at which their probabilities"):
+        elicit(Known(), asia, cases, store, design=Design(answers="forced", temperature=0.5))
+
+
+def test_progress_counts_all_stages_together(asia, cases):
+    steps = []
+    plan = plan_task(asia, cases, Design(answers="forced", reps=2))
+    with AnswerStore(":memory:") as store:
+        ask_for_plan(
+            Known(), plan.draws, store, progress=lambda done, total: steps.append((done, total))
+        )
+    n_texts = len({draw.request.text for draw in plan.draws})
+    assert steps[-1] == (len(plan.draws) + n_texts, len(plan.draws) + n_texts)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+    assert len({total for _, total in steps}) == 1
+
+
+@pytest.mark.parametrize("answers", ["exact", "forced"])
+def test_a_local_model_answers_in_every_row_and_resumes_to_the_same_table(
+    model, asia, cases, answers
+):
+    design = Design(answers=answers, reps=None if answers == "exact" else 3)
+    few = cases.head(4)
+    with AnswerStore(":memory:") as store:
+        runs, tally = elicit(model, asia, few, store, design=design, batch_size=16)
+        assert tally.readable == tally.total
+        assert runs["p"].notna().all()
+        again, second = elicit(model, asia, few, store, design=design, batch_size=16)
+    assert second.asked == 0
+    pd.testing.assert_frame_equal(again, runs)

@@ -1,0 +1,329 @@
+"""Questions of one's own, and beliefs that are read off.
+
+Breaks if a question is changed, an answer is misplaced, or a fault passes.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence.decoding.decode import Decoded
+from coherence.errors import CoherenceError, InputError
+from coherence.table.faults import find_faults
+from elicitation.answers.beliefs import sampled_belief, token_belief
+from elicitation.asking.session import elicit, elicit_questions
+from elicitation.asking.store import AnswerStore
+from elicitation.models.base import Answer
+from elicitation.models.labels import bound_labels
+from elicitation.questions.own import check_questions, load_questions
+from elicitation.questions.plan import Design
+
+CSV = """id,belief_question,yes_no_question,action_question,options,theta,p_true,x_sky
+d1,How probable is rain? {sky} "grey",Will it rain?,Umbrella?,take it|leave it,1,0.8,grey
+NA,How probable is rain?,Will it rain today?,Umbrella today?,take it|leave it|wait,0,,blue
+"""
+
+
+class Own:
+    """A model of a user's own: any object with these three members."""
+
+    name, fingerprint = "own", "own-1"
+
+    def __init__(self, belief="No: 0.25\nYes: 0.75", action="take it", word="Yes"):
+        self.belief, self.action, self.word, self.texts = belief, action, word, []
+
+    def generate(self, requests):
+        self.texts += [request.text for request in requests]
+        return [Answer(self.answer(request), -1.5) for request in requests]
+
+    def answer(self, request):
+        if "options" in request.text or "Decision" in request.text:
+            return self.action
+        if "one word" in request.text:
+            return self.word if request.seed % 4 else "No"
+        return self.belief
+
+
+class Labelled(Own):
+    def label_probabilities(self, texts, labels):
+        return [(0.2, 0.6)] * len(texts)
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "q.csv").write_text(CSV, encoding="utf-8")
+    return load_questions(tmp_path / "q.csv")
+
+
+def test_csv_and_jsonl_say_the_same(table, tmp_path):
+    records = [
+        {
+            **row,
+            "options": list(row["options"]),
+            "p_true": None if pd.isna(row["p_true"]) else row["p_true"],
+        }
+        for row in table.to_dict("records")
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
+    pd.testing.assert_frame_equal(load_questions(tmp_path / "q.jsonl"), table, check_dtype=False)
+    assert table["context"].tolist() == ["d1", "NA"]
+    assert table["options"].tolist() == [("take it", "leave it"), ("take it", "leave it", "wait")]
+
+
+def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table, store):
+    model = Own()
+    runs, tally = elicit_questions(model, table, store, task="rain", design=Design(reps=2))
+    assert find_faults(runs) == []
+    assert (len(runs), tally.total) == (2 * 2 * 4, 2 * 2 * 5)
+    assert any(text.startswith('How probable is rain? {sky} "grey"\n') for text in model.texts)
+    assert any("nothing else:\ntake it\nleave it\nwait\n" in text for text in model.texts)
+    assert (runs["p"] == 0.75).all()
+    asked = runs["prompt"] == "standard"
+    assert (runs.loc[asked, "action"] == "take it").all()
+    assert runs.loc[~asked, "action"].isna().all()
+    assert runs.groupby("context")["theta"].first().to_dict() == {"d1": 1, "NA": 0}
+    assert set(runs["x_sky"]) == {"grey", "blue"}
+    assert (runs["logprob_belief"] == -1.5).all()
+    assert "z" not in runs.columns
+
+
+def test_what_is_not_known_is_no_column(table, store):
+    runs, _ = elicit_questions(
+        Own(), table[["context", "belief_question"]], store, design=Design(reps=1)
+    )
+    assert not {"theta", "p_true", "action", "raw_action"} & set(runs.columns)
+    assert find_faults(runs) == []
+
+
+def test_an_option_is_read_and_nothing_else(table, store):
+    for action, expected in (
+        ("Leave it.", "leave it"),
+        ("take it or leave it", None),
+        ("wait", None),
+    ):
+        runs, _ = elicit_questions(
+            Own(action=action), table.iloc[:1], store, design=Design(reps=1, seed=len(action))
+        )
+        read = runs.loc[runs["prompt"] == "standard", "action"].iloc[0]
+        assert (None if pd.isna(read) else read) == expected
+
+
+def test_sampled_beliefs_are_rates_over_draws(table, store):
+    model = Own()
+    runs, tally = elicit_questions(
+        model, table, store, design=Design(reps=3, belief="sampled", draws=10)
+    )
+    assert find_faults(runs) == []
+    assert tally.total == 2 * 3 * 11
+    assert set(runs["prompt"]) == {"sampled"}
+    for row in runs.itertuples():
+        counts = json.loads(row.raw_belief)
+        assert sum(counts.values()) == 10
+        assert row.p == pytest.approx(counts.get("Yes", 0) / 10)
+    assert runs["p"].nunique() > 1
+    assert (runs["answer_mass"] == 1).all()
+
+
+def test_token_beliefs_are_shares_of_the_label_mass(table, store):
+    runs, _ = elicit_questions(Labelled(), table, store, design=Design(reps=2, belief="token"))
+    assert runs["p"].tolist() == pytest.approx([0.75] * 4)
+    assert runs["answer_mass"].tolist() == pytest.approx([0.8] * 4)
+    assert set(runs["prompt"]) == {"token"}
+    # Nothing is drawn: the repetitions share one answer.
+    assert len(store) == 2 + 2 * 2
+    with (
+        AnswerStore(":memory:") as store,
+        pytest.raises(
+            InputError, match="needs a model that gives the probabilities of labels; own does not"
+        ),
+    ):
+        elicit_questions(Own(), table, store, design=Design(belief="token"))
+
+
+def test_both_ways_work_for_networks(asia, cases, store):
+    model = Labelled(action="Can decide: Yes\nDecision: Yes")
+    token, _ = elicit(model, asia, cases, store, design=Design(reps=1, belief="token"))
+    design = Design(reps=1, belief="sampled", draws=5)
+    sampled, _ = elicit(model, asia, cases, store, design=design)
+    both = pd.concat([token, sampled])
+    assert find_faults(both) == []
+    assert (token["action"] == "yes").all()
+    assert token["z"].isna().all()
+    assert token["p_true"].notna().all()
+
+
+def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
+    runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
+    assert runs["answer_mass"].between(0, 1).all()
+    masses = runs["raw_belief"].map(json.loads)
+    assert [sum(shares.values()) for shares in masses] == pytest.approx(
+        runs["answer_mass"].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("masses", "value", "status"),
+    [
+        ({"No": 0.1, "Yes": 0.3}, 0.75, "low_mass"),
+        ({"No": 0.0, "Yes": 0.0}, None, "unparsed"),
+        ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"),
+        ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
+        ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"),
+        ({"No": 0.2, "Yes": 0.6, "share": [0.745, 0.755]}, 0.75, "ok"),
+    ],
+)
+def test_a_token_belief_says_where_it_has_little_mass_and_needs_narrow_bounds(
+    masses, value, status
+):
+    belief = token_belief(json.dumps(masses))
+    assert (belief.value, belief.status) == (
+        pytest.approx(value) if value is not None else None,
+        status,
+    )
+
+
+def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffices(table, store):
+    class Listing(Own):
+        def __init__(self, likely):
+            super().__init__()
+            self.likely = likely
+
+        def label_bounds(self, texts, labels):
+            return [bound_labels(self.likely, labels)] * len(texts)
+
+    known, _ = elicit_questions(
+        Listing({"Yes": 0.75, " No": 0.245}), table, store, design=Design(reps=1, belief="token")
+    )
+    # What is not listed, .005, may be either: the share of Yes lies between .75 and .755, and the
+    # belief in the middle.
+    assert known["p"].tolist() == pytest.approx([0.7525] * 2)
+    assert set(known["status"]) == {"ok"}
+    with AnswerStore(":memory:") as other:
+        unknown, _ = elicit_questions(
+            Listing({"Yes": 0.7, "The": 0.1}), table, other, design=Design(reps=1, belief="token")
+        )
+    assert unknown["p"].isna().all()
+    assert unknown["answer_mass"].tolist() == pytest.approx([0.7] * 2)
+
+
+def test_impossible_masses_are_an_error(table, store):
+    model = Labelled()
+    model.label_probabilities = lambda texts, labels: [(0.7, 0.7)] * len(texts)
+    with pytest.raises(CoherenceError, match="which they cannot be"):
+        elicit_questions(model, table, store, design=Design(belief="token"))
+    assert len(store) == 8  # the first call, of answers in words
+
+
+def test_a_sampled_belief_needs_half_of_its_draws():
+    yes, no, lost = (
+        Decoded("Yes", "ok"),
+        Decoded("No", "repaired:spelling"),
+        Decoded(None, "refused"),
+    )
+    assert sampled_belief([yes, no, lost, lost]).value == 0.5
+    assert sampled_belief([yes, no]).status == "repaired:spelling"
+    few = sampled_belief([yes, lost, lost])
+    assert (few.value, few.status, few.answer_mass) == (None, "refused", pytest.approx(1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"belief": "guess"}, "belief must be one of"),
+        ({"belief": "sampled", "temperature": 0}, "temperature above 0"),
+        ({"draws": 0}, "draws must"),
+        ({"reps": 0}, "reps"),
+        ({"prompts": ("odd",)}, "prompts must be distinct names"),
+    ],
+)
+def test_designs_out_of_range(table, store, options, message):
+    with pytest.raises(InputError, match=message):
+        elicit_questions(Own(), table, store, design=Design(**options))
+
+
+def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store):
+    model = Own()
+    model.generate = lambda requests: [Answer("x")]
+    with pytest.raises(CoherenceError, match="gave 1 answers to 8 requests"):
+        elicit_questions(model, table, store, design=Design(reps=2))
+    assert len(store) == 0
+
+
+def test_half_a_surrogate_pair_is_kept_as_its_escape(table, store):
+    runs, _ = elicit_questions(Own(belief="\ud83d"), table, store, design=Design(reps=1))
+    assert (runs["raw_belief"] == "\\ud83d").all()
+
+
+def test_every_fault_of_a_table_comes_at_once():
+    faulty = pd.DataFrame(
+        {
+            "context": ["a", "a", None],
+            "belief_question": ["ok", "", 3],
+            "action_question": ["x", "y", "z"],
+            "options": ["yes", "yes|Yes", ("a", "b\nc")],
+            "p_true": [0.5, 1.5, "high"],
+            "truth": [0, 1, 0],
+        }
+    )
+    with pytest.raises(InputError) as caught:
+        check_questions(faulty)
+    message = str(caught.value)
+    for part in (
+        "7 faults",
+        "'truth' is unknown",
+        "'context' is empty in row 2",
+        "row 1 repeats",
+        "'belief_question' is empty in row 1",
+        "must hold texts; see row 2",
+        "two or more different options",
+        "'p_true' must hold probabilities in [0, 1]; see rows 1, 2",
+    ):
+        assert part in message, part
+
+
+def test_questions_that_no_model_can_be_sent_are_refused():
+    faulty = pd.DataFrame(
+        {
+            "context": ["a\ud800", "b"],
+            "belief_question": ["ok", "\udc00?"],
+            "action_question": ["x", "y"],
+            "options": [("c", "d"), ("c", "\ud800")],
+        },
+        dtype=object,
+    )
+    with pytest.raises(InputError, match="'context' has half a surrogate pair.*see row 0") as told:
+        check_questions(faulty)
+    assert "'belief_question' has half a surrogate pair, which is no text; see row 1" in str(
+        told.value
+    )
+    assert "'options' has half" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("q.txt", "x", "must be a .csv or .jsonl"),
+        ("q.csv", "", "cannot be read"),
+        ("q.csv", "id,belief_question\n", "it has no rows"),
+        ("q.csv", "belief\nx\n", "'belief_question' is missing"),
+        ("q.csv", "id,belief_question,options\na,b,c|d\n", "belong together"),
+        ("q.jsonl", "[1]\n", "line 1 must be a JSON object"),
+        ("q.jsonl", "{\n", "cannot be read"),
+    ],
+)
+def test_files_that_are_no_questions(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_questions(tmp_path / name)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_questions(tmp_path / "none.csv")
+
+
+def test_a_column_that_the_way_needs(table, store):
+    with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
+        elicit_questions(
+            Labelled(), table.drop(columns="yes_no_question"), store, design=Design(belief="token")
+        )
+    assert np.isnan(table.loc[1, "p_true"])

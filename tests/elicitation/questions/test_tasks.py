@@ -1,0 +1,138 @@
+"""The user's own network: breaks if file, words or records mean something else than they say."""
+
+import pandas as pd
+import pytest
+
+from bayesnets import fit, load_network, plain_phrases, sample, write_network
+from bayesnets.phrase_writer import format_phrases
+from coherence.errors import InputError
+from elicitation.questions.plan import Design, plan_task
+from elicitation.questions.tasks import is_network_file, load_task_file
+
+LAWN = """network lawn { }
+variable rain        { type discrete [ 2 ] { no, yes }; }
+variable sprinkler   { type discrete [ 3 ] { off, low, high }; }
+variable "wet grass" { type discrete [ 2 ] { wet, dry }; }
+probability ( rain ) { table 0.8, 0.2; }
+probability ( sprinkler ) { table 0.5, 0.3, 0.2; }
+probability ( "wet grass" | rain, sprinkler ) {
+    (no, off) 0.1, 0.9; (no, low) 0.6, 0.4; (no, high) 0.8, 0.2;
+    (yes, off) 0.7, 0.3; (yes, low) 0.9, 0.1; (yes, high) 0.95, 0.05;
+}
+"""
+
+
+@pytest.fixture
+def lawn(tmp_path):
+    file = tmp_path / "garden.bif"
+    file.write_text(LAWN, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def words(tmp_path, lawn):
+    from bayesnets import read_network
+
+    text = format_phrases(plain_phrases(read_network(lawn), "rain", "yes"), network="lawn")
+    text = text.replace('"a person"', '"a lawn"').replace("has rain = yes", "has seen rain")
+    file = tmp_path / "garden.toml"
+    file.write_text(text.replace("have rain = yes", "have seen rain"), encoding="utf-8")
+    return file
+
+
+def test_own_words_are_what_is_asked(lawn, words):
+    task = load_task_file(lawn, phrases=words)
+    assert (task.name, task.target, task.phrases.positive("rain")) == ("lawn", "rain", "yes")
+    plan = plan_task(task, task.cases(5, seed=0), Design(reps=1))
+    texts = [question.text for question in plan.questions]
+    assert any("a lawn" in text and "have seen rain" in text for text in texts)
+    assert not any("patient" in text for text in texts)
+    other = load_task_file(lawn, target="sprinkler", phrases=words)
+    assert (other.name, other.target) == ("lawn:sprinkler", "sprinkler")
+
+
+def test_without_words_the_names_are_used_and_the_state_must_be_clear(lawn):
+    task = load_task_file(lawn, target="rain")
+    assert task.phrases.question("rain") == "have rain = yes"
+    # No target is the usual one, so that the name tells them apart.
+    assert task.name == "lawn:rain"
+    assert (
+        load_task_file(lawn, target="wet grass", positive="dry").phrases.question("wet grass")
+        == "have wet grass = dry"
+    )
+    with pytest.raises(InputError, match=r"the state of 'sprinkler' .* off, low, high"):
+        load_task_file(lawn, target="sprinkler")
+    with pytest.raises(InputError, match=r"target must be a variable .* Known: rain, sprinkler"):
+        load_task_file(lawn)
+    with pytest.raises(InputError, match="Did you mean 'rain'"):
+        load_task_file(lawn, target="rian")
+
+
+@pytest.mark.parametrize("positive", [3, ["dry"], b"dry"])
+def test_a_state_that_is_no_text_is_named_as_it_was_passed(lawn, positive):
+    with pytest.raises(InputError, match="positive must be the name of a state of 'wet grass'"):
+        load_task_file(lawn, target="wet grass", positive=positive)
+
+
+def test_words_that_do_not_fit_are_all_named(lawn, words):
+    with pytest.raises(InputError, match=r"positive is said by the phrase file"):
+        load_task_file(lawn, phrases=words, positive="no")
+    with pytest.raises(InputError, match="Did you mean 'sprinkler'"):
+        load_task_file(lawn, phrases=words, target="sprinkle")
+    text = words.read_text(encoding="utf-8")
+    at = text.index("[variables.sprinkler]")
+    words.write_text(text[:at] + text[text.index('[variables."wet grass"]') :], encoding="utf-8")
+    with pytest.raises(InputError, match=r"must cover the network; .*sprinkler=off has no label"):
+        load_task_file(lawn, phrases=words)
+    with pytest.raises(InputError, match="phrase file must be readable"):
+        load_task_file(lawn, phrases="absent.toml")
+
+
+@pytest.mark.parametrize("ending", [".bif", ".xml", ".json"])
+def test_every_format_gives_the_same_questions(ending, lawn, words, tmp_path):
+    from bayesnets import read_network
+
+    file = tmp_path / f"same{ending}"
+    write_network(read_network(lawn), file)
+    first, second = (load_task_file(path, phrases=words) for path in (lawn, file))
+    pd.testing.assert_frame_equal(first.cases(5, seed=1), second.cases(5, seed=1))
+
+
+def test_records_keep_cases_to_what_they_show(tmp_path):
+    asia = load_network("asia")
+    records = sample(asia, 5000, rng=1)
+    network = tmp_path / "clinic.json"
+    write_network(fit(asia, records, empty="marginal", name="clinic").network, network)
+    with pytest.raises(InputError, match="records, and these do not come with it"):
+        load_task_file(network, target="lung").cases(20, seed=0)
+    tables = [tmp_path / "records.csv", tmp_path / "records.parquet", records]
+    # A record that misses a value shows nothing for sure, and is left out.
+    torn = records.assign(note=1.5)
+    torn.loc[0, "smoke"] = None
+    torn.to_csv(tables[0], index=False)
+    records.to_parquet(tables[1])
+    drawn = [
+        load_task_file(network, target="lung", records=table).cases(20, seed=0) for table in tables
+    ]
+    pd.testing.assert_frame_equal(drawn[1], drawn[2])
+    assert len(drawn[0]) == 20
+    for _, case in drawn[1].iterrows():
+        agree = records.index >= 0
+        for name in asia.names:
+            if name != "lung" and pd.notna(case[f"x_{name}"]):
+                agree &= records[name] == case[f"x_{name}"]
+        assert agree.sum() >= 100
+    free = load_task_file(network, target="lung", min_records=0)
+    assert len(free.cases(20, seed=0)) == 20
+    few = load_task_file(network, target="lung", records=records, min_records=4000)
+    with pytest.raises(InputError, match="that at least 4000 records show"):
+        few.cases(20, seed=0)
+    with pytest.raises(InputError, match=r"records must end in \.csv or \.parquet"):
+        load_task_file(network, target="lung", records="records.txt")
+    with pytest.raises(InputError, match="records must be a readable table"):
+        load_task_file(network, target="lung", records=tmp_path / "absent.csv")
+
+
+def test_files_are_told_by_their_ending():
+    assert all(map(is_network_file, ("a.bif", "b/c.XML", "d.json", "e.xmlbif")))
+    assert not any(map(is_network_file, ("asia", "randhie", "bif", "a.toml")))
