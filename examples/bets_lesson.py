@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.bets.gains import expected_gains
-from coherence.batteries.bets.ladder import LadderFit
-from coherence.batteries.bets.plots import (
+from coherence.batteries.bets.agents import BET_AGENTS, simulate_answers
+from coherence.batteries.bets.figures import (
     accuracy_size,
     plot_accuracies,
     plot_ladder,
     save_bet_plot,
 )
+from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BetScores, score_bets
-from coherence.batteries.bets.simulated import BET_AGENTS, simulate_answers
+from coherence.batteries.bets.truths import expected_gains
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import bet_questions, value_questions

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.mixing.equilibrium import mixed_equilibrium
-from coherence.batteries.mixing.plots import compare_figure, save_panels
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import MIXING_AGENTS, expected_answers, simulate_mixing
+from coherence.batteries.mixing.agents import MIXING_AGENTS, expected_answers, simulate_mixing
+from coherence.batteries.mixing.design import mixed_equilibrium
+from coherence.batteries.mixing.figures import compare_figure, save_panels
+from coherence.batteries.mixing.scores import score_mixing
 
 
 def print_agents() -> None:

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.revealed.belief_scores import score_beliefs
 from coherence.batteries.revealed.figures import write_figures
-from coherence.batteries.revealed.influences import order_preferences, previous_influences
+from coherence.batteries.revealed.scores import (
+    order_preferences,
+    previous_influences,
+    score_beliefs,
+)
 from elicitation.batteries.revealed.beliefs import simulate_beliefs
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid

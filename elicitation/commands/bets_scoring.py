@@ -127,7 +127,7 @@ def _write(
     """Write tables and figures; return their names."""
     import pandas as pd
 
-    from coherence.batteries.bets.plots import (
+    from coherence.batteries.bets.figures import (
         accuracy_size,
         models_size,
         plot_accuracies,

@@ -63,7 +63,7 @@ def _fit(
     recipe: "TuningRecipe",
     show: "BatchProgress",
 ) -> dict[str, Any]:
-    from coherence.batteries.bets.right_choices import right_roles
+    from coherence.batteries.bets.scores import right_roles
     from elicitation.batteries.bets.models import lessons_from, with_values
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune
@@ -140,8 +140,8 @@ def transfer(args: argparse.Namespace) -> int:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
+    from coherence.batteries.bets.figures import plot_transfer, save_bet_plot
     from coherence.batteries.bets.paper_tables import EARLIER, transfer_tables
-    from coherence.batteries.bets.plots import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
     from coherence.report.columns import aligned
     from coherence.table.storage import write_runs

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
-    from coherence.batteries.mixing.scoring import score_mixing
+    from coherence.batteries.mixing.scores import score_mixing
 
     _check(args)
     out = Path(args.out)
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(files: Sequence[str]) -> "pd.DataFrame":
     """Read tables of answers, or logs of our task in Inspect."""
-    from coherence.batteries.mixing.files import read_mixing_answers
+    from coherence.batteries.mixing.answers import read_mixing_answers
     from coherence.errors import InputError
 
     logs = [file for file in files if is_log(file)]
@@ -191,7 +191,7 @@ def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
 
     What is wrong with any of them should show before the first is asked.
     """
-    from coherence.batteries.mixing.files import distinct_names
+    from coherence.batteries.mixing.answers import distinct_names
     from coherence.errors import InputError
 
     if is_hosted(args):

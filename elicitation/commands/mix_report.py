@@ -9,7 +9,7 @@ from coherence.cli.folders import new_files
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.batteries.mixing.scoring import MixingScores
+    from coherence.batteries.mixing.scores import MixingScores
 
 _NONE = "–"
 # All that the command may write, but for the store of answers.
@@ -23,8 +23,8 @@ def write_mix_results(
     out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, inputs: list[str] | None
 ) -> list[str]:
     """Write tables and figures, in place of those of an earlier call."""
-    from coherence.batteries.mixing.plots import compare_figure, mixing_figure, save_panels
-    from coherence.batteries.mixing.runs import mixing_runs
+    from coherence.batteries.mixing.answers import mixing_runs
+    from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
     from coherence.table.storage import write_runs
 
     tables = {

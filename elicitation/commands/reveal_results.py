@@ -38,8 +38,7 @@ def write_battery(
     paper: Path | None = None,
 ) -> None:
     """Write tables and figures, print the summary, and with a runs table the verdict."""
-    from coherence.batteries.revealed.figures import write_figures
-    from coherence.batteries.revealed.misses_plot import misses_figure
+    from coherence.batteries.revealed.figures import misses_figure, write_figures
     from coherence.table.storage import write_runs
 
     beliefs, stated, bets, runs = map(
@@ -80,14 +79,17 @@ def _scored(
     beliefs: "pd.DataFrame | None", stated: "pd.DataFrame | None", bets: "pd.DataFrame | None"
 ) -> "tuple[dict[str, pd.DataFrame], list[str]]":
     """Return every table by the name of its file, and what they say."""
-    from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
-    from coherence.batteries.revealed.belief_scores import (
+    from coherence.batteries.revealed.scores import (
+        compare_misses,
         comparison_table,
+        order_preferences,
+        previous_influences,
+        render_misses,
         score_beliefs,
+        score_stated,
+        score_wagers,
         summarise_scores,
     )
-    from coherence.batteries.revealed.influences import order_preferences, previous_influences
-    from coherence.batteries.revealed.misses import compare_misses, render_misses
     from coherence.batteries.revealed.text import (
         render_bets,
         render_distances,
@@ -134,7 +136,7 @@ def _write_paper(paper: Path, tables: "Mapping[str, pd.DataFrame]") -> None:
     def draw(folder: Path) -> list[PaperFigure]:
         if misses is None or not len(misses):
             return []
-        from coherence.batteries.revealed.misses_plot import CAPTION, TITLE, misses_figure
+        from coherence.batteries.revealed.figures import CAPTION, TITLE, misses_figure
 
         drawn = misses_figure(tables["beliefs"], misses)
         for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):

@@ -20,17 +20,18 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import special, stats
 
+from coherence.batteries.mixing.agents import expected_answers
 from coherence.batteries.mixing.answers import Counts, count_answers
-from coherence.batteries.mixing.dependence import draw_dependence, flip_dependence
 from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
-from coherence.batteries.mixing.intervals import (
+from coherence.batteries.mixing.losses import Measure, measures_of
+from coherence.batteries.mixing.scores import (
     Estimate,
     corrected_points,
+    draw_dependence,
     estimate,
+    flip_dependence,
     score_interval,
 )
-from coherence.batteries.mixing.measures import Measure, measures_of
-from coherence.batteries.mixing.simulated import expected_answers
 from coherence.result import rejects
 
 HERE = Path(__file__).parent

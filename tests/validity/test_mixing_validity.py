@@ -7,8 +7,8 @@ from joblib import Parallel
 from mixing import AGENTS, ALTERNATION, DRAWS, INTERVALS, TESTS, beta_answers, intervals, pvalues
 from scipy import stats
 
+from coherence.batteries.mixing.agents import expected_answers
 from coherence.batteries.mixing.answers import count_answers
-from coherence.batteries.mixing.simulated import expected_answers
 
 N = 40
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.predictions import standard_choices
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     NO_CHOICE,
     VALUE_CHOICES,
     Truths,
     set_codes,
+    standard_choices,
 )
 from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError, closest

@@ -9,11 +9,18 @@ steepness shared by all stated chances.
 Answers about the same things are no independent evidence: whoever overrates a thing accepts higher
 stakes on it throughout. So the intervals are the wider of two: the one that a likelihood gives to
 independent answers, and one from a jackknife that leaves out one thing at a time.
+
+Somebody who acts on w(p) where p is stated weights probabilities. Over a ladder's chances the
+weighting function is summarised as linear in log odds, logit w(p) = elevation + sensitivity logit p
+(Gonzalez and Wu 1999; Zhang and Maloney 2012): elevation 0 and sensitivity 1 leave every
+probability as it is, a sensitivity below 1 is the inverse S that people show, and a positive
+elevation is optimism.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +29,106 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 from scipy.special import expit, log_expit, logit
 
-from coherence.batteries.bets.independence import Units, units_of
-from coherence.batteries.bets.weighting import Weighting, weighting_line
 from coherence.errors import InputError
-from coherence.inputs import Codes, Floats, as_numbers, check_level, require
+from coherence.inputs import Codes, Floats, as_codes, as_numbers, check_level, require
+from coherence.result import Interval
+
+INDEPENDENT, PAIRS = "every answer by itself", "pairs of things"
+CROSSED = "high and low things, crossed"
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What depends on what."""
+
+    name: str  # `INDEPENDENT`, `PAIRS` or `CROSSED`
+    sides: tuple[Codes, ...]  # codes of the clusters of each answer, one array per kind of cluster
+
+    def reach(self, n_parameters: int, level: float) -> float:
+        """Return how far a log-likelihood may lie below its maximum at this level."""
+        if not self.sides:
+            # Wilks: twice the log-likelihood ratio is chi-squared.
+            return float(stats.chi2.ppf(level, n_parameters)) / 2
+        # With few clusters F takes the place of chi-squared, as t does of the normal.
+        return n_parameters * float(stats.f.ppf(level, n_parameters, self.freedom)) / 2
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom: clusters of the scarcer kind, less one; infinite without clusters."""
+        # Codes count from 0: the largest is the number of clusters less one.
+        return min((int(side.max()) for side in self.sides), default=np.inf)
+
+
+def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units:
+    """Return the units of answers about things of two kinds."""
+    require((first is None) == (second is None), "first and second must both be given, or neither.")
+    if first is None or second is None:
+        return Units(INDEPENDENT, ())
+    high, low = as_codes(first, "first", n)[0], as_codes(second, "second", n)[0]
+    n_high, n_low = int(high.max()) + 1, int(low.max()) + 1
+    require(
+        min(n_high, n_low) > 1,
+        "first and second must hold two or more different things each; "
+        f"they hold {n_high} and {n_low}.",
+    )
+    n_pairs = np.unique(high * n_low + low).size
+    return Units(PAIRS, (high,)) if n_pairs == n_high == n_low else Units(CROSSED, (high, low))
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """The line of implied on stated log odds."""
+
+    # logit of the probability acted on where one half is stated; NaN, as the rest, with fewer than
+    # two stated chances at which choices switch
+    elevation: float
+    sensitivity: float  # slope
+    # elevation_interval, sensitivity_interval: in the same units
+    elevation_interval: Interval
+    sensitivity_interval: Interval
+    # two-sided, of the hypothesis that implied and stated probabilities are equal (elevation 0 and
+    # sensitivity 1), Bonferroni over the two
+    pvalue: float
+    n_chances: int  # stated chances at which choices switch
+
+
+def weighting_line(
+    stated: Floats,
+    switches: Floats,
+    errors: Floats,
+    leans: Floats,
+    leave_outs: Sequence[Floats],
+    *,
+    freedom: float,
+    level: float = 0.95,
+) -> Weighting:
+    """Fit the line by least squares, with standard errors by the jackknife."""
+    check_level(level)
+    if stated.size < 2:
+        nothing = Interval(math.nan, math.nan, level)
+        return Weighting(math.nan, math.nan, nothing, nothing, math.nan, int(stated.size))
+    # Rows: by how much each switch moves elevation and sensitivity.
+    weights = np.linalg.pinv(np.column_stack([np.ones_like(stated), stated]))
+    estimate = weights @ switches
+    variance = weights**2 @ errors**2
+    for without in leave_outs:
+        # The line without one thing at a time: the jackknife, whose variance is n - 1 times that of
+        # the estimates.
+        variance += (len(without) - 1) * (without @ weights.T).var(axis=0)
+    error, lean = np.sqrt(variance), np.abs(weights) @ leans
+    reach = lean + float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    intervals = [
+        Interval(float(e - r), float(e + r), level, "jackknife over things")
+        for e, r in zip(estimate, reach, strict=True)
+    ]
+    # What the rungs alone may have moved is no evidence against the diagonal.
+    gaps = np.maximum(np.abs(estimate - [0.0, 1.0]) - lean, 0)
+    # A ladder's rungs leave some error in any case, so that no gap is divided by 0.
+    pvalue = float(min(1.0, 2 * (2 * stats.t.sf(gaps / error, freedom)).min()))
+    return Weighting(
+        float(estimate[0]), float(estimate[1]), intervals[0], intervals[1], pvalue, int(stated.size)
+    )
+
 
 FITTED, FLAT = "fitted", "no response to stakes"
 BELOW, ABOVE = "below the ladder", "above the ladder"

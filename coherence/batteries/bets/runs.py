@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.answers import BetAnswers
-from coherence.batteries.bets.gains import break_evens
 from coherence.batteries.bets.scores import BELIEF_TEMPLATE
-from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
+from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE, break_evens
 from coherence.statistics.resample import Seed, as_generator
 
 

@@ -3,11 +3,13 @@
 The standard method takes the choice of the largest score, the threshold method every choice above a
 threshold that was tuned on development questions, for every truth anew (Tang and Kejriwal, sections
 4.2.1, 4.3 and 4.4). Belief-conditioned accuracy counts a bet as right if it is rational given the
-model's own answer on which of the two things is worth more.
+model's own answer on which of the two things is worth more. Beside every accuracy stands the best
+constant answer: a model that declines every bet is right wherever the thing to be won is the lesser
+one, which is half of the bets.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,26 +17,144 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
 from coherence.batteries.bets.answers import BetAnswers, join_answers
-from coherence.batteries.bets.constant_answers import best_constant, constant_notes
-from coherence.batteries.bets.gains import BetRule, bet_gains, break_evens
 from coherence.batteries.bets.ladder import LadderFit, fit_ladder
-from coherence.batteries.bets.predictions import threshold_sets, tune_threshold
-from coherence.batteries.bets.right_choices import (
-    believed_values,
-    correct_choices,
-    rational_choices,
-)
 from coherence.batteries.bets.truths import (
+    BET_CHOICES,
+    MEMBERS,
     NO_CHOICE,
+    VALUE_CHOICES,
+    BetRule,
     Truths,
     asked,
+    believed_best,
+    bet_gains,
     bet_truths,
+    break_evens,
     is_right,
+    payouts,
     random_rate,
+    threshold_sets,
+    tune_threshold,
     value_truths,
 )
 from coherence.errors import InputError
 from coherence.inputs import Codes
+
+
+def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]:
+    """Return the role of the right option of every question, for training."""
+    roles = np.full(len(questions), "high", dtype=object)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    if is_bet.any():
+        best = bet_truths(bet_gains(questions[is_bet], rule=rule)).best
+        roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
+    return [str(role) for role in roles]
+
+
+def correct_choices(group: BetAnswers, rule: BetRule = "side") -> Truths:
+    """Return the truth of the standard method."""
+    if group.kind == "value":
+        return np.tile([True, False, False], (len(group.questions), 1))
+    return bet_truths(bet_gains(group.questions, rule=rule)).best
+
+
+def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
+    """Return which of two things a model holds for more valuable."""
+    asked = group.questions
+    first = asked["first"] if "first" in asked else pd.Series("high", index=asked.index)
+    answers = zip(asked["high"], asked["low"], first, group.choice, strict=True)
+    return {
+        (str(high), str(low)): int(choice)
+        for high, low, order, choice in answers
+        if order == "high"
+    }
+
+
+def rational_choices(
+    group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: BetRule = "side"
+) -> Truths:
+    """Return the choices that are rational given a model's own answers on values."""
+    bets = group.questions
+    pairs = zip(bets["high"].astype(str), bets["low"].astype(str), strict=True)
+    belief = np.array([beliefs.get(pair, NO_CHOICE) for pair in pairs], dtype=np.int64)
+    # Who holds two things for equally valuable has, in the paper's bets, nothing to gain. At other
+    # odds it depends on how valuable, which was not asked: such a bet is left out.
+    even = (bets["chance"] == 0.5).to_numpy() & (payouts(bets) == 0)
+    belief[(belief == VALUE_CHOICES.index("same")) & ~even] = NO_CHOICE
+    gains = [bet_gains(bets, rule=rule, swapped=swapped) for swapped in (False, True)]
+    return believed_best(belief, *gains)
+
+
+NEARLY_ALL = 0.95
+"""Share of equal answers from which on a note says so."""
+_LETTERS = ("a", "b", "c")
+
+
+def best_constant(parts: Sequence[tuple[pd.DataFrame, Truths]]) -> tuple[str, float]:
+    """Find the constant answer that is right most often.
+
+    Constant are the roles of a bet (win, lose, none), the answer "same" to a question on values,
+    and the letters of the options; of sets, those of roles. "High" and "low" are no constant
+    answers: which thing that is has to be known.
+    """
+    counts: dict[str, int] = {}
+    n = 0
+    for questions, right in parts:
+        kept = asked(right)
+        n += int(kept.sum())
+        for name, suits in _constants(questions[kept], right[kept]).items():
+            counts[name] = counts.get(name, 0) + int(suits.sum())
+    if not n or not counts:
+        return "", float("nan")
+    name = max(counts, key=lambda each: counts[each])  # the first of equal ones
+    return name, counts[name] / n
+
+
+def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
+    """Return for each constant answer whether it is right, by question."""
+    of_values = bool(len(questions)) and str(questions["kind"].iloc[0]) == "value"
+    roles = VALUE_CHOICES if of_values else BET_CHOICES
+    if right.shape[1] == len(MEMBERS):
+        # Sets that treat both things alike need no knowledge of them.
+        alike = [7, 4, 3, 0] if of_values else range(len(MEMBERS) - 1, -1, -1)
+        names = [" and ".join(np.array(roles)[MEMBERS[code]]) or "nothing" for code in alike]
+        return {name: right[:, code] for name, code in zip(names, alike, strict=True)}
+    # The last role first: of equal rates, not to bet is the one that models fall into.
+    constants = {
+        roles[position]: right[:, position]
+        for position in (2, 1, 0)
+        if not of_values or roles[position] == "same"
+    }
+    for letter in _LETTERS:
+        if f"role_{letter}" in questions.columns:
+            positions = questions[f"role_{letter}"].map(roles.index).to_numpy(dtype=np.int64)
+            constants[f"letter {letter}"] = right[np.arange(len(right)), positions]
+    return constants
+
+
+def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
+    """Say where nearly all answers are alike, or one answer is right nearly everywhere."""
+    where = f"{group.model}, {group.template}"
+    notes = []
+    read = group.choice != NO_CHOICE
+    n = int(read.sum())
+    if n > 1:
+        chosen = np.zeros((n, 3), dtype=bool)
+        chosen[np.arange(n), group.choice[read]] = True
+        name, share = best_constant([(group.questions[read], chosen)])
+        if share >= NEARLY_ALL:
+            notes.append(
+                f"{where}: {round(share * n)} of {n} answers are {name!r}, whatever was asked; "
+                "how many are right is then decided by the questions."
+            )
+    name, rate = best_constant([(group.questions, right)])
+    if len(right) > 1 and rate >= NEARLY_ALL:
+        notes.append(
+            f"{where}: whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
+            "that the share of right answers shows no knowledge; ask in both orders."
+        )
+    return notes
+
 
 STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
 BELIEF_TEMPLATE = "choice-valuable"
@@ -100,7 +220,7 @@ def score_bets(
 
     Examples
     --------
-    >>> from coherence.batteries.bets.simulated import simulate_answers
+    >>> from coherence.batteries.bets.agents import simulate_answers
     >>> from elicitation import ladder_questions
     >>> from elicitation.batteries.bets.items import default_items
     >>> questions = ladder_questions(default_items(), chances=[0.25, 0.5, 0.75])

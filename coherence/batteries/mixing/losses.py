@@ -1,22 +1,142 @@
 """What points are lost for: distances of rates from targets, and steps in the wrong direction.
 
-Every score of the battery is points times (1 - loss), at least 0. A loss is made of quantities that
-are linear in the rates; therefore its value, the noise in it, its range over unreadable answers and
-its expectation for a perfect sampler follow from one description.
+Every score is points times (1 - loss), at least 0. A loss is made of quantities that are linear in
+the rates; therefore its value, the noise in it, its range over unreadable answers and its
+expectation for a perfect sampler follow from one description. Each measure has two losses. The
+published one takes rates as they come. The corrected one takes the effect of noise out of every
+distance and direction, holds games against their solved equilibrium and not against their
+parameter, and averages the orders of a pair of words before the position is judged, so that a word
+that is always preferred is no preference for a position.
+
+The distance of an observed rate from its target overstates that of the true rate, because chance
+adds to it in whichever direction. Its expectation for a perfect sampler is a finite sum over
+binomial outcomes. For any other rate the excess is removed by simulation extrapolation, whose
+"simulations" have a closed form here: add noise, see how the distance grows, and go back along that
+line to no noise.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
-from coherence.batteries.mixing.noise import (
-    corrected_distance,
-    expected_distance,
-    shortfall,
-    sum_distribution,
-)
+from coherence.batteries.mixing.answers import Counts
+from coherence.batteries.mixing.design import MIDDLE, ORDERS, PARTS, optimal_rates
+from coherence.errors import InputError
 from coherence.inputs import Floats
+
+# Added noise, as multiples of the standard error: none, as much again, and twice as much.
+_ADDED = (0.0, 1.0, 2.0)
+_NEVER = 1e-20
+
+
+def corrected_distance(difference: Floats, error: Floats) -> Floats:
+    """Return nearly unbiased estimates of absolute differences that were observed with noise.
+
+    Assumes a normal difference with known standard error s. Then the bias is 0 for true differences
+    of 0, at most 0.33 s in size (the plain absolute value: 0.80 s), and less than 0.07 s from 4 s
+    on. No unbiased estimate exists, because the absolute value has a kink at 0.
+
+    Cook and Stefanski (1994), Simulation-extrapolation estimation in parametric measurement error
+    models, JASA 89(428). Cai and Low (2011), Testing composite hypotheses, Hermite polynomials and
+    optimal estimation of a nonsmooth functional, Ann. Statist. 39(2).
+    """
+    size, scale = np.abs(difference), np.where(error > 0, error, 1.0)
+    position = size / scale
+    estimate = sum(
+        weight * _blurred(position, added) for weight, added in zip(_weights(), _ADDED, strict=True)
+    )
+    return np.where(error > 0, scale * np.asarray(estimate), size)
+
+
+def shortfall(difference: Floats, error: Floats) -> Floats:
+    """Return by how much corrected distances may be too small, as far as differences tell."""
+    scale = np.where(error > 0, error, 1.0)
+    return np.where(error > 0, error * np.interp(np.abs(difference) / scale, *_shortfalls()), 0.0)
+
+
+@cache
+def _shortfalls() -> tuple[Floats, Floats]:
+    """Return observed differences of 0 to 8 standard errors, and their shortfalls."""
+    step = 0.05  # of the sums that stand for integrals over the noise
+    noise = np.arange(-8, 8 + step / 2, step)
+    chance = np.exp(-(noise**2) / 2) * step / math.sqrt(2 * math.pi)
+    true = np.arange(0, 16 + step / 2, step)
+    bias = (
+        corrected_distance(true[:, None] + noise, np.ones((true.size, noise.size))) @ chance - true
+    )
+    observed = np.arange(0, 8 + step / 2, step)
+    return observed, 2 * np.asarray(
+        np.interp(np.abs(observed[:, None] + noise), true, np.maximum(-bias, 0)) @ chance
+    )
+
+
+def _blurred(position: Floats, noise: float) -> Floats:
+    """Return the expected absolute value of `position` plus normal noise."""
+    if noise == 0:
+        return np.abs(position)
+    # The mean of a folded normal variable.
+    ratio = position / noise
+    return np.asarray(
+        noise * math.sqrt(2 / math.pi) * np.exp(-(ratio**2) / 2)
+        + position * special.erf(ratio / math.sqrt(2))
+    )
+
+
+@cache
+def _weights() -> tuple[float, ...]:
+    """Return weights of blurred distances, exact without noise and at 0, else least squares."""
+    position = np.linspace(0, 6, 121)
+    # An observation brings noise of its own, to which the added noise comes.
+    expected = np.stack([_blurred(position, math.hypot(1, added)) for added in _ADDED], axis=1)
+    # Two rules hold exactly: weights sum to 1, and a true difference of 0 gives 0 on average.
+    rules = np.array([np.ones(len(_ADDED)), [math.hypot(1, added) for added in _ADDED]])
+    start = np.linalg.pinv(rules) @ [1.0, 0.0]
+    free = np.linalg.svd(rules)[2][2:].T
+    weights = (
+        start + free @ np.linalg.lstsq(expected @ free, position - expected @ start, rcond=None)[0]
+    )
+    return tuple(map(float, weights))
+
+
+def expected_distance(
+    spread: list[tuple[float, Floats, float]], target: float, tolerance: float = 0.0
+) -> float:
+    """Return the exact expectation of the distance of a sum of sample means from a target."""
+    values, chances = np.zeros(1), np.ones(1)
+    for step, single, n in spread:
+        if math.isinf(n):
+            values = values + step * float(single @ np.arange(single.size))
+            continue
+        total = sum_distribution(single, int(n))
+        # Sums so far out that all of them together weigh less than rounding errors would make two
+        # conditions of many draws slow.
+        likely = np.flatnonzero(total > _NEVER)
+        first, last = int(likely[0]), int(likely[-1]) + 1
+        # Sums that differ by rounding alone are one value, which keeps two hundred draws in two
+        # conditions small.
+        values, number = np.unique(
+            np.add.outer(values, step / n * np.arange(first, last)).round(12), return_inverse=True
+        )
+        joint = np.multiply.outer(chances, total[first:last])
+        chances = np.bincount(number.ravel(), weights=joint.ravel()).astype(np.float64)
+    return float(chances @ np.maximum(np.abs(values - target) - tolerance, 0))
+
+
+def sum_distribution(single: Floats, n: int) -> Floats:
+    """Return the distribution of the sum of `n` independent whole numbers."""
+    if single.size == 2:
+        return np.asarray(stats.binom.pmf(np.arange(n + 1), n, single[1]))
+    # By squaring: as many convolutions as n has binary digits.
+    total, power = np.ones(1), single
+    while n:
+        total = np.convolve(total, power) if n & 1 else total
+        power, n = np.convolve(power, power), n >> 1
+    return total
+
 
 DEAD_ZONE = 0.01  # rates that differ by less count as equal (published scoring)
 
@@ -212,3 +332,141 @@ def _trapezoid(p: Floats) -> Floats:
     """Weights that integrate a function of `p` by the trapezoidal rule."""
     gaps = np.diff(p)
     return np.asarray((np.concatenate([[0.0], gaps]) + np.concatenate([gaps, [0.0]])) / 2)
+
+
+SEMANTIC_SLOPE, SEMANTIC_TOLERANCE = 2.22, 0.05  # published; 2.22 stands for 1 / 0.45
+_SUM = 1 - MIDDLE  # of the probabilities of outcomes 0 and 2 among three
+_DIAGONAL_AREA, _FLAT_AREA = 0.42, 0.36  # largest areas at the published range of 0 to 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A loss with its points."""
+
+    # part, name: part of the battery, and what is measured
+    part: str
+    name: str
+    points: float  # points at a loss of 0; 0 for what is reported only
+    # published, corrected: the loss in both scorings
+    published: Loss
+    corrected: Loss
+
+
+def measures_of(counts: Counts) -> list[Measure]:
+    """Return the measures of a part for the conditions that were asked."""
+    if counts.part != "words" and counts.p.size < 2:
+        raise InputError(
+            f"{PARTS[counts.part].title} need answers at two values of p at least; "
+            f"received {counts.p.size}. Ask at more values."
+        )
+    return _MEASURES[counts.part](counts)
+
+
+def _calibration(
+    part: str,
+    name: str,
+    points: float,
+    p: Floats,
+    contrast: list[float],
+    optimum: Floats | None = None,
+) -> Measure:
+    outcomes = np.array(contrast)
+    # The published scoring holds games against their parameter too.
+    published = step_likeness(p, outcomes, p)
+    corrected = corrected_step_likeness(p, outcomes, p if optimum is None else optimum)
+    return Measure(part, name, points, published, corrected)
+
+
+def _flip(counts: Counts) -> list[Measure]:
+    return [_calibration("flip", "S", 20, counts.p, [1, 0])]
+
+
+def _two_flips(counts: Counts) -> list[Measure]:
+    return [
+        _calibration("two_flips", "S first", 0, counts.p, [0, 0, 1, 1]),
+        _calibration("two_flips", "S second", 10, counts.p, [0, 1, 0, 1]),
+        _calibration("two_flips", "S mean", 10, counts.p, [0, 0.5, 0.5, 1]),
+    ]
+
+
+def _three_outcomes(counts: Counts) -> list[Measure]:
+    p = counts.p
+    target = {"S 0": p, "S 1": np.full_like(p, MIDDLE), "S 2": _SUM - p}
+    measures = []
+    for outcome, (name, rates) in zip(np.eye(3), target.items(), strict=True):
+        # The published areas are for the whole range of p; parts of it have as large a share.
+        largest = (_FLAT_AREA if name == "S 1" else _DIAGONAL_AREA) * (p[-1] - p[0]) / _SUM
+        published, corrected = (
+            area_loss(p, outcome, rates, largest, corrected=way) for way in (False, True)
+        )
+        measures.append(Measure("three_outcomes", name, 20 / 3, published, corrected))
+    return measures
+
+
+def _reads(counts: Counts) -> list[Measure]:
+    return [_calibration("reads", "S", 8, counts.p, [1, 0])]
+
+
+def _direction(counts: Counts) -> Measure:
+    first = np.array([1.0, 0.0])
+    optimum = optimal_rates(counts.part, counts.p)
+    corrected = DirectionLoss(first, optimum, corrected=True)
+    return Measure(counts.part, "direction", 4, DirectionLoss(first, counts.p), corrected)
+
+
+def _pennies(counts: Counts) -> list[Measure]:
+    return [
+        _calibration("pennies", "S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
+        _direction(counts),
+    ]
+
+
+def _positioning(counts: Counts) -> list[Measure]:
+    return [_direction(counts)]
+
+
+def _words(counts: Counts) -> list[Measure]:
+    size = len(counts.conditions)
+    asked = counts.conditions[["item", "order"]].itertuples(index=False, name=None)
+    rows = {condition: row for row, condition in enumerate(asked)}
+    pairs = list(counts.conditions["item"].unique())
+    lacking = [pair for pair in pairs if any((pair, order) not in rows for order in ORDERS)]
+    if lacking:
+        raise InputError(
+            f"pairs of words must be asked in both orders; {len(lacking)} are not, "
+            f"the first is {lacking[0]!r}. Ask the other order."
+        )
+    listed = np.zeros((size, size, 2))
+    word, position = np.zeros((2, len(pairs), size, 2))
+    for number, pair in enumerate(pairs):
+        forward, reverse = (rows[pair, order] for order in ORDERS)
+        # Outcome 0 is the first word of the pair, which the reverse order lists second.
+        word[number, [forward, reverse], 0] = 0.5
+        position[number, forward, 0] = position[number, reverse, 1] = 0.5
+        listed[forward, forward, 0] = listed[reverse, reverse, 1] = 1.0
+
+    def loss(
+        contrasts: Floats, slope: float, tolerance: float = 0.0, *, corrected: bool = False
+    ) -> DistanceLoss:
+        n = len(contrasts)
+        halves, weights = np.full(n, 0.5), np.full(n, slope / n)
+        return DistanceLoss(contrasts, halves, weights, tolerance, corrected)
+
+    # As published a preference for a word counts as one for a position, with opposite signs in the
+    # two orders; corrected, the orders are averaged first, which cancels it.
+    preference = loss(word, SEMANTIC_SLOPE, SEMANTIC_TOLERANCE)
+    return [
+        Measure("words", "position", 10, loss(listed, 2), loss(position, 2, corrected=True)),
+        Measure("words", "preference", 10, preference, loss(word, 2, corrected=True)),
+    ]
+
+
+_MEASURES: dict[str, Callable[[Counts], list[Measure]]] = {
+    "flip": _flip,
+    "two_flips": _two_flips,
+    "three_outcomes": _three_outcomes,
+    "reads": _reads,
+    "pennies": _pennies,
+    "positioning": _positioning,
+    "words": _words,
+}

@@ -1,23 +1,214 @@
-"""Figure files of revealed beliefs: which settings are shown, and panels of them side by side."""
+"""Figures of revealed beliefs: over the truth, after earlier results, in both orders, and stated.
+
+As in figures 2 to 7 of the paper named in `coherence.batteries.revealed.distances`. Every plot
+takes a belief table (`coherence.batteries.revealed.scores.BELIEFS`) and an ``ax`` and returns the
+``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is
+never read as mathematics.
+"""
 
 import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coherence.batteries.revealed.plots import (
-    plot_orders,
-    plot_outcomes,
-    plot_previous,
-    rows_of_setting,
+from coherence.batteries.revealed.scores import ALL
+from coherence.inputs import Floats, require
+from coherence.plots.style import (
+    ACTION_COLOURS,
+    BLUE,
+    FAINT,
+    INK,
+    VERMILION,
+    Style,
+    figure_style,
+    frame_axes,
 )
-from coherence.plots.style import INK, figure_style
 from coherence.report.wording import clean
+
+_TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}
+_ROOM = 0.82  # of the distance between two outcomes, shared by the bars of the sources
+_MOST_LABELS = 16
+_LABEL = 14  # letters of a label in a line
+_MOST_MARKED = 40  # bars; on more of them the marks of the wordings would be a blur
+_MOST_PREVIOUS = 4
+_LEGEND: Style = {"frameon": False, "fontsize": 8, "loc": "upper left"}
+_BESIDE: Style = {"bbox_to_anchor": (1.0, 1.0)}
+
+
+def wording_beliefs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the beliefs of one source in one setting, renormalised."""
+    in_text = rows.assign(outcome=rows["outcome"].astype(str)).sort_values(
+        "position", kind="stable"
+    )
+    masses = in_text.pivot(index="wording", columns="outcome", values="mass")
+    # Columns of a pivot come sorted, and "10" would stand before "2".
+    masses = masses[list(in_text["outcome"].drop_duplicates())]
+    total = masses.sum(axis=1)
+    return masses[total > 0].div(total[total > 0], axis=0)
+
+
+def rows_of_setting(beliefs: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Return the rows of a setting; raise where there is none."""
+    rows = beliefs[beliefs["setting"] == setting]
+    require(len(rows) > 0, f"setting must be one of the table; received {setting!r}.")
+    return rows
+
+
+def _truth_of(rows: pd.DataFrame) -> Floats:
+    in_text = rows.sort_values("position", kind="stable").drop_duplicates("outcome")
+    return in_text["truth"].to_numpy(dtype=np.float64)
+
+
+def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
+    """Draw the axes around bars at the outcomes; with many outcomes only some have a label."""
+    frame_axes(ax)
+    positions = range(0, len(outcomes), math.ceil(len(outcomes) / _MOST_LABELS))
+    lines = 1 if len(outcomes) > 4 else 2
+    labels = [
+        fill(clean(outcomes[position], limit=40), _LABEL, max_lines=lines, placeholder="…")
+        for position in positions
+    ]
+    ax.set_xticks(list(positions), labels)
+    ax.grid(True, axis="y", color="#ececec", linewidth=0.8)
+    ax.set_ylabel("probability")
+
+
+def _note_unread(ax: Axes, names: Sequence[str]) -> None:
+    """Say above the bars of whom no belief was read."""
+    if names:
+        ax.set_ylim(0, ax.get_ylim()[1] * (1.1 + 0.12 * len(names)))
+        lines = "\n".join(f"no belief read of {name}" for name in names)
+        corner: Style = {"transform": ax.transAxes, "ha": "left", "va": "top"}
+        ax.text(0.02, 0.97, lines, **corner, fontsize=7.5, color=INK, parse_math=False, zorder=6)
+
+
+def _plain_labels(ax: Axes) -> None:
+    """Let no label be read as mathematics: one from data may hold a dollar sign."""
+    texts = [*ax.get_xticklabels(), ax.title, ax.xaxis.label]
+    if legend := ax.get_legend():
+        texts += legend.get_texts()
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
+    """Draw the revealed belief of every source over the truth."""
+    rows = rows_of_setting(beliefs, setting)
+    sources = list(dict.fromkeys(rows["source"]))
+    truth = _truth_of(rows)
+    positions = np.arange(len(truth))
+    ax.bar(positions, truth, **_TRUTH)
+    width = _ROOM / len(sources)
+    outcomes: list[str] = []
+    unread = []
+    for number, source in enumerate(sources):
+        belief = wording_beliefs(rows[rows["source"] == source])
+        outcomes = list(belief.columns)
+        if belief.empty:
+            unread.append(clean(source, limit=20))
+            continue
+        # The bars of the sources stand side by side, around the position of their outcome.
+        centres = positions + (number - (len(sources) - 1) / 2) * width
+        bars: Style = {
+            "color": ACTION_COLOURS[number % len(ACTION_COLOURS)],
+            "alpha": 0.85,
+            "zorder": 2,
+        }
+        means = belief.mean().to_numpy()
+        ax.bar(centres, means, width=width * 0.86, label=clean(source, limit=30), **bars)
+        if len(belief) > 1 and len(truth) * len(sources) <= _MOST_MARKED:
+            for _, wording in belief.iterrows():
+                ax.scatter(centres, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
+    _frame(ax, outcomes)
+    _note_unread(ax, unread)
+    row: Style = {"ncols": 4, "handlelength": 1.2, "columnspacing": 1.0, "borderaxespad": 0.4}
+    ax.legend(**_LEGEND, bbox_to_anchor=(0.0, -0.12), **row)
+    _plain_labels(ax)
+    return ax
+
+
+def plot_previous(
+    beliefs: pd.DataFrame, baseline: str, variant: str, ax: Axes, *, source: str
+) -> Axes:
+    """Draw the belief without an earlier result, and over it the beliefs after some."""
+    of_source = beliefs[beliefs["source"] == source]
+    alone = rows_of_setting(of_source, baseline)
+    later = of_source[(of_source["baseline"] == baseline) & (of_source["variant"] == variant)]
+    require(
+        len(later) > 0, f"beliefs must hold {variant} settings after {baseline!r}; they hold none."
+    )
+    belief = wording_beliefs(alone)
+    outcomes = list(belief.columns)
+    positions = np.arange(len(outcomes))
+    ax.bar(positions, _truth_of(alone), **_TRUTH)
+    line: Style = {"color": INK, "linewidth": 2.0, "marker": "s", "markersize": 4}
+    ax.plot(positions, belief.mean().to_numpy(), **line, label="no earlier result", zorder=3)
+    for number, setting in enumerate(_spread_out(list(dict.fromkeys(later["setting"])))):
+        rows = later[later["setting"] == setting]
+        previous = str(rows["previous"].iloc[0])
+        after = wording_beliefs(rows).mean().to_numpy()
+        colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
+        line = {"color": colour, "linewidth": 1.5, "marker": "o", "markersize": 3}
+        line |= {"linestyle": ("-", "--", "-.", ":")[number % 4], "zorder": 4}
+        ax.plot(positions, after, **line, label=f"after {clean(previous, limit=12)}")
+        if previous in outcomes:
+            repeated = outcomes.index(previous)
+            ring: Style = {"s": 80, "facecolor": "none", "edgecolor": colour, "linewidth": 1.4}
+            ax.scatter([repeated], [after[repeated]], **ring, zorder=5)
+    _frame(ax, outcomes)
+    if variant == "dependent":
+        ax.set_xlabel("outcome less the earlier result")
+    ax.legend(**_LEGEND, **_BESIDE)
+    _plain_labels(ax)
+    return ax
+
+
+def _spread_out(settings: list[str]) -> list[str]:
+    """Return a few of the settings, evenly spread, with the first and the last."""
+    count = min(len(settings), _MOST_PREVIOUS)
+    numbers = np.linspace(0, len(settings) - 1, count).round().astype(int)
+    return [settings[number] for number in np.unique(numbers)]
+
+
+def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> Axes:
+    """Draw the probability of two options, where the text names each first and second."""
+    rows = beliefs[(beliefs["source"] == source) & (beliefs["pair"] == pair)]
+    settings = list(dict.fromkeys(rows["setting"]))
+    require(
+        len(settings) == 2, f"pair must be two settings of the table; {pair!r} has {len(settings)}."
+    )
+    options = list(dict.fromkeys(rows["outcome"].astype(str)))
+    truth = rows.drop_duplicates("outcome").set_index("outcome")["truth"]
+    for setting in settings:
+        belief = wording_beliefs(rows[rows["setting"] == setting])
+        for position, option in enumerate(belief.columns):
+            centre = options.index(option) + (position - 0.5) * 0.4
+            bar: Style = {"color": ACTION_COLOURS[position], "hatch": ("", "////")[position]}
+            # One entry per order in the legend, from the bars of one option.
+            if option == options[0]:
+                bar["label"] = f"named {('first', 'second')[position]}"
+            edge: Style = {"alpha": 0.85, "edgecolor": "white", "zorder": 2}
+            ax.bar(centre, belief[option].mean(), width=0.36, **bar, **edge)
+            marks: Style = {"s": 9, "color": INK, "linewidth": 0, "zorder": 3}
+            ax.scatter([centre] * len(belief), belief[option], **marks)
+    line: Style = {"color": FAINT, "linewidth": 2, "linestyle": (0, (3, 1.5)), "zorder": 4}
+    for number, option in enumerate(options):
+        label = "truth" if number == 0 else None
+        ax.plot([number - 0.45, number + 0.45], [truth[option]] * 2, **line, label=label)
+    _frame(ax, options)
+    ax.set_ylim(0, 1.0)
+    ax.set_xlim(-0.6, len(options) - 0.4)
+    ax.legend(**_LEGEND, **_BESIDE)
+    _plain_labels(ax)
+    return ax
+
 
 _TITLE = 38  # letters of a title
 _MOST_SOURCES = 4  # in figures that have panels of their own for each
@@ -61,7 +252,7 @@ def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Pane
             draw = partial(_empty, source)
             if _is_read(beliefs[alone], source) and _is_read(beliefs[later], source):
                 draw = partial(plot_previous, beliefs, baseline, variant, source=source)
-            title = f"{_title(rows_of_setting(beliefs, baseline))}, {variant}"
+            title = f"{_setting_title(rows_of_setting(beliefs, baseline))}, {variant}"
             panels.append((f"{title}{_of_source(source, sources)}", draw))
     return panels
 
@@ -109,7 +300,7 @@ def _save_panels(
         figure.savefig(path, metadata={"Software": None})
 
 
-def _title(rows: pd.DataFrame) -> str:
+def _setting_title(rows: pd.DataFrame) -> str:
     return _clipped(str(rows["setting"].iloc[0]).split("/", 2)[-1].replace("/", ", "))
 
 
@@ -148,7 +339,7 @@ def _examples(single: pd.DataFrame) -> list[tuple[str, str]]:
             names = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
             # The second of the dice is the one with six faces in the standard grid.
             name = names[min(1, len(names) - 1)] if scenario == "dice" else names[0]
-            examples.append((_title(rows[rows["setting"] == name]), name))
+            examples.append((_setting_title(rows[rows["setting"] == name]), name))
     return examples[:_MOST_EXAMPLES]
 
 
@@ -164,3 +355,115 @@ def _histories(beliefs: pd.DataFrame) -> list[tuple[str, str]]:
             variants = dict.fromkeys(later.loc[later["baseline"] == baseline, "variant"])
             histories += [(baseline, variant) for variant in variants]
     return histories
+
+
+TITLE = "Revealed belief beside stated answer"
+CAPTION = (
+    "Left: an example of each scenario, the revealed belief over its outcomes (bars of colour, "
+    "points its wordings) over the truth (grey). Right: mean distance from the truth of the "
+    "probability of the outcome that the stated question asks about; in brackets the settings "
+    "that were read both ways. Points: revealed belief, with a 95% t interval over wordings. "
+    "Diamonds: stated answer, expected over its four options, with the range over the orders of "
+    "the options. Ticks: a letter at random. Settings that were not read both ways are left out."
+)
+MOST_GROUPS = 10
+_MOST_BESIDE = 3
+_NAME = 34  # letters
+
+
+def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw how far revealed beliefs and stated answers of one source are from the truth."""
+    frame_axes(ax)
+    places = np.arange(len(misses))[::-1].astype(float)
+    marks: Style = {"linestyle": "", "zorder": 4}
+    for kind, shift, colour, marker, ends in (
+        ("revealed", 0.15, BLUE, "o", ("revealed_low", "revealed_high")),
+        ("stated", -0.15, VERMILION, "D", ("stated_least", "stated_most")),
+    ):
+        values = misses[f"{kind}_miss"].to_numpy(dtype=np.float64)
+        low, high = (misses[end].to_numpy(dtype=np.float64) for end in ends)
+        known = ~np.isnan(low)
+        reach: Style = {"color": colour, "linewidth": 1.3, "alpha": 0.7, "zorder": 3}
+        ax.hlines(places[known] + shift, low[known], high[known], **reach)
+        label = "revealed belief" if kind == "revealed" else "stated answer"
+        shape: Style = {"marker": marker, "markersize": 5, "color": colour}
+        ax.plot(values, places + shift, label=label, **shape, **marks)
+    tick: Style = {"marker": "|", "markersize": 13, "color": FAINT}
+    ax.plot(misses["stated_guess"], places - 0.15, label="letter at random", **tick, **marks)
+    names = [
+        f"{clean(group, limit=_NAME)} ({n})"
+        for group, n in zip(misses["group"], misses["n_settings"], strict=True)
+    ]
+    ax.set_yticks(places, names)
+    for text in ax.get_yticklabels():
+        text.set_parse_math(False)
+    ax.set_ylim(-0.6, len(misses) - 0.4)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("distance of the probability from the true one")
+    ax.grid(True, axis="x", color="#ececec", linewidth=0.8)
+    return ax
+
+
+def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
+    """Draw a line of panels per scenario: an example of its outcomes, then a panel per source."""
+    shown = misses[misses["group"] != ALL]
+    scenarios = list(dict.fromkeys(shown["scenario"]))
+    sources = list(dict.fromkeys(shown["source"]))[:_MOST_BESIDE]
+    heights = [_height(shown, scenario) for scenario in scenarios]
+    with figure_style({"font.size": 8.5}):
+        size = (3.6 + 4.6 * len(sources), sum(heights) + 0.4)
+        figure = Figure(figsize=size, layout="constrained", dpi=150)
+        widths = [3.6, *[4.6] * len(sources)]
+        grid = figure.add_gridspec(
+            len(scenarios), 1 + len(sources), height_ratios=heights, width_ratios=widths
+        )
+        for line, scenario in enumerate(scenarios):
+            ax = figure.add_subplot(grid[line, 0])
+            setting = _example(beliefs, scenario)
+            plot_outcomes(beliefs, setting, ax)
+            _title(ax, setting)
+            for column, source in enumerate(sources, start=1):
+                rows = shown[(shown["scenario"] == scenario) & (shown["source"] == source)]
+                ax = figure.add_subplot(grid[line, column])
+                if rows.empty:
+                    ax.set_axis_off()
+                    continue
+                plot_misses(_some_groups(rows), ax)
+                _title(ax, f"{scenario}, {source}")
+                if line < len(scenarios) - 1:
+                    ax.set_xlabel("")
+        _legend(figure)
+    return figure
+
+
+def _legend(figure: Figure) -> None:
+    """Put the legend of the distances below; the outcomes have one of their own."""
+    for ax in figure.axes:
+        handles, labels = ax.get_legend_handles_labels()
+        if "stated answer" in labels:
+            figure.legend(handles, labels, loc="outside lower right", ncols=3, frameon=False)
+            return
+
+
+def _height(shown: pd.DataFrame, scenario: str) -> float:
+    rows = shown[shown["scenario"] == scenario]
+    n_groups = min(int(rows.groupby("source")["group"].nunique().max()), MOST_GROUPS)
+    return max(0.9 + 0.3 * n_groups, 2.5)
+
+
+def _some_groups(rows: pd.DataFrame) -> pd.DataFrame:
+    count = min(len(rows), MOST_GROUPS)
+    numbers = np.linspace(0, len(rows) - 1, count).round().astype(int)
+    return rows.iloc[np.unique(numbers)]
+
+
+def _example(beliefs: pd.DataFrame, scenario: str) -> str:
+    """Choose a setting without earlier results, where the scenario has one."""
+    rows = beliefs[beliefs["scenario"] == scenario]
+    single = rows[rows["variant"] == "single"]
+    names = list(dict.fromkeys((single if len(single) else rows)["setting"]))
+    return str(names[min(1, len(names) - 1)])
+
+
+def _title(ax: Axes, text: str) -> None:
+    ax.set_title(clean(text, limit=52), fontsize=9, color=INK, loc="left", parse_math=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.batteries.revealed.misses import ALL
+from coherence.batteries.revealed.scores import ALL
 from coherence.report.tables.cells import (
     Cell,
     Column,

@@ -4,7 +4,7 @@ With a chance p of the winning side, a thing of value H and a stake X, the bet o
 (1 - p) X; it breaks even at p = X / (H + X). Whoever bets up to some stake and no further thereby
 shows a probability. With a payout the other side may be worth a bet too, and the break-even chance
 is the one above which the winning side gains most, see
-``coherence.batteries.bets.break_even.switching_chance``.
+``coherence.batteries.bets.truths.switching_chance``.
 """
 
 from collections.abc import Sequence

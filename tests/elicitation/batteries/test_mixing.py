@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from coherence.batteries.mixing.design import PARTS
-from coherence.batteries.mixing.equilibrium import GAMES
-from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.design import GAMES, PARTS
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.errors import InputError
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.mixing import (

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.bets.plots import plot_accuracies, plot_ladder, plot_transfer
+from coherence.batteries.bets.figures import plot_accuracies, plot_ladder, plot_transfer
 from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[3]

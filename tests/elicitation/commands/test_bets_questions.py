@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.simulated import simulate_answers
+from coherence.batteries.bets.agents import simulate_answers
 from coherence.cli.main import main
 
 

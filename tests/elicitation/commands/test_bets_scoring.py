@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import read_runs
+from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.scores import score_bets
-from coherence.batteries.bets.simulated import simulate_answers
 from coherence.cli.main import main
 
 

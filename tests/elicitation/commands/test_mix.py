@@ -20,8 +20,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.batteries.mixing.agents import simulate_mixing
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[3]

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.batteries.bets.break_even import break_even_chance, switching_chance
-from coherence.batteries.bets.gains import break_evens, expected_gains
-from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import right_roles
+from coherence.batteries.bets.truths import (
+    break_even_chance,
+    break_evens,
+    expected_gains,
+    switching_chance,
+)
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import exact_test
-from coherence.batteries.bets.constant_answers import best_constant
-from coherence.batteries.bets.scores import compare_models, score_bets
+from coherence.batteries.bets.scores import best_constant, compare_models, score_bets
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, value_questions
 

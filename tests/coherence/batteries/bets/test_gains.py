@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.batteries.bets.gains import bet_gains, break_evens, expected_gains, payouts
+from coherence.batteries.bets.truths import bet_gains, break_evens, expected_gains, payouts
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import (

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from coherence.batteries.bets.independence import (
+from coherence.batteries.bets.ladder import (
     CROSSED,
     INDEPENDENT,
     PAIRS,

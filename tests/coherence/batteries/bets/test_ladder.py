@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from coherence.batteries.bets.independence import CROSSED, INDEPENDENT, PAIRS
-from coherence.batteries.bets.ladder import ABOVE, BELOW, FITTED, FLAT, fit_ladder
+from coherence.batteries.bets.ladder import (
+    ABOVE,
+    BELOW,
+    CROSSED,
+    FITTED,
+    FLAT,
+    INDEPENDENT,
+    PAIRS,
+    fit_ladder,
+)
 from coherence.errors import InputError
 
 

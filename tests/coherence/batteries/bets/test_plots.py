@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from coherence.batteries.bets.plots import (
+from coherence.batteries.bets.figures import (
     accuracy_size,
     models_size,
     plot_accuracies,

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from coherence.batteries.bets.gains import expected_gains
-from coherence.batteries.bets.predictions import standard_choices, threshold_sets, tune_threshold
 from coherence.batteries.bets.truths import (
     NO_CHOICE,
     bet_truths,
+    expected_gains,
     is_right,
+    standard_choices,
+    threshold_sets,
+    tune_threshold,
     value_truths,
 )
 from coherence.errors import InputError

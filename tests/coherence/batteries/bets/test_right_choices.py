@@ -4,15 +4,14 @@ import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.gains import bet_gains
-from coherence.batteries.bets.right_choices import (
+from coherence.batteries.bets.scores import (
     believed_values,
     correct_choices,
     rational_choices,
     right_roles,
+    score_bets,
 )
-from coherence.batteries.bets.scores import score_bets
-from coherence.batteries.bets.truths import NO_CHOICE
+from coherence.batteries.bets.truths import NO_CHOICE, bet_gains
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import (
     bet_questions,

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
+from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.independence import INDEPENDENT
-from coherence.batteries.bets.right_choices import right_roles
-from coherence.batteries.bets.scores import compare_models, score_bets
-from coherence.batteries.bets.simulated import simulate_answers
+from coherence.batteries.bets.ladder import INDEPENDENT
+from coherence.batteries.bets.scores import compare_models, right_roles, score_bets
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.ladder import ladder_questions

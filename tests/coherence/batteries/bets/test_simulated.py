@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy.special import logit
 
-from coherence.batteries.bets.gains import bet_gains
+from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.ladder import FITTED
 from coherence.batteries.bets.scores import score_bets
-from coherence.batteries.bets.simulated import simulate_answers
+from coherence.batteries.bets.truths import bet_gains
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.batteries.bets.gains import bet_gains, expected_gains
-from coherence.batteries.bets.right_choices import right_roles
+from coherence.batteries.bets.scores import right_roles
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
@@ -14,7 +13,9 @@ from coherence.batteries.bets.truths import (
     VALUE_CHOICES,
     asked,
     believed_best,
+    bet_gains,
     bet_truths,
+    expected_gains,
     is_right,
     random_rate,
     set_codes,

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logit
 
-from coherence.batteries.bets.ladder import fit_ladder
-from coherence.batteries.bets.weighting import weighting_line
+from coherence.batteries.bets.ladder import fit_ladder, weighting_line
 
 
 def test_weighting_is_that_of_the_agent(climb):

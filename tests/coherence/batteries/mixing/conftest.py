@@ -7,7 +7,7 @@ import pytest
 from coherence.batteries.mixing.design import (
     PARTS,
 )
-from coherence.batteries.mixing.scoring import score_mixing
+from coherence.batteries.mixing.scores import score_mixing
 
 
 def _exact(experiment, p, shares, outcomes):

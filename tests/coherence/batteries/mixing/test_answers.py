@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.batteries.mixing.agents import simulate_mixing
 from coherence.batteries.mixing.answers import count_answers
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.errors import SchemaError
 
 

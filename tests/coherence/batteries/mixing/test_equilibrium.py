@@ -5,9 +5,9 @@ import pytest
 
 from coherence import InputError
 from coherence.batteries.mixing.design import (
+    mixed_equilibrium,
     optimal_rates,
 )
-from coherence.batteries.mixing.equilibrium import mixed_equilibrium
 
 TENTHS = np.arange(1, 10) / 10
 

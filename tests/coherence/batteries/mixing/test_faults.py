@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
-from coherence.batteries.mixing.answers import count_answers
-from coherence.batteries.mixing.faults import MOST_DRAWS
-from coherence.batteries.mixing.files import read_mixing_answers
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.batteries.mixing.agents import simulate_mixing
+from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers, read_mixing_answers
+from coherence.batteries.mixing.scores import score_mixing
 
 
 @pytest.mark.parametrize(

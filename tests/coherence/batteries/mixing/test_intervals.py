@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
 from coherence.batteries.mixing.answers import count_answers
-from coherence.batteries.mixing.intervals import (
+from coherence.batteries.mixing.losses import measures_of
+from coherence.batteries.mixing.scores import (
     Estimate,
     corrected_points,
     estimate,
     score_interval,
+    score_mixing,
 )
-from coherence.batteries.mixing.measures import measures_of
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
 
 
 @pytest.mark.slow

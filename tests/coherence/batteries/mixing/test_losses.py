@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
+from coherence.batteries.mixing.agents import simulate_mixing
 from coherence.batteries.mixing.design import (
     PARTS,
 )
@@ -15,12 +16,12 @@ from coherence.batteries.mixing.losses import (
     DirectionLoss,
     DistanceLoss,
     area_loss,
+    corrected_distance,
     corrected_step_likeness,
+    shortfall,
     step_likeness,
 )
-from coherence.batteries.mixing.noise import corrected_distance, shortfall
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import simulate_mixing
+from coherence.batteries.mixing.scores import score_mixing
 
 GRID = np.arange(21) / 20
 

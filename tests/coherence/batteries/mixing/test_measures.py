@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence.batteries.mixing.agents import expected_answers
 from coherence.batteries.mixing.answers import count_answers
 from coherence.batteries.mixing.design import (
     PARTS,
 )
-from coherence.batteries.mixing.measures import measures_of
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import expected_answers
+from coherence.batteries.mixing.losses import measures_of
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.errors import InputError
 
 GRID = np.arange(21) / 20

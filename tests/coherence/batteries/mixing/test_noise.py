@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.batteries.mixing.noise import (
+from coherence.batteries.mixing.losses import (
     corrected_distance,
     expected_distance,
     shortfall,

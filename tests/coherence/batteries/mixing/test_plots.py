@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.mixing.plots import (
+from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence.batteries.mixing.figures import (
     compare_figure,
     mixing_figure,
     plot_rates,
     plot_words,
     save_panels,
 )
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.statistics.shares import wilson_interval
 
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from coherence import monotone_choice_test, validate_runs
-from coherence.batteries.mixing.runs import mixing_runs
-from coherence.batteries.mixing.simulated import expected_answers, simulate_mixing
+from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence.batteries.mixing.answers import mixing_runs
 
 
 def test_the_runs_table_carries_the_direction_and_no_empty_column():

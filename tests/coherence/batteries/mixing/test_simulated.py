@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.scoring import score_mixing
-from coherence.batteries.mixing.simulated import (
+from coherence.batteries.mixing.agents import (
     MIXING_AGENTS,
     expected_answers,
     simulate_mixing,
 )
+from coherence.batteries.mixing.scores import score_mixing
 from coherence.errors import InputError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+from coherence.batteries.revealed.scores import score_stated, score_wagers
 from coherence.errors import InputError
 
 

@@ -5,11 +5,11 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.answer_scores import score_stated
-from coherence.batteries.revealed.belief_scores import (
+from coherence.batteries.revealed.scores import (
     METRICS,
     comparison_table,
     score_beliefs,
+    score_stated,
     summarise_scores,
 )
 from coherence.errors import InputError

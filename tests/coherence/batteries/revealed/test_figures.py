@@ -7,8 +7,7 @@ from coherence.errors import InputError
 
 
 def test_figures_are_written(tmp_path, beliefs):
-    from coherence.batteries.revealed.figures import write_figures
-    from coherence.batteries.revealed.plots import plot_outcomes, plot_previous
+    from coherence.batteries.revealed.figures import plot_outcomes, plot_previous, write_figures
 
     table = pd.concat(
         [
@@ -41,8 +40,7 @@ def test_figures_with_four_sources_and_long_names(tmp_path, beliefs):
     """
     from PIL import Image
 
-    from coherence.batteries.revealed.figures import write_figures
-    from coherence.batteries.revealed.plots import plot_orders, plot_outcomes
+    from coherence.batteries.revealed.figures import plot_orders, plot_outcomes, write_figures
 
     labels = ["Strongly disagree with $x", "Wholeheartedly agree"]
     tables = []

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.influences import order_preferences, previous_influences
+from coherence.batteries.revealed.scores import order_preferences, previous_influences
 
 
 def test_influence_is_measured_within_a_wording(beliefs):

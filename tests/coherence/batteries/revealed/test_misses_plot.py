@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.revealed.misses import ALL, COLUMNS
-from coherence.batteries.revealed.misses_plot import MOST_GROUPS, misses_figure, plot_misses
+from coherence.batteries.revealed.figures import MOST_GROUPS, misses_figure, plot_misses
+from coherence.batteries.revealed.scores import ALL, COLUMNS
 
 
 def misses_of(groups, *, source="m", scenario="dice"):

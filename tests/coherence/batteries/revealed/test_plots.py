@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.revealed.plots import (
+from coherence.batteries.revealed.figures import (
     plot_orders,
     plot_outcomes,
     plot_previous,

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.answer_scores import score_stated, score_wagers
+from coherence.batteries.revealed.scores import score_stated, score_wagers
 
 
 def test_text_warns_of_stated_answers_that_are_none(stated_rows):

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.right_choices import right_roles
-from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.scores import right_roles, score_bets
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.models import (

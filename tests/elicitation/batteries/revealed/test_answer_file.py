@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.batteries.revealed.answer_scores import score_stated
-from coherence.batteries.revealed.belief_scores import score_beliefs
+from coherence.batteries.revealed.scores import score_beliefs, score_stated
 from coherence.errors import InputError, SchemaError
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of

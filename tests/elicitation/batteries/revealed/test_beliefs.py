@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.batteries.revealed.belief_scores import score_beliefs
+from coherence.batteries.revealed.scores import score_beliefs
 from elicitation.batteries.revealed.beliefs import reveal, tabulate_beliefs
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 

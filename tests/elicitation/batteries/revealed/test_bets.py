@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.answer_scores import score_wagers
+from coherence.batteries.revealed.scores import score_wagers
 from elicitation.batteries.revealed.bets import (
     Bet,
     bet_of_masses,

@@ -1,8 +1,11 @@
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.belief_scores import score_beliefs
-from coherence.batteries.revealed.influences import order_preferences, previous_influences
+from coherence.batteries.revealed.scores import (
+    order_preferences,
+    previous_influences,
+    score_beliefs,
+)
 from elicitation.batteries.revealed.beliefs import simulate_beliefs
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.simulated import BELIEVERS

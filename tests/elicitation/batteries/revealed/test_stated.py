@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.batteries.revealed.answer_scores import score_stated
+from coherence.batteries.revealed.scores import score_stated
 from elicitation.batteries.revealed.options import LETTERS
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import standard_grid

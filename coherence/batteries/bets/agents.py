@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import expit
 
 from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, SCORES
-from coherence.batteries.bets.gains import bet_gains
+from coherence.batteries.bets.truths import bet_gains
 from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.statistics.resample import Seed, as_generator

@@ -13,8 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coherence.batteries.mixing.design import PARTS
-from coherence.batteries.mixing.equilibrium import GAMES
+from coherence.batteries.mixing.design import GAMES, PARTS
 from coherence.plots.style import (
     BLUE,
     DASHES,

@@ -2,39 +2,280 @@
 
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
 sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
-for the corrected score at the true rates, see `coherence.batteries.mixing.intervals`; bounds are
-over all that unreadable answers might have been.
+for the corrected score at the true rates, with the answer as the unit of resampling; bounds are
+over all that unreadable answers might have been. Two exact tests say whether flips are independent:
+the second of an answer given the first, and an answer given the one before it. Both condition on
+how often each outcome came within a condition, so that neither the calibration of the rates nor
+their difference between conditions matters, and add their counts over conditions.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import special, stats
 
-from coherence.batteries.mixing.answers import Counts, count_answers
-from coherence.batteries.mixing.dependence import dependence_table
+from coherence.batteries.mixing.answers import Counts, count_answers, plain_text
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,
     FLIPS,
+    GAMES,
     PARTS,
     equilibrium_shares,
     literal_shares,
     optimal_rates,
 )
-from coherence.batteries.mixing.equilibrium import GAMES
-from coherence.batteries.mixing.intervals import (
-    LEAST_DRAWS,
-    Estimate,
-    corrected_points,
-    estimate,
-    score_interval,
-)
-from coherence.batteries.mixing.measures import Measure, measures_of
+from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.schema import READABLE
+
+LEAST_DRAWS = 2
+"""Readable answers that every condition needs: a single one shows no noise, and without noise
+nothing can be taken out."""
+
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A corrected loss and its uncertainty."""
+
+    points: float  # points of the measure
+    loss: float  # corrected loss
+    # shape (n_resamples,): the same at rates drawn around the observed ones; shape (1,) where rates
+    # are exact
+    resampled: Floats
+    # by how much the true loss may lie below and above the corrected one besides, see
+    # `coherence.batteries.mixing.losses`.
+    doubt: tuple[float, float]
+
+    @property
+    def reach(self) -> float:
+        """Half the width of a 95% interval from noise alone; 0 where rates are exact."""
+        return _reach(self.resampled)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the loss, at least 0, or at least the estimate where that is below 0."""
+        # An estimate below 0 says nothing about how far above 0 the loss may be.
+        low = min(max(self.loss - self.reach - self.doubt[0], 0.0), self.loss)
+        return low, max(self.loss, 0.0) + self.reach + self.doubt[1]
+
+
+def estimate(
+    counts: Counts, measures: Sequence[Measure], n_resamples: int, rng: np.random.Generator
+) -> list[Estimate]:
+    """Estimate the corrected losses of a part."""
+    shares, draws = counts.shares, counts.draws
+    if (draws < LEAST_DRAWS).any():
+        unknown = (np.nan, np.full(1, np.nan), (np.nan, np.nan))
+        return [Estimate(measure.points, *unknown) for measure in measures]
+    drawn = _resample(counts, n_resamples, rng)
+    return [
+        Estimate(
+            measure.points,
+            float(measure.corrected.value(shares, draws)),
+            measure.corrected.value(drawn, draws),
+            measure.corrected.doubt(shares, draws),
+        )
+        for measure in measures
+    ]
+
+
+def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Return the 95% interval of the sum of the corrected scores of measures."""
+    # Summed exactly, as in the table of scores, which the interval is to hold to the last digit.
+    score = math.fsum(corrected_points(measure) for measure in estimates)
+    if np.isnan(score):
+        return np.nan, np.nan
+    if all(measure.resampled.size == 1 and not any(measure.doubt) for measure in estimates):
+        return score, score  # rates that are exact leave no doubt
+    # Scores are not capped here: chance lifts some above their points and takes others below 0, and
+    # caps would pull all of them the same way. But what is below 0 beyond doubt is worth 0, however
+    # far below.
+    near = [measure for measure in estimates if measure.interval[0] < 1]
+    resampled = [measure.points * (1 - measure.resampled) for measure in near]
+    reach = _reach(np.sum(np.broadcast_arrays(*resampled), axis=0)) if near else 0.0
+    centres = [measure.points * (1 - measure.loss) for measure in near]
+    most = sum(measure.points for measure in estimates)
+    # Doubts of measures lean the same way, so that they add up: taken for independent errors they
+    # leave the games covered 91% of the time.
+    above, below = (
+        sum(measure.points * measure.doubt[side] for measure in near) for side in (0, 1)
+    )
+    low = min(sum(centres), most) - reach - below
+    high = sum(max(centre, 0.0) for centre in centres) + reach + above
+    low, high = np.clip([low, high], 0, most)
+    return min(float(low), score), max(float(high), score)
+
+
+def corrected_points(measure: Estimate) -> float:
+    """Return the corrected score of a measure, held between 0 and its points."""
+    return float(measure.points * np.clip(1 - measure.loss, 0, 1))
+
+
+def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw rates around the observed ones, shape (n_resamples, n_conditions, n_outcomes).
+
+    Exact rates and unknown ones stay what they are.
+    """
+    if counts.exact:
+        return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
+    total = counts.readable[:, None]
+    # One answer more, spread over all outcomes, so that answers that are all equal still have some
+    # spread; and less weight in all, so that the rates vary as the unbiased estimate of their
+    # variance says, which for few answers is more.
+    weights = (
+        (counts.weights + 1 / counts.weights.shape[1]) * np.maximum(total - 2, 1) / (total + 1)
+    )
+    # Gamma variables divided by their sum are Dirichlet.
+    gamma = rng.gamma(weights, size=(n_resamples, *counts.weights.shape))
+    drawn = gamma / gamma.sum(axis=2, keepdims=True)
+    drawn[:, counts.readable == 0] = np.nan
+    return np.asarray(drawn)
+
+
+def _reach(values: Floats) -> float:
+    return _Z95 * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
+
+
+_TESTS = ("model", "test", "observed", "expected", "excess", "pvalue", "pairs")
+
+
+def flip_dependence(counts: Floats) -> tuple[float, float, float]:
+    """Test whether the second flip of an answer depends on the first.
+
+    Null: within every condition the flips of an answer are independent; their rates may be any.
+
+    Assumes independent answers. Conditions with opposite dependence can cancel.
+
+    Cochran-Mantel-Haenszel test with the exact distribution of the sum of hypergeometric counts.
+    """
+    pairs = np.rint(counts).astype(int)
+    total = int(pairs.sum())
+    if total == 0:
+        return math.nan, math.nan, math.nan
+    equal, expected = 0.0, 0.0
+    chances, start = np.ones(1), 0
+    for neither, second, first, both in pairs:
+        n, ones_first, ones_second = neither + second + first + both, first + both, second + both
+        low, high = max(0, ones_first + ones_second - n), min(ones_first, ones_second)
+        support = np.arange(low, high + 1)
+        # Given how often each flip was 1, the answers 11 are hypergeometric.
+        chance = stats.hypergeom.pmf(support, n, ones_first, ones_second) if n else np.ones(1)
+        # Given the margins, the number of equal flips is n - ones_first - ones_second + 2 * both.
+        equal += neither + both
+        expected += n - ones_first - ones_second + 2 * float(chance @ support)
+        chances, start = np.convolve(chances, chance), start + low
+    return (
+        float(equal / total),
+        float(expected / total),
+        _two_sided(chances, int(pairs[:, 3].sum()) - start),
+    )
+
+
+def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, float]:
+    """Test whether an answer depends on the one drawn before it.
+
+    Null: within every condition all orders of its answers are equally probable.
+
+    Wald and Wolfowitz (1940), On a test whether two samples are from the same population, Ann.
+    Math. Statist. 11(2): the distribution of runs.
+    """
+    runs, pairs, chances, start, mean = 0, 0, np.ones(1), 0, 0.0
+    for sequence in sequences:
+        drawn = np.asarray(sequence, dtype=int)
+        if drawn.size < 2:
+            continue
+        # Neighbours are equal wherever no new run begins, so that runs tell the equal pairs.
+        low, chance = _run_distribution(int(drawn.sum()), int(drawn.size - drawn.sum()))
+        runs += 1 + int(np.count_nonzero(np.diff(drawn)))
+        pairs += drawn.size - 1
+        mean += drawn.size - float(chance @ np.arange(low, low + chance.size))
+        chances, start = np.convolve(chances, chance), start + low
+    if pairs == 0:
+        return math.nan, math.nan, math.nan
+    equal = sum(len(sequence) for sequence in sequences if len(sequence) > 1) - runs
+    return float(equal / pairs), float(mean / pairs), _two_sided(chances, runs - start)
+
+
+def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:
+    """Return the least number of runs, and the probabilities of it and of every larger number."""
+    if min(ones, zeros) == 0:
+        return 1, np.ones(1)
+    number = np.arange(2, ones + zeros + 1)
+    half = number // 2
+    # An even number of runs has as many of ones as of zeros; an odd one has one more of either.
+    even = math.log(2) + _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half - 1)
+    odd = np.logaddexp(
+        _log_choices(ones - 1, half) + _log_choices(zeros - 1, half - 1),
+        _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half),
+    )
+    ways = np.where(number % 2 == 0, even, odd)
+    return 2, np.asarray(special.softmax(ways))
+
+
+def _log_choices(n: int, k: NDArray[np.int64]) -> Floats:
+    """Return logarithms of binomial coefficients, minus infinity where there is none to choose."""
+    # The coefficients themselves leave the range of a float from about a thousand answers on.
+    inside = k <= n
+    k = np.minimum(k, n)
+    choices = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(inside, choices, -np.inf)
+
+
+def _two_sided(chances: Floats, observed: int) -> float:
+    """Return the probability of a count at least as far from its mean; NaN for a single count."""
+    if chances.size < 2:
+        return math.nan
+    distance = np.abs(np.arange(chances.size) - float(chances @ np.arange(chances.size)))
+    # Counts as far on the other side must not be lost to rounding.
+    return min(float(chances[distance >= distance[observed] - 1e-9].sum()), 1.0)
+
+
+def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
+    """Return both tests for every model whose answers allow them."""
+    rows = []
+    for model, parts in counted.items():
+        if "two_flips" in parts and not parts["two_flips"].exact:
+            weights = parts["two_flips"].weights
+            result = (*flip_dependence(weights), float(weights.sum()))
+            rows.append((model, "second flip given the first", *result))
+        sequences = _sequences(answers, model) if "flip" in parts else []
+        if sequences:
+            n_pairs = float(sum(len(sequence) - 1 for sequence in sequences))
+            result = (*draw_dependence(sequences), n_pairs)
+            rows.append((model, "flip given the draw before", *result))
+    table = pd.DataFrame(rows, columns=[name for name in _TESTS if name != "excess"])
+    table.insert(4, "excess", table["observed"] - table["expected"])
+    return table
+
+
+def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
+    """Return the single flips of a model in the order of their draws, condition by condition."""
+    if "draw" not in answers.columns:
+        return []
+    # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in
+    # `count_answers`.
+    draw = pd.to_numeric(answers["draw"], errors="coerce")
+    p = pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9)
+    kept = (answers["experiment"] == "flip") & draw.notna() & answers["answer"].notna()
+    if "model" in answers.columns:
+        kept &= plain_text(answers["model"]) == model
+    # Rows of several answers do not say in which order these came.
+    if "count" in answers.columns and (pd.to_numeric(answers.loc[kept, "count"]) != 1).any():
+        return []
+    if "status" in answers.columns:
+        kept &= answers["status"].isin(READABLE)
+    ones = answers["answer"].astype(str).str.strip().str.startswith("1").astype(int)
+    flips = pd.DataFrame({"p": p, "draw": draw, "one": ones})[kept]
+    in_order = flips.sort_values("draw", kind="stable")
+    return [rows["one"].tolist() for _, rows in in_order.groupby("p")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +373,7 @@ def score_mixing(
 
     Examples
     --------
-    >>> from coherence.batteries.mixing.simulated import expected_answers
+    >>> from coherence.batteries.mixing.agents import expected_answers
     >>> scores = score_mixing(expected_answers("argmax"), rng=0)
     >>> scores.experiments.loc[scores.experiments["experiment"] == 3, "published"].round(2).tolist()
     [11.85]

@@ -1,0 +1,447 @@
+"""Scores of revealed beliefs, and of what the same model states and does.
+
+A belief table has one row per source, setting, wording and outcome (see `BELIEFS`); beliefs are
+renormalised over the outcomes here, and how probable the outcomes were at all stays beside them as
+the answer mass. The settings of a grid are all there are, while its wordings stand for many others:
+intervals are over wordings.
+
+The paper sets a distance between distributions beside the probability of a wrong letter (its
+figures 3 to 6), which are different measures. Both ways of asking give the outcome that the stated
+question is about a probability, and `compare_misses` compares its distance from the true one.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from coherence.batteries.revealed.distances import (
+    belief_distance,
+    order_preference,
+    previous_influence,
+    stated_error,
+)
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import Floats, require
+from coherence.report.wording import clean
+from coherence.table.frames import require_frame
+
+BELIEFS = {
+    "source": "whose belief, such as base or instruct",
+    "scenario": "kind of experiment",
+    "group": "row of a summary that the setting belongs to",
+    "setting": "the experiment with its parameters",
+    "wording": "how it was told",
+    "position": "place of the outcome in the text, from 0",
+    "outcome": "what may happen",
+    "truth": "its exact probability",
+    "mass": "the probability that the belief gives to it, not renormalised",
+    "mass_beginning": "that of every answer that begins with it; may be missing",
+    "previous": "the last earlier result, empty if none",
+    "shift": "what earlier results add to the outcome",
+    "baseline": "the setting without earlier results, empty if there is none",
+    "pair": "shared by two settings that differ in the order of the options alone, "
+    "empty if there is no order",
+}
+METRICS = (
+    "chebyshev",
+    "l1",
+    "symmetric_kl",
+    "chebyshev_relative",
+    "l1_relative",
+    "leaked_mass",
+    "first_excess",
+    "answer_mass",
+)
+_RANGES = dict.fromkeys(METRICS, (0.0, 1.0)) | {
+    "l1": (0.0, 2.0),
+    "first_excess": (-1.0, 1.0),
+    "first_excess_beginning": (-1.0, 1.0),
+    # A divergence has no upper end, and a belief may be further off than a point mass.
+    "symmetric_kl": (0.0, math.inf),
+    "chebyshev_relative": (0.0, math.inf),
+    "l1_relative": (0.0, math.inf),
+}
+NAMES = ["source", "scenario", "group", "setting", "wording"]
+"""Columns that say which belief a row is about."""
+
+
+def each_belief(beliefs: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield every belief of a table with its `NAMES`, outcomes in the order of the text."""
+    for column, meaning in BELIEFS.items():
+        require(
+            column in beliefs.columns,
+            f"beliefs must have a column {column!r}: {meaning}. {closest(column, beliefs.columns)}",
+        )
+    in_text = beliefs.sort_values("position", kind="stable")
+    for _, rows in in_text.groupby(["source", "setting", "wording"], sort=False):
+        yield {name: rows[name].iloc[0] for name in NAMES}, rows
+
+
+def normalised(masses: pd.Series) -> Floats | None:
+    """Return a belief over the outcomes; None where they have no probability, or one is unread."""
+    values = masses.to_numpy(dtype=np.float64)
+    total = values.sum()
+    return values / total if total > 0 else None
+
+
+def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Measure every belief of a table.
+
+    Parameters
+    ----------
+    beliefs : DataFrame
+        Columns of `BELIEFS`.
+
+    Returns
+    -------
+    DataFrame
+        One row per source, setting and wording, in order of the settings: `METRICS`, and
+        `first_excess_beginning`, the excess of the first outcome where answers that merely begin
+        with an outcome count as it. Distances are NaN where the outcomes have no probability at
+        all, and with them the answer mass where a probability is missing.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or truths do not sum to 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> die = pd.DataFrame(
+    ...     {
+    ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",
+    ...         "wording": "plain", "outcome": list("123456"), "position": range(1, 7),
+    ...         "truth": 1 / 6, "mass": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1], "mass_beginning": None,
+    ...         "previous": "", "shift": None, "baseline": "", "pair": "",
+    ...     }
+    ... )
+    >>> score_beliefs(die)[["l1", "first_excess"]].round(3)
+          l1  first_excess
+    0  0.667         0.333
+    """
+    rows = []
+    for names, outcomes in each_belief(beliefs):
+        truth = outcomes["truth"]
+        belief, beginning = normalised(outcomes["mass"]), normalised(outcomes["mass_beginning"])
+        distance = {} if belief is None else vars(belief_distance(truth, belief))
+        excess = math.nan if beginning is None else float(beginning[0] - truth.iloc[0])
+        # A sum that skipped a probability that was not read would look like little answer mass.
+        mass = outcomes["mass"].sum(min_count=len(outcomes))
+        read = {"answer_mass": mass, "first_excess_beginning": excess}
+        rows.append(names | dict.fromkeys(METRICS, math.nan) | distance | read)
+    rank = _ranks(beliefs["setting"])
+    scores = pd.DataFrame(rows, columns=[*NAMES, *METRICS, "first_excess_beginning"])
+    return scores.sort_values(
+        "setting", key=lambda names: names.map(rank), kind="stable", ignore_index=True
+    )
+
+
+def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Average measures over the settings of a group, with the spread over wordings.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From `score_beliefs`.
+
+    Returns
+    -------
+    DataFrame
+        One row per scenario, group, metric and source: `mean` (over settings, then over wordings),
+        `sd_wordings` (standard deviation of the wordings' means), `low` and `high` (95% t interval
+        with the wordings as a sample, held within what the measure can be; NaN for a single one),
+        `n_settings`, `n_wordings`. Settings without a value are left out of a mean and of
+        `n_settings`; an infinite divergence makes a mean infinite.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from coherence import score_beliefs
+    >>> die = pd.DataFrame(
+    ...     {
+    ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",
+    ...         "wording": "plain", "outcome": list("123456"), "position": range(1, 7),
+    ...         "truth": 1 / 6, "mass": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1], "mass_beginning": None,
+    ...         "previous": "", "shift": None, "baseline": "", "pair": "",
+    ...     }
+    ... )
+    >>> summary = summarise_scores(score_beliefs(die)).set_index("metric")
+    >>> summary["mean"].round(3)["l1"].item()
+    0.667
+    """
+    require_frame(scores, "scores")
+    metrics = [*METRICS, "first_excess_beginning"]
+    absent = [name for name in (*NAMES, *metrics) if name not in scores.columns]
+    require(
+        not absent,
+        f"scores must have the columns of score_beliefs; {listing(absent)} are not there. "
+        "Pass what that returns.",
+    )
+    long = scores.melt(id_vars=NAMES, value_vars=metrics, var_name="metric")
+    keys = ["scenario", "group", "metric", "source"]
+    rows = []
+    for key, values in long.groupby(keys, sort=False):
+        known = values.dropna(subset="value")
+        means = known.groupby("wording", sort=False)["value"].mean().to_numpy(dtype=np.float64)
+        n_settings = known["setting"].nunique()
+        rows.append((*key, *over_wordings(means, *_RANGES[str(key[2])]), n_settings, len(means)))
+    spread = ["mean", "sd_wordings", "low", "high"]
+    table = pd.DataFrame(rows, columns=[*keys, *spread, "n_settings", "n_wordings"])
+    ranks = {"group": _ranks(scores["group"]), "metric": _ranks(pd.Series(metrics))}
+    return table.sort_values(
+        ["group", "metric"],
+        key=lambda column: column.map(ranks[str(column.name)]),
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def over_wordings(means: Floats, least: float, most: float) -> tuple[float, float, float, float]:
+    """Return mean, standard deviation and 95% t interval, held between `least` and `most`."""
+    n = len(means)
+    mean = float(means.mean()) if n else math.nan
+    # Some beliefs are infinitely far off, which leaves no standard deviation.
+    spread = float(np.std(means, ddof=1)) if n > 1 and np.isfinite(means).all() else math.nan
+    reach = float(stats.t.ppf(0.975, n - 1)) * spread / math.sqrt(n) if n > 1 else math.nan
+    # Not beyond the mean itself, which rounding may leave outside.
+    low, high = min(max(mean - reach, least), mean), max(min(mean + reach, most), mean)
+    return mean, spread, low, high
+
+
+def _ranks(names: pd.Series) -> dict[str, int]:
+    """Return by name its rank in the order of first appearance."""
+    return {name: rank for rank, name in enumerate(names.drop_duplicates())}
+
+
+def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Put sources side by side, with the error of the stated answers."""
+    shown = summary[summary["metric"].isin(METRICS[:3])]
+    keys = ["scenario", "group", "metric"]
+    table = shown.groupby(keys, sort=False)["n_settings"].max().reset_index()
+    rows = pd.MultiIndex.from_frame(table[["group", "metric"]])
+    for source in dict.fromkeys(summary["source"]):
+        of_source = shown[shown["source"] == source].set_index(["group", "metric"])
+        table[source] = of_source["mean"].reindex(rows).to_numpy()
+        table[f"{source} sd"] = of_source["sd_wordings"].reindex(rows).to_numpy()
+    if errors is not None:
+        for source in dict.fromkeys(errors["source"]):
+            answers = errors[errors["source"] == source]
+            means = answers.groupby("group")[["stated_error", "answer_mass"]].mean()
+            table[f"{source} stated"] = table["group"].map(means["stated_error"])
+            table[f"{source} stated mass"] = table["group"].map(means["answer_mass"])
+    return table
+
+
+def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Compare every belief after an earlier result with that without one, in the same wording."""
+    by_name = {
+        (names["source"], names["setting"], names["wording"]): (names, rows)
+        for names, rows in each_belief(beliefs)
+    }
+    influences: list[dict[str, Any]] = []
+    for (source, _, wording), (names, rows) in by_name.items():
+        previous = str(rows["previous"].iloc[0])
+        # Wordings differ by themselves, so a belief is compared within its own.
+        _, alone = by_name.get((source, rows["baseline"].iloc[0], wording), (None, None))
+        if alone is None:
+            continue
+        before, after = normalised(alone["mass"]), normalised(rows["mass"])
+        if before is None or after is None:
+            continue
+        outcomes = list(alone["outcome"].astype(str))
+        repetition = outcomes.index(previous) if previous in outcomes else None
+        influence = previous_influence(before, after, repetition)
+        influences.append(names | {"previous": rows["previous"].iloc[0]} | vars(influence))
+    return pd.DataFrame(influences, columns=[*NAMES, "previous", "distance", "pull"])
+
+
+def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Tell apart preferences for the place and for the label of an option."""
+    preferences: list[dict[str, Any]] = []
+    paired = beliefs[beliefs["pair"].astype(str) != ""]
+    for (source, pair, wording), rows in paired.groupby(["source", "pair", "wording"], sort=False):
+        outcomes = rows["outcome"].astype(str)
+        option = min(outcomes)
+        shares = {}
+        in_text = rows.assign(outcome=outcomes).sort_values("position", kind="stable")
+        for _, of_setting in in_text.groupby("setting", sort=False):
+            belief = normalised(of_setting["mass"])
+            if belief is not None:
+                position = list(of_setting["outcome"]).index(option)
+                shares[position] = float(belief[position])
+        # One order alone cannot tell a taste for the place from one for the label.
+        if len(shares) < 2:
+            continue
+        truth = float(rows.loc[outcomes == option, "truth"].iloc[0])
+        names = {"source": source, "group": rows["group"].iloc[0], "pair": pair, "wording": wording}
+        placed = {"truth": truth, "named_first": shares[0], "named_second": shares[1]}
+        preference = vars(order_preference(truth, shares[0], shares[1]))
+        preferences.append(names | {"option": option} | placed | preference)
+    columns = ["source", "group", "pair", "wording", "option", "truth"]
+    columns += ["named_first", "named_second", "position", "label"]
+    return pd.DataFrame(preferences, columns=columns)
+
+
+def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
+    """Return the error of stated answers."""
+    rows = []
+    for (source, setting), answers in stated.groupby(["source", "setting"], sort=False):
+        masses = answers.pivot(index="rotation", columns="letter", values="mass")
+        correct = answers.pivot(index="rotation", columns="letter", values="correct")
+        missing = np.argwhere(masses.isna().to_numpy())
+        if len(missing):
+            rotation, letter = masses.index[missing[0, 0]], masses.columns[missing[0, 1]]
+            raise InputError(
+                f"stated answers of {source!r} to {setting!r} lack the probability of letter "
+                f"{letter!r} in rotation {rotation} ({len(missing)} are missing). "
+                "Give one to every letter in every rotation, or leave the setting out."
+            )
+        error = stated_error(masses.to_numpy(), correct.to_numpy(dtype=bool).argmax(axis=1))
+        mass = float(masses.sum(axis=1).mean())
+        first = answers.iloc[0]
+        rows.append((source, first["scenario"], first["group"], setting, error, mass))
+    columns = ["source", "scenario", "group", "setting", "stated_error", "answer_mass"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def score_wagers(wagers: pd.DataFrame) -> pd.DataFrame:
+    """Return what bets at even odds are worth."""
+    # A bet at even odds on an event of probability q gains q - (1 - q) points.
+    edge = 2 * wagers["truth"] - 1
+    gain = wagers["share"] * edge
+    # Who knows the truth takes the bets that gain, and no others.
+    return wagers.assign(gain=gain, loss=edge.clip(lower=0) - gain)
+
+
+ALL = "all settings"
+COLUMNS = (
+    *("source", "scenario", "group", "n_settings", "n_wordings"),
+    *("revealed_miss", "revealed_low", "revealed_high", "revealed_uniform"),
+    *("stated_miss", "stated_least", "stated_most", "stated_guess"),
+    *("difference", "low", "high", "answer_mass"),
+)
+
+
+def compare_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
+    """Compare the revealed probability of the outcome that was asked about with the stated one."""
+    answers = _stated_misses(stated)
+    revealed = _revealed_misses(beliefs, stated)
+    keys = ["source", "setting"]
+    of_setting = answers.groupby(keys, sort=False, as_index=False).agg(
+        stated=("miss", "mean"), guess=("guess", "mean"), mass=("mass", "mean")
+    )
+    both = revealed.merge(of_setting, on=keys)
+    rows = []
+    for source, of_source in both.groupby("source", sort=False):
+        parts = [(str(name), part) for name, part in of_source.groupby("group", sort=False)]
+        for group, part in [*parts, (ALL, of_source)]:
+            rotations = answers[
+                (answers["source"] == source) & answers["setting"].isin(set(part["setting"]))
+            ]
+            scenario = "" if group == ALL else part["scenario"].iloc[0]
+            rows.append(_row(str(source), scenario, group, part, rotations))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _probability(option: object) -> float:
+    try:
+        return float(Fraction(str(option).strip()))
+    except (ValueError, ZeroDivisionError):
+        raise InputError(
+            f"option must be a probability such as 0.25 or 1/4; received {option!r}. Correct the "
+            "table of stated answers."
+        ) from None
+
+
+def _stated_misses(stated: pd.DataFrame) -> pd.DataFrame:
+    """Return the expected distance of every rotation of a stated question."""
+    value = stated["option"].map(_probability)
+    truth = value.where(stated["correct"].astype(bool))
+    keys = ["source", "setting"]
+    truth = truth.groupby([stated[key] for key in keys]).transform("max")
+    away = (value - truth).abs()
+    table = stated[[*keys, "rotation", "mass"]].assign(guess=away, weighted=stated["mass"] * away)
+    by_rotation = table.groupby([*keys, "rotation"], sort=False)
+    # A letter of which the probability is not known leaves the whole rotation unread.
+    sums = by_rotation[["mass", "weighted"]].sum(min_count=1)
+    unread = (by_rotation["mass"].count() < by_rotation.size()) | ~(sums["mass"] > 0)
+    # Without one of the orders a liking for a letter would no longer average out.
+    whole = ~unread.groupby(level=keys, sort=False).transform("any")
+    read = sums.assign(miss=sums["weighted"] / sums["mass"], guess=by_rotation["guess"].mean())
+    return read[whole].reset_index()
+
+
+def _revealed_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
+    """Return the distance of every wording of a text whose setting was asked for as well."""
+    keys = ["source", "setting", "wording"]
+    by_text = beliefs.groupby(keys, sort=False)["mass"]
+    total, known = by_text.transform("sum"), by_text.transform("count")
+    n_outcomes = by_text.transform("size")
+    table = beliefs.assign(
+        belief=(beliefs["mass"] / total).where((total > 0) & (known == n_outcomes)),
+        uniform=(1 / n_outcomes - beliefs["truth"]).abs(),
+        outcome=beliefs["outcome"].astype(str),
+    )
+    table["miss"] = (table["belief"] - table["truth"]).abs()
+    asked = stated[["source", "setting", "outcome"]].drop_duplicates()
+    asked = asked.assign(outcome=asked["outcome"].astype(str))
+    shown = [*keys, "scenario", "group", "miss", "uniform"]
+    found = table.merge(asked, on=["source", "setting", "outcome"])[shown]
+    return found.dropna(subset="miss")
+
+
+def _row(
+    source: str, scenario: object, group: str, part: pd.DataFrame, rotations: pd.DataFrame
+) -> tuple[object, ...]:
+    of_wordings = part.groupby("wording", sort=False)
+    misses = of_wordings["miss"].mean().to_numpy(dtype=np.float64)
+    revealed, _, low, high = over_wordings(misses, 0.0, 1.0)
+    stated = part.drop_duplicates("setting")["stated"].mean()
+    gaps = (part["miss"] - part["stated"]).groupby(part["wording"], sort=False).mean()
+    difference, _, least, most = over_wordings(gaps.to_numpy(dtype=np.float64), -1.0, 1.0)
+    by_rotation = rotations.groupby("rotation")["miss"].mean()
+    settings = part.drop_duplicates("setting")
+    return (
+        *(source, scenario, group, len(settings), len(misses)),
+        *(revealed, low, high, settings["uniform"].mean()),
+        *(stated, by_rotation.min(), by_rotation.max(), settings["guess"].mean()),
+        *(difference, least, most, settings["mass"].mean()),
+    )
+
+
+def render_misses(misses: pd.DataFrame) -> str:
+    """Say for every source which of the two is nearer to the truth, and by how much."""
+    lines = []
+    for source, rows in misses.groupby("source", sort=False):
+        total = rows[rows["group"] == ALL].iloc[0]
+        groups = rows[rows["group"] != ALL]
+        nearer = "revealed belief" if total["difference"] < 0 else "stated answer"
+        n_nearer = int(((groups["difference"] < 0) == (total["difference"] < 0)).sum())
+        apart = abs(total["difference"])
+        ends = sorted(abs(total[end]) for end in ("low", "high"))
+        over = f"over {total['n_wordings']} wordings"
+        said = f"the {nearer} is nearer to the truth, by {apart:.3f}"
+        if math.isnan(total["low"]):
+            said += " (in one wording, so that no interval is known)"
+        elif total["low"] <= 0 <= total["high"]:
+            said = (
+                f"which is nearer to the truth is not settled; on average the {nearer} is, by "
+                f"{apart:.3f} (95% interval of revealed less stated {total['low']:+.3f} to "
+                f"{total['high']:+.3f} {over})"
+            )
+        else:
+            said += f" (95% interval {ends[0]:.3f} to {ends[1]:.3f} {over})"
+        lines.append(
+            f"{clean(source, limit=40)}: {said}, and in {n_nearer} of {len(groups)} groups. The "
+            f"probability of the outcome asked about is {total['revealed_miss']:.3f} off in the "
+            f"revealed belief (with all outcomes alike {total['revealed_uniform']:.3f}) and "
+            f"{total['stated_miss']:.3f} off in the stated answer (with letters at random "
+            f"{total['stated_guess']:.3f}), on average over {total['n_settings']} settings."
+        )
+    return "\n".join(lines)
