@@ -5,9 +5,9 @@ from .agents import simulate as simulate
 from .analysis.analyze import analyze as analyze
 from .analysis.comparison.compare import compare as compare
 from .analysis.comparison.result import Comparison as Comparison
-from .analysis.power import Costs as Costs
-from .analysis.power import PowerResult as PowerResult
+from .analysis.costs import Costs as Costs
 from .analysis.power import power as power
+from .analysis.power_result import PowerResult as PowerResult
 from .batteries.bets.accuracy import crossed_interval as crossed_interval
 from .batteries.bets.accuracy import exact_test as exact_test
 from .batteries.bets.ladder import fit_ladder as fit_ladder

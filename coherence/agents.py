@@ -312,8 +312,9 @@ class World:
     given_z: Floats = field(repr=False)  # shape (n_contexts, 2): posterior given z = 0, 1
 
 
-def _draw_world(n_contexts: int, rng: np.random.Generator) -> World:
+def _draw_world(n_contexts: int, rng: np.random.Generator, missed: Floats | None) -> World:
     exact = rng.uniform(0.001, 0.999, size=n_contexts)
+    chance = exact if missed is None else _expit(log_odds(exact) + missed)
     spread = rng.normal(size=(n_contexts, N_FEATURES))
     # Features add up to the log-odds, whatever the spread among them.
     features = log_odds(exact)[:, None] / N_FEATURES + spread - spread.mean(axis=1, keepdims=True)
@@ -324,7 +325,7 @@ def _draw_world(n_contexts: int, rng: np.random.Generator) -> World:
     given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
     return World(
         exact,
-        (rng.random(n_contexts) < exact).astype(np.float64),
+        (rng.random(n_contexts) < chance).astype(np.float64),
         np.round(features, 3),
         share,
         given_z,
@@ -363,10 +364,16 @@ def answer(
     prompts: Sequence[str] = PROMPTS,
     iterated: bool = True,
     policies: bool = False,
+    lure: Floats | float = 0.0,
+    missed: Floats | None = None,
 ) -> Answers:
-    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it."""
-    world = _draw_world(n_contexts, rng)
-    taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it.
+
+    `lure`, shape (n_contexts, 3), adds to the utilities of a context, and `missed`, shape
+    (n_contexts,), to the log-odds of its state, of which no belief knows.
+    """
+    world = _draw_world(n_contexts, rng, missed)
+    taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste + lure
     # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
     row = np.repeat(np.arange(n_contexts), n_reps)
     belief = agent.believe(world.exact)[row]

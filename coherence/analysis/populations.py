@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
 
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
 from coherence.checks.check import Facts
@@ -47,40 +48,30 @@ LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3
 
 
-class Population(Protocol):
-    """Whom a planned study would ask."""
+@dataclass(frozen=True)
+class Groups:
+    """Groups of contexts that share more than their belief, such as those of a template.
 
-    @property
-    def name(self) -> str:
-        """What reports call it."""
+    The state of all contexts of a group is likelier or less likely than any belief knows, and all
+    choices in it share a taste.
+    """
 
-    @property
-    def planted(self) -> str:
-        """What the signal is."""
-
-    @property
-    def policies(self) -> bool:
-        """Whether the probability of each action is known instead of one drawn action."""
-
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """Checks for which it gives no answers."""
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a reader must know before the numbers."""
+    size: int  # contexts in each; the last may have fewer
+    taste: float  # standard deviation of a utility shock, one per action
+    missed: float  # standard deviation, in log-odds of the state, of what beliefs miss
 
     def draw(
-        self,
-        signal: float,
-        n_contexts: int,
-        n_reps: int,
-        rng: np.random.Generator,
-        *,
-        wordings: bool,
-        iterated: bool,
-    ) -> Facts:
-        """Draw the answers of a study; `wordings` and `iterated` are asked beyond choices."""
+        self, n_contexts: int, n_actions: int, rng: np.random.Generator
+    ) -> tuple[Codes, Floats, Floats]:
+        """Draw the group of each context, the taste it shares, and the log-odds its belief misses.
+
+        Shapes (n_contexts,), (n_contexts, n_actions) and (n_contexts,).
+        """
+        group = np.arange(n_contexts) // self.size
+        n = int(group[-1]) + 1
+        taste = rng.normal(size=(n, n_actions)) * self.taste
+        missed = rng.normal(size=n) * self.missed
+        return group, taste[group], missed[group]
 
 
 def as_facts(
@@ -89,6 +80,7 @@ def as_facts(
     truth: Codes,
     n_reps: int,
     others: Sequence[Mapping[str, Any]] = (),
+    group: Codes | None = None,
 ) -> Facts:
     """Lay the answers of a study out as a check takes them."""
     n_contexts = truth.size
@@ -105,6 +97,9 @@ def as_facts(
             "p_z": np.nan,
         }
     )
+    of_row = None if group is None else pd.Series(np.repeat(group, n_reps))
+    if of_row is not None:
+        runs["group"] = of_row
     if others:
         runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
         runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
@@ -121,6 +116,7 @@ def as_facts(
         runs=runs,
         reference=PROMPTS[0],
         published=False,
+        group=of_row,
     )
 
 
@@ -157,8 +153,14 @@ class AgentPopulation:
         *,
         wordings: bool,
         iterated: bool,
+        groups: Groups | None = None,
     ) -> Facts:
         """Draw what `coherence.simulate` draws of the agent from the same generator."""
+        group, shared = None, {}
+        if groups is not None:
+            # From a generator of its own: contexts are those of a study without groups.
+            group, lure, missed = groups.draw(n_contexts, len(ACTIONS), rng.spawn(1)[0])
+            shared = {"lure": lure, "missed": missed}
         drawn = answer(
             self.agent.with_parameters(**{self.planted: signal}),
             n_contexts,
@@ -167,13 +169,15 @@ class AgentPopulation:
             prompts=PROMPTS if wordings or iterated else PROMPTS[:1],
             iterated=iterated,
             policies=self.policies,
+            **shared,
         )
         action: pd.Series[str] | pd.DataFrame = pd.Series(drawn.acted.get("action"))
         if self.policies:
             action = pd.DataFrame({of: drawn.acted[f"{ACTION_PREFIX}{of}"] for of in LABELS})
         truth = drawn.world.theta.astype(np.int64)
         others = [*_wordings(drawn)] if wordings else []
-        return as_facts(drawn.reports[0], action, truth, n_reps, [*others, *_given_z(drawn)])
+        others += _given_z(drawn)
+        return as_facts(drawn.reports[0], action, truth, n_reps, others, group)
 
 
 def _wordings(drawn: Answers) -> Iterator[dict[str, Any]]:
@@ -236,6 +240,7 @@ class FittedPopulation:
         *,
         wordings: bool,
         iterated: bool,
+        groups: Groups | None = None,
     ) -> Facts:
         """Draw new contexts from the agent's beliefs, and its answers about them."""
         if wordings or iterated:
@@ -244,7 +249,11 @@ class FittedPopulation:
                 "wordings, beliefs given a variable. Plan them with a named agent."
             )
         point = np.searchsorted(np.cumsum(self.belief)[:-1], rng.random(n_contexts))
-        truth = (rng.random(n_contexts) < self.true[point]).astype(np.int64)
+        group, chance, favour = None, self.true[point], None
+        if groups is not None:
+            group, taste, missed = groups.draw(n_contexts, len(self.actions), rng.spawn(1)[0])
+            chance, favour = expit(logit(chance) + missed), np.exp(taste)
+        truth = (rng.random(n_contexts) < chance).astype(np.int64)
         centre = point
         if self.blur is not None:
             centre = _drawn(self.blur[point], rng.random(n_contexts))
@@ -254,13 +263,19 @@ class FittedPopulation:
         else:
             level = _drawn(self.reports[of_row], rng.random(of_row.size))
             belief = np.round(self.levels[level], 10)
-        policy = _scattered(self.shares(signal)[truth, point], self.alike, rng)
+        share = self.shares(signal)[truth, point]
+        if favour is not None:
+            share = share * favour / (share * favour).sum(axis=1, keepdims=True)
+        policy = _scattered(share, self.alike, rng)
         of_rows = np.repeat(policy, n_reps, axis=0)
         action: pd.Series[str] | pd.DataFrame = pd.DataFrame(of_rows, columns=list(self.actions))
         if not self.policies:
             codes = _drawn(of_rows, rng.random(of_row.size))
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
-        return as_facts(belief, action, truth, n_reps)
+        return as_facts(belief, action, truth, n_reps, group=group)
+
+
+Population = AgentPopulation | FittedPopulation
 
 
 def population_like(

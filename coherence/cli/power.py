@@ -11,7 +11,7 @@ from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
     from coherence.agents import Agent
-    from coherence.analysis.power import PowerResult
+    from coherence.analysis.power_result import PowerResult
     from coherence.rational.agent import RationalAgent
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_fitted(parser)
     _add_grid(parser)
+    _add_groups(parser)
     _add_search(parser)
     costs = parser.add_argument_group("costs", "what the answers cost")
     for option, holds in _COSTS.items():
@@ -111,6 +112,26 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="answers give the probability of each action, as forced and exact ones do "
         "(default: drawn actions; with --like what the table has)",
+    )
+
+
+def _add_groups(parser: argparse.ArgumentParser) -> None:
+    """Declare what contexts share."""
+    groups = parser.add_argument_group("shared templates", "contexts that share more than a belief")
+    groups.add_argument(
+        "--group", type=int, metavar="N", help="contexts of one group, such as of a template"
+    )
+    groups.add_argument(
+        "--group-taste",
+        type=float,
+        metavar="SD",
+        help="of the utility shocks that a group shares (default: 1)",
+    )
+    groups.add_argument(
+        "--group-missed",
+        type=float,
+        metavar="SD",
+        help="of the log-odds of the state that beliefs of a group miss (default: 0.5)",
     )
 
 
@@ -229,6 +250,13 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
     whole = "whole numbers"
     grid: dict[str, Any] = {}
+    for option in ("group_taste", "group_missed"):
+        if getattr(args, option) is not None:
+            if args.group is None:
+                raise InputError(
+                    f"--{option.replace('_', '-')} belongs to --group N. Add that, or leave it out."
+                )
+            grid[option] = getattr(args, option)
     if args.reps is not None:
         grid["n_reps"] = _numbers(args.reps, "--reps", int, whole)
     if args.contexts is not None:
@@ -243,7 +271,8 @@ def run(args: argparse.Namespace) -> int:
         from coherence.cli.folders import prepare_folder
 
         prepare_folder(args.out, writes=_ALWAYS)
-    from coherence.analysis.power import Costs, power
+    from coherence.analysis.costs import Costs
+    from coherence.analysis.power import power
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
     agent, name = _who(args)
@@ -254,6 +283,7 @@ def run(args: argparse.Namespace) -> int:
             name=name,
             planted=args.planted,
             policies=args.policies,
+            group=args.group,
             n_simulations=args.simulations,
             n_draws=args.draws,
             alpha=args.alpha,

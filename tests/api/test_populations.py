@@ -5,7 +5,14 @@ import pytest
 
 import coherence
 from coherence import AGENTS, InputError, simulate
-from coherence.analysis.populations import ONCE, PILOT, SCATTER, population_like
+from coherence.analysis.populations import (
+    ONCE,
+    PILOT,
+    SCATTER,
+    AgentPopulation,
+    Groups,
+    population_like,
+)
 
 ONE = {"prompts": ["standard"], "iterated": False}
 
@@ -106,6 +113,25 @@ def test_noise_that_reports_of_a_context_share_is_drawn_once():
     study = drawn(population_like(agent), n_contexts=300, n_reps=3)
     spread = study.belief.reshape(-1, 3).std(axis=1)
     assert spread.mean() < 0.1
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
+    population = population_like(noisy[0]) if fit else AgentPopulation(AGENTS["rational"])
+    alone, together = (
+        population.draw(
+            0.0, 4000, 1, np.random.default_rng(1), wordings=False, iterated=False, groups=groups
+        )
+        for groups in (None, Groups(size=40, taste=2.0, missed=2.0))
+    )
+    assert alone.group is None
+    assert together.group.to_numpy().tolist() == np.repeat(np.arange(100), 40).tolist()
+    for of in (lambda study: study.state, lambda study: (study.action == "yes").astype(float)):
+        spread = [
+            (of(study).to_numpy() - study.belief).reshape(100, 40).mean(axis=1).std()
+            for study in (alone, together)
+        ]
+        assert spread[1] > 2 * spread[0]
 
 
 def test_it_refuses_answers_that_it_does_not_give(noisy):

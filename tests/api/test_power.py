@@ -177,6 +177,18 @@ def test_probabilities_are_asked_once_unless_more_is_said():
 
 
 @pytest.mark.lengthy
+def test_groups_are_the_units_of_the_plan():
+    """What templates share is not taken for a signal, and a signal is found beside it."""
+    options = {"n_contexts": 200, "n_reps": 1, "signal": 0.4, "check": "residual_covariance"}
+    result = power("rational", **options, group=20, n_simulations=60, n_draws=199, rng=1)
+    size, found = result.table.sort_values("signal").to_dict("records")
+    assert size["n_rejected"] <= stats.binom.ppf(0.999, 60, 0.05)
+    assert found["n_rejected"] > size["n_rejected"] + 5
+    assert "groups of 20 contexts" in str(result)
+    assert result.settings["group"] == {"size": 20, "taste": 1.0, "missed": 0.5}
+
+
+@pytest.mark.lengthy
 def test_a_level_of_its_own():
     options = {"n_contexts": 40, "n_reps": 2, "signal": 0.4, "check": "residual_covariance"}
     usual, strict = (power("rational", **options, alpha=a, **QUICK).table for a in (0.05, 0.01))
@@ -256,6 +268,10 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         ({"target": 0.8, "n_contexts": 20}, "n_contexts cannot stand beside target"),
         ({"target": 0.8, "check": "calibration"}, "check must be a test .* 'calibration'"),
         ({"check": "prompt_consistency", "n_reps": 1}, "n_reps must be at least 2 for prompt"),
+        ({"group": 20, "n_contexts": 100}, "n_contexts must make at least 10 groups of 20"),
+        ({"group": 1}, "group must be a whole number of at least 2; received 1"),
+        ({"group": 5, "group_taste": -1}, "group_taste must be a standard deviation of at least 0"),
+        ({"group": 20, "target": 0.8, "limit": 300}, "limit must be a whole number of at leas"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
         ({"agent": "leeky"}, "agent must be one of .* received 'leeky'"),
         ({"agent": 3}, "agent must be the name of an agent, an Agent or a fitted"),

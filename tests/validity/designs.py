@@ -42,6 +42,9 @@ class Design:
     slips: float = 0.0  # share of choices that are any action; all others are the best one
     n_actions: int = 3  # five are best around beliefs 0, 1/4, 1/2, 3/4 and 1
     missing: bool = False  # answers are lost by what they say: reports near .5, and the action no
+    refused: float = 0.0  # share of answers lost where the action is yes and the state is false
+    base: float = 0.0  # how often the state is true, whatever the belief; 0: as often as believed
+    n_payoffs: int = 4  # actions of designs with three states
     noise: float = 0.0  # standard deviation of reports around the belief acted on
     noise_shape: str = "normal"
     scatter: float = 0.0  # of repeated reports before they are rounded, in steps of the grid
@@ -90,6 +93,9 @@ class Design:
         runs = pd.DataFrame(table)
         if self.missing:
             lost = 0.3 * (np.abs(runs["p"] - 0.5) < 0.2) + 0.3 * (runs["action"] == "no")
+            runs = runs[rng.random(len(runs)) >= lost].reset_index(drop=True)
+        if self.refused:
+            lost = self.refused * ((runs["action"] == "yes") & (runs["theta"] == 0))
             runs = runs[rng.random(len(runs)) >= lost].reset_index(drop=True)
         return runs
 
@@ -257,17 +263,19 @@ class Design:
     def draw_states(
         self, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Draw beliefs over three states in steps of .1, choices among four actions, and the state.
+        """Draw beliefs over three states in steps of .1, choices among some actions, and the state.
 
         The payoffs of the actions are random.
         """
         belief = _thirds(rng, self.n_contexts) / 10
         truth = (rng.random(self.n_contexts)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
         payoff = np.array([[3.0, -1, -1], [-1, 3.0, -1], [-1, -1, 3.0], [0.8, 0.8, 0.8]])
+        payoff = payoff[: self.n_payoffs]
         acted_on = (1 - self.signal) * belief + self.signal * np.eye(3)[truth]
-        utility = acted_on @ payoff.T + rng.normal(size=(self.n_contexts, 4)) * self.taste
+        utility = acted_on @ payoff.T
+        utility += rng.normal(size=utility.shape) * self.taste
         context = self._contexts(rng)
-        action = np.argmax(utility[context] + rng.gumbel(size=(context.size, 4)), axis=1)
+        action = np.argmax(utility[context] + rng.gumbel(size=utility[context].shape), axis=1)
         return belief[context], action, truth[context], context
 
     def sized(self, n_contexts: int) -> "Design":
@@ -315,6 +323,8 @@ class Design:
 
     def _chance(self, reported: np.ndarray) -> np.ndarray:
         """Return how often the state is true at each belief."""
+        if self.base:
+            return np.full(reported.shape, self.base)
         if not self.calibrated:
             return reported**2  # the state is rarer than believed
         chance = np.clip(reported, 0.05, 0.95) if self.saturated and not self.noise else reported
@@ -383,6 +393,8 @@ class Design:
             return rng.beta(1, 65, self.n_contexts)
         if self.beliefs == "rare":
             return rng.beta(1, 19, self.n_contexts)
+        if self.beliefs == "guess":  # what a model that reads no evidence computes
+            return np.clip(rng.normal(0.47, 0.03, self.n_contexts), 0.01, 0.99)
         if self.beliefs == "constant":
             return np.full(self.n_contexts, 0.4)
         return rng.random(self.n_contexts)
@@ -607,12 +619,46 @@ SCATTERED_SIGNALS = tuple(
     replace(_NOISY, name=f"reports scatter by .15, hidden signal {signal}", signal=signal)
     for signal in (0.1, 0.2)
 )
+# As SmolLM2 (135M) answers: about .47 whatever the evidence, one label nearly always.
+SMALL_MODELS = tuple(
+    replace(_BASE, name=f"as of a small model: {name}", slope=0.5, **options)
+    for name, options in (
+        ("one belief, one label in 9 of 10", {"beliefs": "constant", "base": 0.3, "defer": 3.0}),
+        (
+            "drawn in form, reports scatter by .23",
+            {"beliefs": "constant", "base": 0.3, "noise": 0.23, "grid": 0.01},
+        ),
+        (
+            "heaped guesses, 60 x 3",
+            {"beliefs": "guess", "base": 0.3, "grid": 0.1, "n_contexts": 60, "n_reps": 3},
+        ),
+        ("beliefs computed, states rare", {"beliefs": "guess", "base": 0.03, "grid": 0.0}),
+    )
+)
+SMALL_POLICIES = tuple(
+    replace(_POLICY, name=f"policies of a small model: {name}", slope=0.5, taste=0.05, **options)
+    for name, options in (
+        ("beliefs computed, 200 x 1", {"beliefs": "guess", "base": 0.3, "grid": 0.0}),
+        (
+            "one belief, 60 x 3 wordings",
+            {"beliefs": "constant", "base": 0.3, "n_contexts": 60, "n_reps": 3, "wording": 0.3},
+        ),
+    )
+)
+REFUSED = tuple(
+    replace(_BASE, name=f"refusals by action and state: {share:g}", refused=share)
+    for share in (0.1, 0.3)
+)
+FEW_STATED = replace(
+    _BASE, name="three actions, 40 contexts x 3", n_contexts=40, n_reps=3, n_payoffs=3
+)
 # The position in this list seeds a design: new ones go to the end.
 EVERY = (
     *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
     *(*POLICIES, *POLICY_SIGNALS, *POLICIES_TURNED),
     *(*ROUNDED, *ROUNDED_ONCE, *SKEWED, *ONE_BELIEF),
     *(*LIKE_MODELS, *SCATTERED, *SCATTERED_SIGNALS),
+    *(*SMALL_MODELS, *SMALL_POLICIES, *REFUSED, FEW_STATED),
 )
 
 

@@ -14,6 +14,7 @@ from designs import (
     CONSTANT,
     FEATURED,
     FEW,
+    FEW_STATED,
     GAPPED,
     LIKE_MODELS,
     NEARLY_CALIBRATED,
@@ -23,11 +24,15 @@ from designs import (
     POLICIES_TURNED,
     POLICY_SIGNALS,
     PROMPTED,
+    REFUSED,
     ROUNDED,
     ROUNDED_ONCE,
     SCATTERED,
     SCATTERED_SIGNALS,
+    SIGNALS,
     SKEWED,
+    SMALL_MODELS,
+    SMALL_POLICIES,
     STATED,
     TESTED,
     VIOLATED,
@@ -269,6 +274,10 @@ def _smallest_largest_drop(design: Design) -> float:
 
 
 DISTANCE = 0.08
+# What the tests of belief sufficiency are simulated on.
+_CHOSEN = (*TESTED, FEW, *CONSTANT, *LIKE_MODELS, *SMALL_MODELS, *REFUSED)
+_SEVERAL_STATES = (*STATED, FEW_STATED, *SIGNALS[:2])
+_OF_PROBABILITIES = (*POLICIES, *SMALL_POLICIES, *POLICY_SIGNALS)
 BEYOND = "gap beyond noise and rounding"
 BEYOND_ONCE = "gap beyond rounding, asked once"
 _COVARIANCE = _choices("residual_covariance", residual_covariance_test, n_draws=999)
@@ -277,14 +286,14 @@ SUBJECTS: dict[str, Subject] = {
     "residual_covariance": Subject(
         _COVARIANCE,
         ("residual_covariance",),
-        (*TESTED, FEW, *CONSTANT, *LIKE_MODELS),
+        _CHOSEN,
         {"residual_covariance": InThePopulation(_COVARIANCE, "residual_covariance")},
         (*BELIEFS, *LIKE_MODELS[:5]),
     ),
     "cmi": Subject(
         _choices("cmi", cmi_test, n_permutations=199),
         ("cmi",),
-        (*TESTED, FEW, *CONSTANT, *LIKE_MODELS),
+        _CHOSEN,
         {"cmi": exact_information},
         BELIEFS,
     ),
@@ -296,10 +305,12 @@ SUBJECTS: dict[str, Subject] = {
     "residual_covariance_states": Subject(
         _stated("residual_covariance, three states", residual_covariance_test, n_draws=999),
         ("residual_covariance, three states",),
-        STATED,
+        _SEVERAL_STATES,
     ),
     "cmi_states": Subject(
-        _stated("cmi, three states", cmi_test, n_permutations=199), ("cmi, three states",), STATED
+        _stated("cmi, three states", cmi_test, n_permutations=199),
+        ("cmi, three states",),
+        _SEVERAL_STATES,
     ),
     "cmi_features": Subject(
         _featured("cmi given features", cmi_test, "condition_on", n_permutations=199),
@@ -394,7 +405,7 @@ SUBJECTS: dict[str, Subject] = {
     "policy_residual_covariance": Subject(
         _OF_POLICIES,
         ("residual_covariance of policies",),
-        (*POLICIES, *POLICY_SIGNALS),
+        _OF_PROBABILITIES,
         {
             "residual_covariance of policies": InThePopulation(
                 _OF_POLICIES, "residual_covariance of policies"
@@ -405,7 +416,7 @@ SUBJECTS: dict[str, Subject] = {
     "policy_cmi": Subject(
         _policies("cmi of policies", cmi_test, n_permutations=199),
         ("cmi of policies",),
-        (*POLICIES, *POLICY_SIGNALS),
+        _OF_PROBABILITIES,
         {"cmi of policies": exact_information},
         (*POLICIES, *POLICY_SIGNALS),
     ),

@@ -81,6 +81,8 @@ def test_a_table_of_answers_is_fitted(tmp_path, capsys):
         (["--signal", "big"], "--signal must be numbers with commas between them; received 'big'"),
         (["--contexts", "5"], "n_contexts must be a whole number of at least 10; received 5"),
         (["--limit", "50"], "--limit belongs to --target"),
+        (["--group-taste", "2"], "--group-taste belongs to --group N"),
+        (["--group", "20", "--contexts", "50"], "n_contexts must make at least 10 groups of 20"),
         (["--seed", "-1"], "--seed must be at least 0; received -1"),
         (["--task", "asia"], "--task belongs to --like RUNS"),
         (["rational", "--like", "runs.csv"], "--like takes the agent from a table; received"),
