@@ -24,6 +24,7 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
+from coherence.rational.fit import fit_rational_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.table.schema import ACTION_PREFIX
@@ -40,9 +41,8 @@ SCATTER = (
     "but rational_agent): read their power beside their size at signal 0"
 )
 PILOT = (
-    "the agent was fitted to {n} contexts, whose own error the intervals do not hold: in "
-    "simulations a power of .44 was promised as .29 to .70 after 50 contexts, as .38 to .60 after "
-    "200 (90% of pilots)"
+    "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "
+    "hold: pilot_low and pilot_high do"
 )
 LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3
@@ -310,6 +310,35 @@ def population_like(
         parameters=agent.chosen.parameters,
         cautions=tuple(cautions),
     )
+
+
+def resampled(agent: RationalAgent, rng: np.random.Generator) -> RationalAgent | None:
+    """Fit an agent to contexts, or groups, resampled from its own; None where none can be."""
+    data, units, settings = agent.data, agent.units, agent.settings
+    drawn = rng.integers(units.n, size=units.n)
+    of_unit = [np.flatnonzero(units.of_context[data.context] == unit) for unit in range(units.n)]
+    rows = np.concatenate([of_unit[unit] for unit in drawn])
+    copy = np.repeat(np.arange(units.n), [of_unit[unit].size for unit in drawn])
+    action: Any = (
+        np.array(data.actions, dtype=object)[data.action[rows]] if data.policy is None else None
+    )
+    if data.policy is not None:
+        action = pd.DataFrame(data.policy[rows], columns=list(map(str, data.actions)))
+    try:
+        return fit_rational_agent(
+            data.belief[rows],
+            action,
+            data.truth[rows],
+            context=copy * data.n_contexts + data.context[rows],
+            group=copy if units.name == "group" else None,
+            noise=None if settings["noise"] == "estimated" else settings["noise"],
+            shared_noise=settings.get("shared_noise", 0.0),
+            weighting=settings["weighting"],
+            lapses=agent.chosen.model.lapsing,
+            calibration=settings["calibration"],
+        )
+    except InputError:
+        return None  # one action or one state alone was drawn
 
 
 def _alike(agent: RationalAgent) -> float:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from dataclasses import asdict, dataclass, field, replace
+from itertools import filterfalse, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,13 @@ from scipy import stats
 from coherence.agents import Agent, named_agent
 from coherence.analysis.costs import Costs, prompts_for
 from coherence.analysis.margins import BOUNDED, as_margin, smallest_margin
-from coherence.analysis.populations import AgentPopulation, Groups, Population, population_like
+from coherence.analysis.populations import (
+    AgentPopulation,
+    Groups,
+    Population,
+    population_like,
+    resampled,
+)
 from coherence.analysis.power_result import PowerResult
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
@@ -49,6 +55,9 @@ USUAL = {
 DRAWS = {"cmi": 199}
 FEWEST_DRAWS = 99
 _USUAL_DRAWS = 999
+REFITS = 12
+REFIT_SHARE, FEWEST_OF_REFIT = 4, 10  # a refit has a quarter of the studies
+FEWEST_REFITS = 6  # that a spread is taken of
 _PORTION = 20  # studies in one call of a worker
 
 
@@ -196,6 +205,7 @@ def power(
     margin: float | None = None,
     target: float | None = None,
     limit: int = LIMIT,
+    refits: int = REFITS,
     costs: Costs | None = None,
     name: str | None = None,
     n_jobs: int = 1,
@@ -249,6 +259,10 @@ def power(
         Power wanted; the result then says how many contexts it takes.
     limit : int
         Most contexts that come into question for `target`.
+    refits : int
+        Agents fitted to resampled contexts of the pilot that a fitted agent comes from, for the
+        interval of power that holds the pilot's error; with 12 it takes three times as long as the
+        power alone. 0 leaves the interval out, else six at least.
     costs : Costs, optional
         What an answer costs.
     name : str, optional
@@ -311,6 +325,12 @@ def power(
         "n_reps must be at least 2 for prompt_consistency, which removes the noise of repetitions; "
         f"received {min(reps)}. Ask for more, or leave the check out.",
     )
+    refits = whole_number(refits, "refits", 0)
+    require(
+        refits == 0 or refits >= FEWEST_REFITS,
+        f"refits must be 0 or at least {FEWEST_REFITS}; received {refits}. "
+        "The spread of fewer tells little.",
+    )
     groups = _groups(group, group_taste, group_missed)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
     plan = Plan(population, names, n_draws, entropy, margin, groups)
@@ -345,8 +365,20 @@ def power(
         of = (costs or Costs()).of(table["n_contexts"], table["n_reps"], prompts_per_rep=each)
         return pd.concat([table, of], axis=1)
 
-    tables = priced(_table(simulations, alpha if margin is None else margin)), priced(needed)
-    return PowerResult(*tables, settings, tuple(population.cautions))
+    threshold = alpha if margin is None else margin
+    table = priced(_table(simulations, threshold))
+    cautions = population.cautions
+    if isinstance(agent, RationalAgent) and refits:
+        wanted = [cell for cell in simulations.kept if cell.signal or margin is not None]
+        if target is not None:
+            reached = [round(size) for size in needed["n_contexts"].dropna()]
+            wanted = [cell for cell in wanted if cell.n_contexts in (*reached, limit)]
+        of_pilot = _of_pilot(agent, simulations, wanted, threshold, refits)
+        if len(of_pilot):
+            table = table.merge(of_pilot, how="left")
+        if target is not None:
+            needed["sentence"] += [_told_of_pilot(row, of_pilot) for _, row in needed.iterrows()]
+    return PowerResult(table, priced(needed), settings, tuple(cautions))
 
 
 def _population(
@@ -532,6 +564,63 @@ def _needed(
     # With the power its size: whether the test keeps its level with so many.
     simulations.run([Cell(of, n_reps, size) for of in (0.0, signal)])
     return {"target": target, **row, "reached": reached, "sentence": sentence}
+
+
+def _of_pilot(
+    agent: RationalAgent,
+    simulations: _Simulations,
+    cells: Sequence[Cell],
+    threshold: float,
+    n_refits: int,
+) -> pd.DataFrame:
+    """Return 95% intervals of power that hold the error of the pilot that an agent was fitted to.
+
+    The promise plus and minus t times the spread of promises of agents that are fitted to resampled
+    contexts, on the probit scale. Their percentiles would promise too little: an agent fitted to
+    resampled contexts is further from the pilot's than the pilot's is from the truth, to one side.
+    """
+    plan, n = simulations.plan, max(simulations.n // REFIT_SHARE, FEWEST_OF_REFIT)
+    refits = []
+    for number in range(n_refits):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.entropy, spawn_key=(number,)))
+        refitted = resampled(agent, rng)
+        if refitted is not None:
+            population = population_like(refitted, policies=plan.population.policies)
+            refits.append(
+                replace(simulations, plan=replace(plan, population=population), n=n, kept={})
+            )
+            refits[-1].run(cells)
+    rows = []
+    for result in filterfalse(plan.estimates, simulations.results):
+        for cell in cells:
+            promise, noise = _probit(simulations.numbers(cell, result), threshold)
+            others = np.array([_probit(of.numbers(cell, result), threshold) for of in refits])
+            row = {"check": result, **asdict(cell), "pilot_low": math.nan, "pilot_high": math.nan}
+            if len(others) >= FEWEST_REFITS:
+                # What the few studies of a refit scatter by is no error of the pilot.
+                spread = max(float(others[:, 0].var(ddof=1) - (others[:, 1] ** 2).mean()), 0.0)
+                reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(math.sqrt(spread), noise)
+                row["pilot_low"] = float(stats.norm.cdf(promise - reach))
+                row["pilot_high"] = float(stats.norm.cdf(promise + reach))
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _told_of_pilot(needed: pd.Series[Any], of_pilot: pd.DataFrame) -> str:
+    """Say what power the number of contexts that was found has, as far as the pilot tells."""
+    line = ["check", "signal", "n_reps", "n_contexts"]
+    at = of_pilot[(of_pilot[line] == needed[line]).all(axis=1)].dropna()
+    if at.empty:
+        return ""
+    low, high = at[["pilot_low", "pilot_high"]].iloc[0]
+    return f" With the error of the pilot the power there is {low:.2f} to {high:.2f}."
+
+
+def _probit(numbers: Floats, threshold: float) -> tuple[float, float]:
+    """Return the probit of a share of studies, and its standard error."""
+    share = (float((numbers <= threshold).sum()) + 0.5) / (numbers.size + 1)
+    at = float(stats.norm.ppf(share))
+    return at, math.sqrt(share * (1 - share) / numbers.size) / float(stats.norm.pdf(at))
 
 
 def _read_off(rejected: Mapping[int, int], n: int, target: float, least: int) -> dict[str, float]:

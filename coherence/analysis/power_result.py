@@ -31,7 +31,8 @@ class PowerResult:
         ``n_simulations``, ``n_undefined`` (studies without a p-value, which count as not
         rejecting), ``n_rejected``, ``power`` with the ends ``low`` and ``high`` of its exact 95%
         interval, ``half_width`` (of the intervals of estimates, median), ``n_prompts`` and what
-        else is known of the costs.
+        else is known of the costs; of a fitted agent ``pilot_low`` and ``pilot_high``, the 95%
+        interval of power that holds the error of the answers that it was fitted to.
     needed : DataFrame
         With a target, a row for each result, signal and number of repetitions: ``n_contexts``,
         ``low``, ``high``, ``reached``, ``sentence``; empty without.
@@ -165,6 +166,15 @@ def _block(check: str, rows: pd.DataFrame) -> Iterator[str]:
         digits = 3 if estimate else 2
         texts = [f"{'–' if pd.isna(value) else f'{value:.{digits}f}':>8}" for value in cells]
         yield f"{label:<42}" + "".join(texts)
+        if "pilot_low" in line and line["pilot_low"].notna().any():
+            ends = line.set_index("n_contexts")[["pilot_low", "pilot_high"]].reindex(sizes)
+            spans = [
+                "–"
+                if np.isnan(low)
+                else f"{low:.2f}-{high:.2f}".replace("0.", ".").replace("1.00", "1")
+                for low, high in ends.to_numpy()
+            ]
+            yield f"{'    with the error of the pilot':<42}" + "".join(f"{of:>8}" for of in spans)
 
 
 def _bill(row: Mapping[Any, Any]) -> list[str]:

@@ -74,6 +74,12 @@ def _add_fitted(parser: argparse.ArgumentParser) -> None:
         "--positive", metavar="LABEL", help="state whose probability the belief is, as for analyze"
     )
     like.add_argument(
+        "--refits",
+        type=int,
+        metavar="N",
+        help="agents fitted to resampled contexts, for the pilot's error (default: 12; 0: none)",
+    )
+    like.add_argument(
         "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
     )
 
@@ -197,7 +203,7 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
         from coherence.agents import named_agent
         from coherence.cli.simulate import agent_parameters
 
-        for option in ("task", "model", "positive", "reference"):
+        for option in ("task", "model", "positive", "refits", "reference"):
             if getattr(args, option) is not None:
                 raise InputError(f"--{option} belongs to --like RUNS. Add that, or leave it out.")
         agent = named_agent(args.agent or "rational")
@@ -263,6 +269,8 @@ def run(args: argparse.Namespace) -> int:
         grid["n_contexts"] = _numbers(args.contexts, "--contexts", int, whole)
     if args.signal is not None:
         grid["signal"] = _numbers(args.signal, "--signal", float, "numbers")
+    if args.refits is not None:
+        grid["refits"] = args.refits
     if args.checks is not None:
         grid["check"] = [name.strip() for name in args.checks.split(",") if name.strip()]
     if args.limit is not None:

@@ -283,6 +283,45 @@ def test_what_cannot_be_planned_is_refused(options, message):
         power(agent, **options)
 
 
+@pytest.fixture(scope="module")
+def pilots():
+    fitted = []
+    for n_contexts in (40, 400):
+        runs = simulate("rational", n_contexts=n_contexts, n_reps=2, rng=1, iterated=False)
+        rows = runs[runs["action"].notna()]
+        arrays = rows["p"], rows["action"], rows["theta"]
+        fitted.append(coherence.fit_rational_agent(*arrays, context=rows["context"]))
+    return fitted
+
+
+@pytest.mark.lengthy
+def test_a_plan_from_a_pilot_has_the_error_of_the_pilot(pilots):
+    """A pilot ten times as large is known about three times as well."""
+    options = {"n_contexts": 60, "n_reps": 2, "signal": 0.2, "check": "residual_covariance"}
+    width = []
+    for fitted in pilots:
+        table = power(fitted, **options, n_simulations=80, n_draws=99, rng=1).table
+        assert table.loc[table["quantity"] == "size", "pilot_low"].isna().all()
+        (row,) = table[table["quantity"] == "power"].to_dict("records")
+        assert row["pilot_low"] < row["low"] < row["power"] < row["high"] < row["pilot_high"]
+        width.append(row["pilot_high"] - row["pilot_low"])
+    assert width[0] > 1.3 * width[1]
+
+
+@pytest.mark.lengthy
+def test_the_error_of_a_pilot_stands_in_text_and_may_be_left_out(pilots):
+    few = {"n_contexts": 20, "n_reps": 2, "signal": 0.4, "check": "residual_covariance", **QUICK}
+    assert "with the error of the pilot" in str(power(pilots[0], **few))
+    assert "pilot_low" not in power(pilots[0], **few, refits=0).table
+    assert "pilot_low" not in power("rational", **few).table
+    with pytest.raises(InputError, match="refits must be 0 or at least 6; received 3"):
+        power(pilots[0], **few, refits=3)
+    del few["n_contexts"]
+    searched = power(pilots[0], **few, target=0.8)
+    (needed,) = searched.needed.to_dict("records")
+    assert "With the error of the pilot the power there is" in needed["sentence"]
+
+
 def test_a_fitted_agent_is_asked_for_what_it_can_give():
     runs = simulate("noisy", n_contexts=60, n_reps=2, rng=1, iterated=False)
     rows = runs[runs["action"].notna()]
