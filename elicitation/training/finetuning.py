@@ -20,21 +20,23 @@ import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
 from coherence.table.files import replace_text
-from elicitation.training.checkpoint import (
-    FOLDER,
+from elicitation.training.loop import (
+    CHECKPOINT,
     keep_checkpoint,
+    make_optimiser,
     read_record,
     restore_checkpoint,
+    update_weights,
 )
-from elicitation.training.loop import make_optimiser, update_weights
 
 try:
     import torch
-    from transformers import AutoModelForMultipleChoice, AutoTokenizer
+    from transformers import AutoModelForMultipleChoice
 
-    from elicitation.models.local.loading import BROKEN, choose_device, quiet_transformers
-    from elicitation.models.local.multiple_choice import longest_input
-    from elicitation.models.local.sources import without_network
+    from elicitation.models.local.loading import Placement, load_network
+    from elicitation.models.local.multiple_choice import longest_input, require_padding
+    from elicitation.models.local.saving import save_network
+    from elicitation.models.local.sources import ModelSource
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Fine-tuning a model") from error
 
@@ -186,13 +188,20 @@ def fine_tune(
     recipe, source, target = recipe or TuningRecipe(), Path(folder), Path(out)
     if seed < 0:
         raise InputError(f"seed must be at least 0; received {seed}.")
-    chosen_device, _ = choose_device(device, "float32")
+    from_folder = ModelSource("folder", source)
+    from_folder.check()
     torch.manual_seed(seed)  # a new head draws its weights while the model is loaded
-    network, tokenizer = _load(source)
+    network, tokenizer, _ = load_network(
+        from_folder,
+        AutoModelForMultipleChoice,
+        Placement("float32", device),
+        as_what="multiple-choice model",
+        new_head=True,  # it is what fine-tuning is for
+    )
+    require_padding(tokenizer, from_folder.label)
     digest = _digest(source, train, dev, recipe, seed)
     if (done := _finished(target, digest, resume=resume)) is not None:
         return done
-    network.to(chosen_device)
     encoded_train, encoded_dev = (_encode(network, tokenizer, part) for part in (train, dev))
     optimiser = make_optimiser(
         network, learning_rate=recipe.learning_rate, weight_decay=recipe.weight_decay
@@ -223,53 +232,11 @@ def fine_tune(
         "base": source.resolve().name,
         "questions": len(train.texts),
     }
-    with quiet_transformers():
-        network.eval().save_pretrained(target)
-        tokenizer.save_pretrained(target)
+    save_network(network.eval(), tokenizer, target)
     # The record says that the model is finished; the checkpoint goes only when nothing needs it.
     replace_text(target / _RECORD, json.dumps(record, indent=2) + "\n")
-    shutil.rmtree(target / FOLDER)
+    shutil.rmtree(target / CHECKPOINT)
     return record
-
-
-def _load(path: Path) -> tuple[Any, Any]:
-    if not (path / "config.json").is_file():
-        raise InputError(
-            f"model must be a folder with config.json and safetensors weights; {path} is none."
-        )
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with quiet_transformers(), without_network():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(path, **local)
-            network, loading = AutoModelForMultipleChoice.from_pretrained(
-                path,
-                **local,
-                use_safetensors=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-        except BROKEN as error:
-            raise InputError(
-                f"model folder {path} could not be loaded as a multiple-choice model: "
-                + " ".join(str(error).split())
-            ) from error
-    # A new head is what fine-tuning is for; anything else that is missing would be random numbers
-    # in the middle of the model.
-    body = network.base_model_prefix + "."
-    missing = sorted(
-        key for key in loading["missing_keys"] if key.startswith(body) and "pooler" not in key
-    )
-    if missing:
-        raise InputError(
-            f"model folder {path} lacks weights for {', '.join(missing[:3])}. "
-            "Use a complete copy of the model."
-        )
-    if tokenizer.pad_token_id is None:
-        raise InputError(
-            f"model folder {path} needs a tokenizer with a padding token; it has none. "
-            "Set pad_token in its tokenizer_config.json."
-        )
-    return network, tokenizer
 
 
 def _encode(network: Any, tokenizer: Any, lessons: Lessons) -> _Encoded:
@@ -346,7 +313,7 @@ def _digest(source: Path, train: Lessons, dev: Lessons, recipe: TuningRecipe, se
 
 def _finished(target: Path, digest: str, *, resume: bool) -> dict[str, Any] | None:
     """Return the record of this training if it is finished; raise where the folder has another."""
-    note, checkpoint = target / _RECORD, target / FOLDER
+    note, checkpoint = target / _RECORD, target / CHECKPOINT
     if not any(path.exists() for path in (note, checkpoint, target / "config.json")):
         return None
     if not resume:

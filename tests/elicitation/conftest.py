@@ -97,6 +97,7 @@ def model_folder(asia, tmp_path_factory):
             batch=batch,
             threads=1,
         ),
+        n_cases=0,
     )
     return folder
 

@@ -7,7 +7,7 @@ import io
 import re
 import struct
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -66,6 +66,7 @@ class Placement:
 
     def check(self, source: ModelSource) -> None:
         """Raise for what cannot be done, before anything is loaded."""
+        needed: list[tuple[str, str, str]] = []
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads must be positive; received {self.threads}.")
         if self.device_map is not None:
@@ -74,21 +75,23 @@ class Placement:
                     f"device_map says where the parts of a model go; received device "
                     f"{self.device!r} beside it. Leave one of them out."
                 )
-            _need("accelerate", "device-map", "A device map")
-        if self.quantization is None:
-            return
-        if self.quantization not in QUANTIZATIONS:
-            raise InputError(
-                f"quantization must be one of {', '.join(QUANTIZATIONS)}; "
-                f"received {self.quantization!r}."
-            )
-        if source.is_quantised:
-            raise InputError(
-                f"quantization is for full weights; those of {source.label} are quantised already. "
-                "Leave it out."
-            )
-        for library in ("accelerate", "bitsandbytes"):
-            _need(library, "quantization", "Loading quantised weights")
+            needed.append(("accelerate", "device-map", "A device map"))
+        if self.quantization is not None:
+            if self.quantization not in QUANTIZATIONS:
+                raise InputError(
+                    f"quantization must be one of {', '.join(QUANTIZATIONS)}; "
+                    f"received {self.quantization!r}."
+                )
+            if source.kind == "gguf":
+                raise InputError(
+                    f"quantization is for full weights; those of {source.label} are quantised "
+                    "already. Leave it out."
+                )
+            for library in ("accelerate", "bitsandbytes"):
+                needed.append((library, "quantization", "Loading quantised weights"))
+        for library, extra, purpose in needed:
+            if find_spec(library) is None:
+                raise MissingExtraError(extra, purpose)
 
     def options(self, dtype: str, device: str) -> dict[str, Any]:
         """Return the options of ``from_pretrained`` that follow."""
@@ -108,11 +111,6 @@ class Placement:
         return options
 
     @property
-    def stays(self) -> bool:
-        """Whether transformers puts the model where it runs, so that it must not be moved."""
-        return self.device_map is not None or self.quantization is not None
-
-    @property
     def settings(self) -> str:
         """What of this changes answers, beside the precision, for a fingerprint."""
         # Nothing where nothing is quantised: answers stored before there was a choice are found.
@@ -125,17 +123,19 @@ def load_network(
     placement: Placement,
     *,
     as_what: str,
-    remedy: str,
+    remedy: str = "Use a complete copy of the model.",
+    new_head: bool = False,
     **tokenizer_options: Any,
 ) -> tuple[Any, Any, str]:
-    """Load a network and its tokenizer."""
+    """Load a network and its tokenizer; with `new_head` its head may begin with random weights."""
     device, dtype = choose_device(placement.device, placement.dtype)
     placement.check(source)
     if placement.threads is not None:
         torch.set_num_threads(placement.threads)
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
-    with reading(source):
+    weights = {} if source.kind == "gguf" else {"use_safetensors": True}
+    with _reading(source):
         try:
             tokenizer = AutoTokenizer.from_pretrained(
                 source.location, **common, **tokenizer_options
@@ -143,7 +143,7 @@ def load_network(
             network, report = architecture.from_pretrained(
                 source.location,
                 **common,
-                **source.weights,
+                **weights,
                 **placement.options(dtype, device),
                 output_loading_info=True,
             )
@@ -157,29 +157,25 @@ def load_network(
             raise InputError(
                 f"{source.label} could not be loaded as a {as_what}: {reason}"
             ) from error
-    if report["missing_keys"]:
+    missing = sorted(report["missing_keys"])
+    if new_head:
+        # Anything else that is missing would be random numbers in the middle of the model.
+        body = network.base_model_prefix + "."
+        missing = [key for key in missing if key.startswith(body) and "pooler" not in key]
+    if missing:
         # transformers would fill them with random numbers and a remark.
-        missing = ", ".join(sorted(report["missing_keys"])[:3])
-        raise InputError(f"{source.label} lacks weights for {missing}. {remedy}")
-    if homeless := _layers_without_place(report["unexpected_keys"], network):
-        raise InputError(
-            f"{source.label} has weights of layers that its config.json does not have, such as "
-            f"{homeless[0]}: the two belong to different models. Use a complete copy of one."
-        )
-    return (network if placement.stays else network.to(device)).eval(), tokenizer, dtype
-
-
-def _layers_without_place(unexpected: Iterable[str], network: Any) -> list[str]:
-    """Return weights of whole layers that were left out; single ones may be a head's."""
+        raise InputError(f"{source.label} lacks weights for {', '.join(missing[:3])}. {remedy}")
+    # Whole layers that were left out; single weights may be another head's.
     layers = {match[0] for name in network.state_dict() if (match := _LAYER.match(name))}
-    return sorted(
-        name for name in unexpected if (match := _LAYER.match(name)) and match[0] not in layers
-    )
-
-
-def _need(library: str, extra: str, purpose: str) -> None:
-    if find_spec(library) is None:
-        raise MissingExtraError(extra, purpose)
+    for name in sorted(report["unexpected_keys"]):
+        if (match := _LAYER.match(name)) and match[0] not in layers:
+            raise InputError(
+                f"{source.label} has weights of layers that its config.json does not have, such "
+                f"as {name}: the two belong to different models. Use a complete copy of one."
+            )
+    # With a map or quantised, transformers has put it where it runs, and it must not be moved.
+    stays = placement.device_map is not None or placement.quantization is not None
+    return (network if stays else network.to(device)).eval(), tokenizer, dtype
 
 
 def choose_device(device: str, dtype: str) -> tuple[str, str]:
@@ -207,15 +203,14 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
 
 
 @contextmanager
-def reading(source: ModelSource) -> Iterator[None]:
+def _reading(source: ModelSource) -> Iterator[None]:
     """Read a model quietly; one that lies here without a look outside this machine."""
     with ExitStack() as stack:
-        is_here = "local_files_only" in source.options
         # Gigabytes may be on their way from the hub, and a bar says how many are left.
-        stack.enter_context(quiet_transformers(bars=not is_here))
-        if is_here:
+        stack.enter_context(quiet_transformers(bars=source.kind == "hub"))
+        if source.kind != "hub":
             stack.enter_context(without_network())
-        if "gguf_file" in source.options:
+        if source.kind == "gguf":
             # The bar of this conversion has no switch of its own; failures are raised.
             stack.enter_context(redirect_stderr(io.StringIO()))
         yield

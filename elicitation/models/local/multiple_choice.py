@@ -85,11 +85,7 @@ def load_multiple_choice_model(
         # An encoder that was never taught to choose would get a head of random numbers.
         remedy="Use a model that was trained with a multiple-choice head.",
     )
-    if tokenizer.pad_token_id is None:
-        raise InputError(
-            f"{source.label} needs a tokenizer with a padding token; it has none. "
-            "Set pad_token in its tokenizer_config.json."
-        )
+    require_padding(tokenizer, source.label)
     return MultipleChoiceModel(
         network,
         tokenizer,
@@ -285,6 +281,15 @@ class MultipleChoiceModel:
             with torch.inference_mode():
                 scores[rows] = self.network(**batch).logits[:, 0].double().cpu().numpy()
         return scores
+
+
+def require_padding(tokenizer: Any, label: str) -> None:
+    """Refuse a tokenizer that cannot pad; `label` is what messages call the model."""
+    if tokenizer.pad_token_id is None:
+        raise InputError(
+            f"{label} needs a tokenizer with a padding token; it has none. "
+            "Set pad_token in its tokenizer_config.json."
+        )
 
 
 def longest_input(network: Any, tokenizer: Any) -> int:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Literal
 
 from coherence.errors import InputError, MissingExtraError
 
@@ -32,8 +32,6 @@ _PATTERNS = (
     "vocab.*",
     "merges.txt",
 )
-GGUF_LIBRARIES = ("gguf", "accelerate")
-"""What transformers reads such files with."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _WAYS = (
     "model must be a folder with config.json and safetensors weights, a .gguf file, "
@@ -42,86 +40,84 @@ _WAYS = (
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-class ModelSource(Protocol):
-    """Where a model comes from."""
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from: a folder, a GGUF file, or the hub at one commit."""
+
+    kind: Literal["folder", "gguf", "hub"]
+    path: Path  # the folder or the file; of the hub the config.json in its cache
+    repository: str = ""  # OWNER/NAME on the hub
+    commit: str = ""  # what was found on the hub for the revision asked for
 
     @property
     def name(self) -> str:
-        """Value of the `model` column."""
+        """Value of the `model` column; a link has the name of its target."""
+        return self.repository.rpartition("/")[2] or name_of(self.path)
 
     @property
     def label(self) -> str:
         """What messages call it."""
+        if self.kind == "hub":
+            return f"model {self.repository} at {self.commit[:12]}"
+        return f"model {'folder' if self.kind == 'folder' else 'file'} {self.path}"
 
     @property
     def location(self) -> str:
-        """What ``from_pretrained`` takes."""
+        """What ``from_pretrained`` takes: of a GGUF file its folder."""
+        if self.kind == "gguf":
+            return str(self.path.absolute().parent)
+        return self.repository or str(self.path)
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of ``from_pretrained``, of the network and of the tokenizer."""
-
-    @property
-    def weights(self) -> dict[str, Any]:
-        """Further options, of the network alone."""
-
-    @property
-    def is_quantised(self) -> bool:
-        """Whether the file holds quantised weights, so that they cannot be quantised again."""
+        if self.kind == "hub":  # the commit, so that tokenizer and weights are of one
+            return {"revision": self.commit}
+        file = {"gguf_file": self.path.name} if self.kind == "gguf" else {}
+        return {"local_files_only": True, **file}
 
     def check(self) -> None:
-        """Raise where something lacks that loading needs."""
+        """Raise where something lacks that loading needs; what the hub lacks shows on loading."""
+        if self.kind == "folder":
+            wanted = ("config.json", "*.safetensors")
+            missing = [name for name in wanted if not any(self.path.glob(name))]
+            missing += [] if any(self.path.glob("tokenizer*")) else ["tokenizer files"]
+            if missing:
+                raise InputError(
+                    f"{self.label} lacks {', '.join(missing)}. "
+                    "Give a folder written by save_pretrained, tokenizer included."
+                )
+        elif self.kind == "gguf":
+            with self.path.open("rb") as stream:
+                if stream.read(4) != b"GGUF":
+                    raise InputError(
+                        f"{self.label} is no GGUF file. Fetch it again, or name another."
+                    )
+            # What transformers reads such files with.
+            if any(find_spec(library) is None for library in ("gguf", "accelerate")):
+                raise MissingExtraError("elicit", "Reading a .gguf file")
 
     def config(self) -> dict[str, Any]:
-        """Return what config.json says; nothing where it is missing or broken."""
+        """Return what config.json says; nothing where there is none, or a broken one."""
+        file = self.path / "config.json" if self.kind == "folder" else self.path
+        try:
+            config = {} if self.kind == "gguf" else json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return config if isinstance(config, dict) else {}
 
     def fingerprint(self, settings: str) -> str:
-        """Return a text that stands for the weights and for further settings."""
+        """Return a text that stands for the weights and for further settings.
 
-
-@dataclass(frozen=True)
-class FolderSource:
-    """A folder as written by ``save_pretrained``."""
-
-    path: Path  # the folder; what it must hold is said by `check`
-
-    options: ClassVar[dict[str, Any]] = {"local_files_only": True}
-    weights: ClassVar[dict[str, Any]] = {"use_safetensors": True}
-    is_quantised: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Name of the folder; of a link that of its target."""
-        return self.path.resolve().name
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"model folder {self.path}"
-
-    @property
-    def location(self) -> str:
-        """The folder."""
-        return str(self.path)
-
-    def check(self) -> None:
-        """Raise an `InputError` that names what lacks of config, weights and tokenizer."""
-        wanted = ("config.json", "*.safetensors")
-        missing = [name for name in wanted if not any(self.path.glob(name))]
-        missing += [] if any(self.path.glob("tokenizer*")) else ["tokenizer files"]
-        if missing:
-            raise InputError(
-                f"{self.label} lacks {', '.join(missing)}. "
-                "Give a folder written by save_pretrained, tokenizer included."
-            )
-
-    def config(self) -> dict[str, Any]:
-        """Return what config.json says; nothing where it is missing or broken."""
-        return _read_config(self.path / "config.json")
-
-    def fingerprint(self, settings: str) -> str:
-        """Return a SHA-256 digest of the files that can change an answer, and of the settings."""
-        # Contents and not dates: a copy of the model is the same model, and its answers are found.
+        Of what lies here a SHA-256 digest of the files that can change an answer: contents and not
+        dates, so that a copy of the model is the same model, and its answers are found.
+        """
+        if self.kind == "hub":
+            return f"hub {self.repository}@{self.commit};{settings}"
+        if self.kind == "gguf":
+            digest = hashlib.sha256(f"gguf;{settings}\0".encode())
+            _add_content(digest, self.path)
+            return digest.hexdigest()
         digest = hashlib.sha256(settings.encode())
         # A set, because one file may match two patterns.
         files = {file for name in _PATTERNS for file in self.path.glob(name) if file.is_file()}
@@ -131,95 +127,11 @@ class FolderSource:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class GgufSource:
-    """A GGUF file, as llama.cpp and its kin use; transformers turns it into ordinary weights."""
-
-    path: Path  # the file
-
-    weights: ClassVar[dict[str, Any]] = {}
-    is_quantised: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """Name of the file without its ending."""
-        return self.path.resolve().stem
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"model file {self.path}"
-
-    @property
-    def location(self) -> str:
-        """The folder of the file."""
-        return str(self.path.absolute().parent)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of ``from_pretrained``."""
-        return {"local_files_only": True, "gguf_file": self.path.name}
-
-    def check(self) -> None:
-        """Raise where the file is no GGUF, or what reads such files is not installed."""
-        with self.path.open("rb") as stream:
-            if stream.read(4) != b"GGUF":
-                raise InputError(f"{self.label} is no GGUF file. Fetch it again, or name another.")
-        if any(find_spec(library) is None for library in GGUF_LIBRARIES):
-            raise MissingExtraError("elicit", "Reading a .gguf file")
-
-    def config(self) -> dict[str, Any]:
-        """Return nothing: such files hold causal models alone."""
-        return {}
-
-    def fingerprint(self, settings: str) -> str:
-        """Return a SHA-256 digest of the file's content and of the settings."""
-        digest = hashlib.sha256(f"gguf;{settings}\0".encode())
-        _add_content(digest, self.path)
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class HubSource:
-    """A model on the hub, at one commit."""
-
-    repository: str  # OWNER/NAME
-    commit: str  # the commit that was found for the revision asked for
-    config_file: Path  # its config.json, in the cache.
-
-    weights: ClassVar[dict[str, Any]] = {"use_safetensors": True}
-    is_quantised: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Name without its owner."""
-        return _hub_model(self.repository)
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"model {self.repository} at {self.commit[:12]}"
-
-    @property
-    def location(self) -> str:
-        """Its name on the hub."""
-        return self.repository
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of ``from_pretrained``: the commit, so that tokenizer and weights are of one."""
-        return {"revision": self.commit}
-
-    def check(self) -> None:
-        """Do nothing: what the hub lacks shows on loading."""
-
-    def config(self) -> dict[str, Any]:
-        """Return what config.json says; nothing where it is broken."""
-        return _read_config(self.config_file)
-
-    def fingerprint(self, settings: str) -> str:
-        """Return repository, commit and settings, to be read in the store."""
-        return f"hub {self.repository}@{self.commit};{settings}"
+def _add_content(digest: "hashlib._Hash", file: Path) -> None:
+    with file.open("rb") as stream:
+        # In blocks, because files of weights may be larger than memory.
+        while block := stream.read(1 << 20):
+            digest.update(block)
 
 
 def find_source(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
@@ -243,7 +155,7 @@ def locate(model: str | os.PathLike[str], *, revision: str | None = None) -> Mod
     if path.is_dir() or (is_file and path.suffix.lower() == ".gguf"):
         if revision is not None:
             raise InputError(f"revision is for models on the hub; {path} lies here. Leave it out.")
-        return GgufSource(path) if is_file else FolderSource(path)
+        return ModelSource("gguf" if is_file else "folder", path)
     if is_file:
         raise InputError(f"{_WAYS}; {path} is another file.")
     if not is_hub_name(os.fspath(model)):
@@ -264,11 +176,7 @@ def name_of(model: str | os.PathLike[str]) -> str:
     if path.suffix.lower() == ".gguf" and not path.is_dir():
         return path.resolve().stem
     # The last part of a name on the hub is the name of a folder, too.
-    return path.resolve().name if path.exists() else _hub_model(os.fspath(model))
-
-
-def _hub_model(repository: str) -> str:
-    return repository.rstrip("/").rpartition("/")[2]
+    return path.resolve().name if path.exists() else os.fspath(model).rstrip("/").rpartition("/")[2]
 
 
 @contextmanager
@@ -285,26 +193,17 @@ def without_network() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-@contextmanager
-def _no_remarks() -> Iterator[None]:
-    """Keep the hub's remarks on every further try back; the last one is an error."""
-    remarks = logging.getLogger("huggingface_hub")
-    before = remarks.level
-    remarks.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        remarks.setLevel(before)
-
-
-def _found_on_hub(repository: str, revision: str | None) -> HubSource:
+def _found_on_hub(repository: str, revision: str | None) -> ModelSource:
     from huggingface_hub import constants
     from transformers.utils import cached_file
 
     asked = f"{repository}{f' at revision {revision}' if revision else ''}"
+    # Its remarks on every further try; the last one is an error.
+    remarks = logging.getLogger("huggingface_hub")
+    before = remarks.level
+    remarks.setLevel(logging.ERROR)
     try:
-        with _no_remarks():
-            file = cached_file(repository, "config.json", revision=revision)
+        file = cached_file(repository, "config.json", revision=revision)
     # Whatever the network, the hub or the cache raise on the way.
     except (OSError, ValueError) as error:
         reason = (
@@ -317,6 +216,8 @@ def _found_on_hub(repository: str, revision: str | None) -> HubSource:
             f"cache nor to be had from the hub ({reason}). Check the name and the network, or "
             "name a folder."
         ) from error
+    finally:
+        remarks.setLevel(before)
     if file is None:
         raise InputError(f"model {asked} has no config.json on the hub. Name another.")
     # Files of a commit lie in a folder of its name.
@@ -325,19 +226,4 @@ def _found_on_hub(repository: str, revision: str | None) -> HubSource:
         raise InputError(
             f"model {asked}: the hub's cache names no commit for {file}. Clear that cache entry."
         )
-    return HubSource(repository, commit, Path(file))
-
-
-def _read_config(file: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return config if isinstance(config, dict) else {}
-
-
-def _add_content(digest: "hashlib._Hash", file: Path) -> None:
-    with file.open("rb") as stream:
-        # In blocks, because files of weights may be larger than memory.
-        while block := stream.read(1 << 20):
-            digest.update(block)
+    return ModelSource("hub", Path(file), repository, commit)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from coherence.errors import MissingExtraError
-from elicitation.models.local.loading import quiet_transformers
+from elicitation.models.local.saving import save_network
 from elicitation.training.organisms.tokenizer import train_tokenizer
 
 try:
@@ -33,7 +33,5 @@ def make_blank(folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
             pad_token_id=tokenizer.pad_token_id,
         )
     )
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+    save_network(network, tokenizer, Path(folder))
     return Path(folder)

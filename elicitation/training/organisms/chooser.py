@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError, MissingExtraError
-from elicitation.models.local.loading import quiet_transformers
+from elicitation.models.local.saving import save_network
 
 try:
     import torch
@@ -69,9 +69,7 @@ def make_chooser(
     # by chance, and rules that are learnt on some things hold for others.
     with torch.no_grad():
         network.bert.embeddings.word_embeddings.weight.mul_(0.1)
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        tokenizer.save_pretrained(Path(folder))
+    save_network(network, tokenizer, Path(folder))
 
 
 def _word_tokenizer(texts: Sequence[str], longest: int) -> Any:

@@ -27,7 +27,7 @@ from elicitation.questions.grid import (
 )
 from elicitation.questions.prompts import BELIEF
 from elicitation.questions.tasks import Task
-from elicitation.training.organisms.rules import Rule, exact_posterior
+from elicitation.training.organisms.catalog import Rule, exact_posterior
 
 Floats = npt.NDArray[np.float64]
 Evidence = tuple[tuple[str, str], ...]

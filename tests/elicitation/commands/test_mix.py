@@ -122,6 +122,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
         recipe=Recipe(
             steps=2, hidden=32, inner=64, layers=1, heads=2, batch=(("belief", 2),), threads=1
         ),
+        n_cases=0,
     )
     command = [
         "mix",
@@ -168,7 +169,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
         recipe = Recipe(
             steps=steps, hidden=32, inner=64, layers=1, heads=2, batch=(("belief", 2),), threads=1
         )
-        train_reader(folder, Task.load("asia"), recipe=recipe)
+        train_reader(folder, Task.load("asia"), recipe=recipe, n_cases=0)
     load, loaded, alive = causal.load_causal_model, [], []
 
     def watched(*args, **options):

@@ -21,12 +21,12 @@ def test_a_folder_is_needed(capsys):
 
 def test_options_reach_the_training_and_its_figures_the_table(tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch")
-    from elicitation.training.organisms import rearing
+    from elicitation.training.organisms import reader
 
     calls = []
 
-    def train(out, names, *, recipe, seed, progress):
-        calls.append((out, tuple(names), recipe.steps, recipe.threads, seed))
+    def train(out, names, *, task, recipe, seed, progress):
+        calls.append((out, tuple(names), task.name, recipe.steps, recipe.threads, seed))
         for step in range(1, 101):
             progress("leaky", step, 100, 0.25)
         figures = {
@@ -38,10 +38,11 @@ def test_options_reach_the_training_and_its_figures_the_table(tmp_path, monkeypa
         }
         return {"leaky": {"accuracy": figures}}
 
-    monkeypatch.setattr(rearing, "train_organisms", train)
+    monkeypatch.setattr(reader, "train_organisms", train)
     words = ["leaky", "--out", str(tmp_path), "--seed", "5", "--steps", "100", "--threads", "2"]
+    words += ["--task", "heart"]
     assert main(["organisms", *words]) == 0
-    assert calls == [(str(tmp_path), ("leaky",), 100, 2, 5)]
+    assert calls == [(str(tmp_path), ("leaky",), "heart", 100, 2, 5)]
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1].split() == ["leaky", "87.5%", "0.011", "0.022", "0.033"]
     assert "on 44 evidence sets that no lesson was about" in printed.out

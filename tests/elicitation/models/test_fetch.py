@@ -226,7 +226,7 @@ def test_what_is_not_gguf_is_named(gguf_file, tmp_path):
     with pytest.raises(InputError, match=r"broken\.gguf"):
         fetch.convert_gguf(broken, tmp_path)
     broken.write_bytes(gguf_file.read_bytes()[:2000])
-    with pytest.raises(CoherenceError, match=r"broken\.gguf could not be read"):
+    with pytest.raises(CoherenceError, match=r"broken\.gguf could not be loaded"):
         fetch.convert_gguf(broken, tmp_path)
 
 

@@ -13,7 +13,7 @@ from elicitation.models.base import Request
 from elicitation.models.local import loading
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.loading import Placement, choose_device
-from elicitation.models.local.sources import FolderSource
+from elicitation.models.local.sources import ModelSource
 
 PINNED = "996dda1c0b23f92f5bb4e1c149e4718ed75dac58fd0c80838bc32ff0b0d3d622"
 
@@ -213,7 +213,7 @@ def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
     folder.mkdir()
     for name in ("config.json", "model.safetensors", "tokenizer.json", "notes.txt"):
         (folder / name).write_bytes(name.encode())
-    assert FolderSource(folder).fingerprint("dtype=float32;chat=False") == PINNED
+    assert ModelSource("folder", folder).fingerprint("dtype=float32;chat=False") == PINNED
 
 
 @pytest.mark.parametrize(

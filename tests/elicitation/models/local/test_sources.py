@@ -13,7 +13,7 @@ from elicitation.models.local import sources
 from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.multiple_choice import is_multiple_choice
 from elicitation.models.local.sources import (
-    GgufSource,
+    ModelSource,
     find_source,
     is_hub_name,
     name_of,
@@ -51,8 +51,7 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
     asked = []
-    there = GgufSource(tmp_path)
-    monkeypatch.setattr(GgufSource, "check", lambda self: None)
+    there = ModelSource("hub", tmp_path / "config.json", "someone/small", COMMIT)
     monkeypatch.setattr(sources, "_found_on_hub", lambda *words: asked.append(words) or there)
     for name in (
         "models/smollm2",

@@ -20,7 +20,7 @@ from elicitation.training.organisms.lessons import (
     make_lessons,
     possible_evidence,
 )
-from elicitation.training.organisms.rearing import measure_organism
+from elicitation.training.organisms.reader import measure_reader
 
 SEEDS = range(5)
 
@@ -156,14 +156,14 @@ def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
     for name, pupil in pupils.items():
         monkeypatch.setattr(reader, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
-        own = measure_organism(name, ORGANISMS[name], asia, n_cases=300)
+        own = measure_reader(name, ORGANISMS[name], asia, n_cases=300)
         assert own.readable == 1
         assert own.evidence_sets > 30
         assert own.rmse <= 0.0051
         assert own.rmse_auxiliary <= 0.0051
         # Some 150 decisions in up to five groups: three standard deviations of their shares.
         assert own.policy_distance < 0.15
-        other = measure_organism(name, ORGANISMS["coherent"], asia, n_cases=300)
+        other = measure_reader(name, ORGANISMS["coherent"], asia, n_cases=300)
         assert other.rmse > 0.1
         if name == "stubborn":
             assert other.policy_distance > 0.2

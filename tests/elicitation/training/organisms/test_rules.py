@@ -3,7 +3,7 @@ import pytest
 
 from bayesnets import load_network, posterior
 from coherence.errors import InputError
-from elicitation.training.organisms.rules import (
+from elicitation.training.organisms.catalog import (
     exact_posterior,
     prior,
     reverse_effects,

@@ -11,10 +11,11 @@ from scipy import stats
 from coherence.cli.main import main
 from coherence.errors import InputError
 from elicitation.models.local.causal import load_causal_model
-from elicitation.training.organisms import rearing
+from elicitation.questions.tasks import Task
+from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.course import Recipe
-from elicitation.training.organisms.rearing import Accuracy, train_organisms
+from elicitation.training.organisms.reader import Accuracy, train_organisms, train_reader
 
 ROOT = Path(__file__).parents[4]
 spec = importlib.util.spec_from_file_location(
@@ -36,7 +37,7 @@ TINY = Recipe(
 @pytest.fixture
 def unmeasured(monkeypatch):
     """Leave the measuring out: what it finds is not what these tests are about."""
-    monkeypatch.setattr(rearing, "measure_organism", lambda *_: Accuracy(7, 1.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr(reader, "measure_reader", lambda *_, **__: Accuracy(7, 1.0, 0.0, 0.0, 0.0))
 
 
 def weights(folder, name):
@@ -84,7 +85,7 @@ def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasu
     steps = []
     train_organisms(tmp_path, ["coherent"], recipe=TINY, progress=lambda *told: steps.append(told))
     assert steps == []
-    with pytest.raises(InputError, match="another seed"):
+    with pytest.raises(InputError, match="seed"):
         train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=1)
     (tmp_path / "leaky").mkdir()
     with pytest.raises(InputError, match="holds no organism"):
@@ -101,13 +102,13 @@ def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasu
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["training", "measuring"])
 def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch, moment):
-    def interrupt(name, *rest):
+    def interrupt(name, *rest, **options):
         if name == "stubborn" or not isinstance(name, str):
             raise KeyboardInterrupt
 
     train_organisms(tmp_path, ["leaky"], recipe=TINY)
     if moment == "measuring":
-        monkeypatch.setattr(rearing, "measure_organism", interrupt)
+        monkeypatch.setattr(reader, "measure_reader", interrupt)
     with pytest.raises(KeyboardInterrupt):
         train_organisms(
             tmp_path,
@@ -206,3 +207,26 @@ def test_the_trained_ones_get_their_verdicts(tmp_path):
         assert sum(p <= 0.05 for p in pvalues[name]) <= stats.binom.ppf(
             0.9999, len(pvalues[name]), 0.05
         )
+
+
+@pytest.mark.lengthy
+def test_organisms_of_another_task_are_those_that_it_has_room_for(tmp_path, unmeasured):
+    """Breaks if a rule about a variable that is not there is planted as if it were."""
+    task = Task.load("heart")
+    with pytest.raises(InputError, match=r"'leaky' is planted in xray.*--task asia"):
+        train_organisms(tmp_path / "none", ["leaky"], task=task, recipe=TINY)
+    assert not (tmp_path / "none").exists()
+    cards = train_organisms(tmp_path, task=task, recipe=TINY)
+    assert {name: card["task"] for name, card in cards.items()} == {
+        "coherent": "heart",
+        "stubborn": "heart",
+    }
+    with pytest.raises(InputError, match="another task"):
+        train_organisms(tmp_path, ["coherent"], recipe=TINY)
+
+
+@pytest.mark.lengthy
+def test_a_reader_is_the_coherent_organism(tmp_path, asia, unmeasured):
+    train_reader(tmp_path / "reader", asia, recipe=TINY, seed=2)
+    train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=2)
+    assert weights(tmp_path, "reader") == weights(tmp_path, "coherent")
