@@ -136,8 +136,12 @@ class CheckResult:
     fitted : object
         What was fitted on the way, for figures that draw it; None where there is nothing.
     contributions : Series or None
-        What each context adds to the estimate, linearised, indexed by context; sums to zero. None
-        where the effect is not smooth in the data.
+        What each context adds to the estimate, indexed by context: to first order, the estimate
+        less the one without the context. They sum to zero. Where the statistic is a root they are
+        those of `mean_square`. None where the estimate does not change smoothly with a context.
+    mean_square : float or None
+        The mean square of which the statistic is the root; chance may push it below 0, where the
+        statistic is 0. None where it is no root.
     """
 
     check: str
@@ -159,6 +163,7 @@ class CheckResult:
     twins: Twins | None = None
     fitted: object = field(default=None, repr=False, compare=False)
     contributions: "pd.Series[float] | None" = field(default=None, repr=False, compare=False)
+    mean_square: float | None = field(default=None, repr=False, compare=False)
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.
@@ -291,6 +296,11 @@ class CheckResult:
             return card
         table = self.details.to_html(max_rows=20, border=0, index=False, escape=True)
         return f"{card}<details><summary>details</summary>{table}</details>"
+
+
+def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Return what each context adds to the mean of these values, one of each context."""
+    return (values - values.mean()) / len(values)
 
 
 def html_card(heading: str, lines: Sequence[tuple[str, str]]) -> str:

@@ -28,10 +28,10 @@ from coherence.inputs import (
     require_aligned,
     whole_number,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.resample import Units, as_units, context_sums
+from coherence.statistics.resample import Units, as_units, context_means
 from coherence.statistics.square_interval import squares_interval
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
@@ -87,12 +87,12 @@ def reliability_table(
 def _calibration_error(
     bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int
 ) -> tuple[float, Interval | None, str]:
-    """Root-mean-square gap of the bins without the part that chance adds, by the jackknife.
+    """Mean squared gap of the bins without the part that chance adds, by the jackknife.
 
     The interval treats the gaps of bins as normal means with the covariance of context totals.
     """
-    gaps, rows = bin_totals(bins, belief - target, context, n_contexts)
-    total, pseudo = rows.sum(axis=0), pseudo_values(gaps, rows)
+    gaps, rows = _bin_totals(bins, belief - target, context, n_contexts)
+    total, pseudo = rows.sum(axis=0), _pseudo_values(gaps, rows)
     weighted = gaps.sum(axis=0) / np.sqrt(total * total.sum())
     rest = (gaps - rows * (gaps.sum(axis=0) / total)) / np.sqrt(total * total.sum())
     # The mean of a bin of k contexts was estimated from them, which costs one of the k.
@@ -102,10 +102,10 @@ def _calibration_error(
     covariance = rest.T @ rest * np.sqrt(np.outer(larger, larger))
     degrees = min(n_contexts - 1.0, max(float((of_bin - 1).sum()), 1.0))
     interval = squares_interval(weighted, covariance, degrees)
-    return _root(pseudo), interval, "" if interval else why_none(pseudo, "error")
+    return float(pseudo.mean()), interval, "" if interval else why_none(pseudo, "error")
 
 
-def bin_totals(
+def _bin_totals(
     bins: Codes, errors: Floats, context: Codes, n_contexts: int
 ) -> tuple[Floats, Floats]:
     """Sum errors, and count rows, of every context in every bin."""
@@ -115,7 +115,7 @@ def bin_totals(
     return gaps, rows
 
 
-def pseudo_values(gaps: Floats, rows: Floats) -> Floats:
+def _pseudo_values(gaps: Floats, rows: Floats) -> Floats:
     """Return the pseudo-value of every context for the mean squared gap of the bins."""
     total, n_contexts = rows.sum(axis=0), len(rows)
     others = total - rows
@@ -127,10 +127,6 @@ def pseudo_values(gaps: Floats, rows: Floats) -> Floats:
     # Efron and Stein (1981): the mean of the pseudo-values is free of the bias of order 1 / n that
     # chance adds to a square.
     return np.asarray(n_contexts * square - (n_contexts - 1) * without)
-
-
-def _root(square: Floats) -> float:
-    return math.sqrt(max(float(square.mean()), 0.0))
 
 
 def calibration_estimates(
@@ -168,7 +164,9 @@ def calibration_estimates(
     -------
     list of CheckResult
         With `truth`, Brier score and two calibration errors against it, and, with `p_true`,
-        root-mean-square error and the calibration errors against it. Estimates: no p-value. "ece"
+        root-mean-square error and the calibration errors against it. Estimates: no p-value. In the
+        Brier score and the root-mean-square error a context counts once, however many rows it has;
+        bins hold rows. "ece"
         is the expected calibration error, the mean absolute gap of the bins: chance alone keeps it
         above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of
         the bins from which the share of chance is removed, with an interval. Where every context
@@ -219,16 +217,20 @@ def calibration_estimates(
     unit = units.of_context[of_row]
     n_bins = whole_number(n_bins, "n_bins", 1)
     bins = belief_bins(values, n_bins)
-    beliefs = _Beliefs(values, len(contexts), units, unit, bins, n_bins)
+    beliefs = _Beliefs(values, of_row, contexts, units, unit, bins, n_bins)
     results = []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
         results.append(beliefs.mean_square("rmse", what, exact, root=True))
         results += beliefs.gaps(exact, "_exact", "the exact posterior")
+        table = reliability_table(values, exact, n_bins=n_bins)
+        results = [replace(result, details=table) for result in results]
     if state is not None:
         what = "mean squared error of belief to the realised state"
-        results.append(beliefs.mean_square("brier", what, state, root=False))
-        results += beliefs.gaps(state, "", "the realised state")
+        of_state = [beliefs.mean_square("brier", what, state, root=False)]
+        of_state += beliefs.gaps(state, "", "the realised state")
+        table = reliability_table(values, state, n_bins=n_bins)
+        results += [replace(result, details=table) for result in of_state]
     return results
 
 
@@ -251,22 +253,31 @@ class _Beliefs:
     """Beliefs of one unit in bins, and the estimates that a target makes of them."""
 
     values: Floats
-    n_contexts: int
+    context: Codes  # of each row
+    contexts: tuple[Any, ...]
     units: Units
     unit: Codes  # of each row
     bins: Codes
     n_bins: int
 
+    @property
+    def n_contexts(self) -> int:
+        return len(self.contexts)
+
+    def _by_context(self, values: Floats) -> pd.Series[float]:
+        return pd.Series(values, index=pd.Index(list(self.contexts), tupleize_cols=False))
+
     def _estimate(
         self,
         name: str,
         what: str,
-        target: Floats,
         statistic: float,
         *,
         unit: str = "probability",
         interval: Interval | None = None,
         reason: str = "",
+        contributions: pd.Series[float] | None = None,
+        mean_square: float | None = None,
     ) -> CheckResult:
         too_few = self.n_contexts < MIN_CONTEXTS
         few = f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
@@ -285,28 +296,30 @@ class _Beliefs:
             n_rows=len(self.values),
             n_contexts=self.n_contexts,
             settings={"n_bins": self.n_bins, "unit of resampling": self.units.name},
-            details=reliability_table(self.values, target, n_bins=self.n_bins),
             assumptions=(self.units.said("contexts are independent"),),
             reason=few if too_few else reason,
+            contributions=None if too_few else contributions,
+            mean_square=None if too_few else mean_square,
         )
 
     def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
         """Average the squared error, or take the root of its average."""
         square = (self.values - target) ** 2
-        sizes = context_sums(np.ones(len(square)), self.unit, self.units.n)
-        of_unit = context_sums(square, self.unit, self.units.n) / sizes
+        of_context = context_means(square, self.context, self.n_contexts)
+        of_unit = self.units.values(of_context)
         interval = None
         if self.n_contexts >= MIN_CONTEXTS:
-            interval = mean_interval(of_unit, weights=sizes, root=root)
-        mean = float(square.mean())
+            interval = mean_interval(of_unit, root=root)
+        mean = float(of_context.mean())
         return self._estimate(
             name,
             what,
-            target,
             mean**0.5 if root else mean,
             unit="probability" if root else "squared error",
             interval=interval,
             reason="" if interval else why_none(of_unit, "error"),
+            contributions=contributions_to_mean(self._by_context(of_context)),
+            mean_square=mean if root else None,
         )
 
     def gaps(self, target: Floats, suffix: str, against: str) -> list[CheckResult]:
@@ -315,18 +328,26 @@ class _Beliefs:
         ece = self._estimate(
             f"ece{suffix}",
             f"expected calibration error to {against}, biased upwards by chance",
-            target,
             float(plain / self.bins.size),
             reason=WITH_CHANCE,
         )
         name = f"calibration_error{suffix}"
         what = f"root-mean-square calibration error to {against}, noise removed"
         if self.n_contexts < MIN_CONTEXTS or self.units.n < 2:
-            return [self._estimate(name, what, target, math.nan), ece]
-        root, interval, reason = _calibration_error(
+            return [self._estimate(name, what, math.nan), ece]
+        square, interval, reason = _calibration_error(
             self.bins, self.values, target, self.unit, self.units.n
         )
-        noiseless = self._estimate(name, what, target, root, interval=interval, reason=reason)
+        totals = _bin_totals(self.bins, self.values - target, self.context, self.n_contexts)
+        noiseless = self._estimate(
+            name,
+            what,
+            math.sqrt(max(square, 0.0)),
+            interval=interval,
+            reason=reason,
+            contributions=contributions_to_mean(self._by_context(_pseudo_values(*totals))),
+            mean_square=square,
+        )
         return [noiseless, ece]
 
 
@@ -343,11 +364,11 @@ def _effects(
     if state is None or len(contexts) < MIN_CONTEXTS:
         return {}
     bins, target = belief_bins(belief, N_BINS), state.to_numpy(dtype=np.float64)
-    pseudo = pseudo_values(*bin_totals(bins, belief - target, groups, len(contexts)))
+    pseudo = _pseudo_values(*_bin_totals(bins, belief - target, groups, len(contexts)))
     plain = np.abs(np.bincount(bins, weights=belief - target)).sum()
     return {
         "calibration:brier": float(((belief - target) ** 2).mean()),
-        "calibration:calibration_error": _root(pseudo),
+        "calibration:calibration_error": math.sqrt(max(float(pseudo.mean()), 0.0)),
         "calibration:ece": float(plain / bins.size),
     }
 

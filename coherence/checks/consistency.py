@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Original, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import (
     Seed,
@@ -136,8 +136,9 @@ def prompt_consistency(
     # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
     # how many stayed.
     kind = "raw" if published else "corrected"
-    square = _pooled(pooled, kind).to_numpy(dtype=np.float64)
-    units = units_of(group, _pooled(pooled, kind).index)
+    of_context = _pooled(pooled, kind)
+    square = of_context.to_numpy(dtype=np.float64)
+    units = units_of(group, of_context.index)
     result = CheckResult(
         check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
         null="root-mean-square difference of expected beliefs between "
@@ -180,19 +181,14 @@ def prompt_consistency(
     reason = "" if interval else units.said(why_none(square, "difference"))
     if units.too_few and not published:
         interval, reason = None, units.too_few
-    statistic = float(_root(square.mean()))
-    return replace(result, statistic=statistic, interval=interval, reason=reason)
-
-
-def context_squares(
-    runs: pd.DataFrame, *, reference: str, prompts: Sequence[str]
-) -> "pd.Series[float]":
-    """Return what `prompt_consistency` averages: a squared difference without noise per context."""
-    plain, reference, compared = _validated(runs, reference, prompts)
-    answers = plain[plain["p"].notna()]
-    base = _by_context(answers, reference)
-    of_prompts = [_compare(answers, base, prompt)[1] for prompt in compared]
-    return _pooled(pd.concat(of_prompts, axis=1), "corrected")
+    return replace(
+        result,
+        statistic=float(_root(square.mean())),
+        interval=interval,
+        reason=reason,
+        contributions=contributions_to_mean(of_context),
+        mean_square=float(square.mean()),
+    )
 
 
 def _pooled(squares: pd.DataFrame, kind: str) -> "pd.Series[float]":

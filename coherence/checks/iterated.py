@@ -20,7 +20,7 @@ from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
     METHOD,
@@ -517,7 +517,7 @@ def iterated_expectation_test(
         details=details,
         assumptions=tuple(map(units.said, ASSUMPTIONS[:1])) + ASSUMPTIONS[1:],
         reason=reason or str(found["floor"]),
-        contributions=pd.Series(of_context - of_context.mean(), index=by_context.index),
+        contributions=contributions_to_mean(by_context),
         fitted=squares,
     )
 
@@ -622,9 +622,13 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
             )
             squares = result.fitted
             if isinstance(squares, Squares) and not math.isnan(value):
-                # On the squared scale, of which the effect is the root.
-                beyond = pd.Series(squares.beyond, index=squares.context)
-                lifted = replace(lifted, contributions=beyond - beyond.mean())
+                lifted = replace(
+                    lifted,
+                    contributions=contributions_to_mean(
+                        pd.Series(squares.beyond, index=squares.context)
+                    ),
+                    mean_square=float(squares.beyond.mean()),
+                )
         results.append(lifted)
     return results
 

@@ -32,7 +32,7 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent, lacking
 from coherence.rational.noisy_shares import noisy_shares
 from coherence.rational.sufficiency import Verdict
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.choices import as_choices
 from coherence.statistics.resample import Seed, as_generator, as_units
 from coherence.table.needs import JUDGED_CHOICES
@@ -134,6 +134,9 @@ def rational_agent_test(
             "reports of a context scatter independently around one belief",
             "action and truth depend smoothly on belief",
         ),
+        contributions=None
+        if interval is None
+        else contributions_to_mean(pd.Series(agent.shift_influence, index=list(data.contexts))),
     )
     if not agent.noisy and interval is None:
         stated = covariance_of(data, n_draws, as_generator(rng), group=group)
@@ -152,7 +155,9 @@ def rational_agent_test(
     verdict = agent.test(n_draws=n_draws, rng=rng)
     settings = {**result.settings, "null_distribution": verdict.null_distribution}
     if verdict.reason:
-        return replace(result, statistic=math.nan, interval=None, reason=verdict.reason)
+        return replace(
+            result, statistic=math.nan, interval=None, contributions=None, reason=verdict.reason
+        )
     result = replace(result, settings=settings, fitted=noisy_shares(agent))
     if _at_odds(interval, verdict):
         result = _surest(result, verdict)
@@ -176,7 +181,12 @@ def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
     name, difference, ends = verdict.surest
     settings = {**result.settings, "component": name}
     return replace(
-        result, statistic=difference, unit="probability", interval=ends, settings=settings
+        result,
+        statistic=difference,
+        unit="probability",
+        interval=ends,
+        settings=settings,
+        contributions=None,
     )
 
 
@@ -261,6 +271,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     yield Call(
         partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
         facts.n_dropped,
+        fewest={"n_draws": FEWEST_DRAWS},
         effects=partial(_effect, *arrays, **options),
     )
 

@@ -23,9 +23,8 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from coherence.agents import ACTIONS, Agent, simulate
-from coherence.analysis.comparison.effect_ranks import rank_effect
-from coherence.analysis.comparison.effects import EFFECTS
-from coherence.analysis.comparison.measured import Answers
+from coherence.analysis.comparison.effects import EFFECTS, Answers
+from coherence.analysis.comparison.ranking import rank_effect
 from coherence.result import rejects
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
@@ -135,7 +134,7 @@ def _answers(kind: Kind, cases: pd.DataFrame, common, n_reps: int, rng) -> pd.Da
 
 
 def _given(rows: pd.DataFrame) -> Answers:
-    return Answers(rows, PROMPTS[0], PROMPTS[1:], (), None, (0, 1))
+    return Answers(rows, PROMPTS[0], PROMPTS[1:], None, (0, 1))
 
 
 def truth(kind: Kind) -> dict[str, float]:
@@ -148,9 +147,9 @@ def truth(kind: Kind) -> dict[str, float]:
         if name in ("residual_covariance", "rational_agent"):
             values[name] = kind.signal
         else:
-            answers, effect = _given(rows), EFFECTS[name]
-            cases = effect.estimate(answers, sorted(effect.usable(answers)), 1).cases
-            values[name] = float(cases.mean())
+            result = EFFECTS[name].of(_given(rows))
+            square = result.mean_square
+            values[name] = result.statistic if square is None else square
     return values
 
 

@@ -36,6 +36,11 @@ class Task:
     contexts: tuple[str, ...]  # ids of the cases, sorted
     notes: tuple[str, ...] = ()  # what was assumed or left out
 
+    @property
+    def where(self) -> str:
+        """How a message on the task begins."""
+        return f"task {self.name!r}: " if self.name else ""
+
 
 Runs = pd.DataFrame | Mapping[str, pd.DataFrame]
 
@@ -201,16 +206,17 @@ def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> 
     return Task(name, given, tuple(sorted(kept)), tuple(notes))
 
 
-def gather(runs: Runs, *, common: bool = False) -> tuple[list[Task], list[str]]:
-    """Read several models' runs as tasks with the same cases."""
-    by_task, notes = by_task_and_model(runs)
+def gather(
+    by_task: Mapping[str, Mapping[str, pd.DataFrame]], *, common: bool = False
+) -> tuple[list[Task], list[str]]:
+    """Read the rows of tasks and models as tasks with the same cases."""
     models = list(dict.fromkeys(model for rows in by_task.values() for model in rows))
     require(
         len(models) > 1,
         f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. "
         "Give several tables, or one with a column 'model'.",
     )
-    tasks, faults = [], []
+    tasks, faults, notes = [], [], []
     for name, rows in by_task.items():
         absent = [model for model in models if model not in rows]
         if absent:

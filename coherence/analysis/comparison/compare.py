@@ -1,38 +1,29 @@
 """Several models on the same cases: which can be told apart, and by what.
 
-Cases are the unit and shared by the models. Every effect is taken case by case
-(`coherence.analysis.comparison.effects`), so that differences are paired, and ranks allow for what
-models have in common (`coherence.statistics.rank_intervals`).
+Models must be asked about the same cases (`cases`), and are compared by what all were asked
+(`questions`), in the results of checks (`effects`), by what each case adds to them (`ranking`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.comparison.cases import Runs, Task, gather
-from coherence.analysis.comparison.effect_ranks import Ranked, rank_effect
+from coherence.analysis.comparison.cases import Runs, by_task_and_model, gather
 from coherence.analysis.comparison.effects import EFFECTS
-from coherence.analysis.comparison.measured import Answers
-from coherence.analysis.comparison.result import Comparison
-from coherence.analysis.comparison.wording import DIFFERENCES, ESTIMATES
-from coherence.analysis.states import positive_labels, states_of_tasks
-from coherence.checks.catalogue import declaration
-from coherence.errors import InputError, closest, listing
-from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
+from coherence.analysis.comparison.questions import asked_alike
+from coherence.analysis.comparison.ranking import Ranked, rank_effect
+from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, Comparison
+from coherence.analysis.states import positive_labels
+from coherence.errors import InputError, closest
+from coherence.inputs import number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.answering import answering
-from coherence.table.prompts import reference_prompt
-from coherence.table.schema import has_action, state_columns
-from coherence.table.states import meant_by
 
 Progress = Callable[[int, int, str], None]
-# Of their declarations it follows whether it must be known which state beliefs are in.
-_CHECKS = ("calibration", "rational_agent")
 
 
 def compare(
@@ -107,26 +98,25 @@ def compare(
     """
     names = _checked_effects(effects)
     n_jobs = number_of_jobs(n_jobs)
-    tasks, notes = gather(runs, common=common)
-    tasks = _comparable(tasks, notes)
-    answers = _answers(tasks, positive, reference, notes)
-    notes += _unused(positive, answers, runs)
-    jobs, labels = [], []
+    everything, notes = by_task_and_model(runs)
+    tasks, of_cases = gather(everything, common=common)
+    answers, of_questions = asked_alike(tasks, positive, reference, everything)
+    tasks = [task for task in tasks if task.name in answers]
+    # A seed per effect, whether it is asked for or not.
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
-    for task, seeds_of_task in zip(tasks, seeds, strict=True):
-        # A seed per effect, whether it is asked for or not.
-        for name, seed in zip(EFFECTS, seeds_of_task, strict=True):
-            if name in names:
-                given = (task.name, answers[task.name], name, len(task.contexts), int(seed))
-                jobs.append(given)
-                labels.append(name)
+    jobs = [
+        (task.name, answers[task.name], effect, len(task.contexts), int(seed))
+        for task, seeds_of_task in zip(tasks, seeds, strict=True)
+        for effect, seed in zip(EFFECTS.values(), seeds_of_task, strict=True)
+        if effect.name in names
+    ]
     ranked: list[Ranked] = []
-    for outcome in run_calls(_rank, jobs, n_jobs):
+    for outcome in run_calls(rank_effect, jobs, n_jobs):
         ranked.append(outcome)
         if progress is not None:
-            progress(len(ranked), len(jobs), labels[len(ranked) - 1])
-    for task in tasks:
-        notes += task.notes
+            progress(len(ranked), len(jobs), jobs[len(ranked) - 1][2].name)
+    notes += [*of_cases, *of_questions]
+    notes += [note for task in tasks for note in task.notes]
     notes += [note for outcome in ranked for note in outcome.notes]
     settings = {
         "effects": list(names),
@@ -138,52 +128,6 @@ def compare(
         "n_contexts": {task.name: len(task.contexts) for task in tasks},
     }
     return Comparison(*_tables(ranked), tuple(notes), settings)
-
-
-def _comparable(tasks: Sequence[Task], notes: list[str]) -> list[Task]:
-    """Leave out tasks whose models have too few cases or no wording in common, with a note each."""
-    kept, faults = [], []
-    for task in tasks:
-        fault = _fault(task)
-        if fault:
-            faults.append(f"task {task.name!r}: {fault}" if task.name else fault)
-        else:
-            kept.append(task)
-    if not kept:
-        raise InputError.all_at_once("", faults)
-    notes += [f"not compared: {fault}" for fault in faults]
-    return kept
-
-
-def _fault(task: Task) -> str:
-    if len(task.contexts) < MIN_CONTEXTS:
-        return (
-            f"runs must have at least {MIN_CONTEXTS} common contexts; received "
-            f"{len(task.contexts)}. Ask about more cases."
-        )
-    wordings = _wordings(task)
-    if set.intersection(*wordings.values()):
-        return ""
-    asked = "; ".join(f"{model!r}: {listing(sorted(own))}" for model, own in wordings.items())
-    return (
-        f"runs must have a wording (prompt) in common; received {asked}. Where they are one "
-        "wording by several names, give it one name."
-    )
-
-
-def _wordings(task: Task) -> dict[str, set[Any]]:
-    """Return what beliefs, and not those given z, were asked by."""
-    return {
-        model: set(rows.loc[rows["z_state"].isna(), "prompt"].dropna())
-        for model, rows in task.rows.items()
-    }
-
-
-def _rank(
-    task: str, answers: Mapping[str, Answers], effect: str, n_cases: int, seed: int
-) -> Ranked:
-    """Compare in another process, to which an effect goes by its name."""
-    return rank_effect(task, answers, EFFECTS[effect], n_cases, seed)
 
 
 def _checked_effects(effects: Sequence[str] | None) -> tuple[str, ...]:
@@ -217,126 +161,3 @@ def _tables(ranked: Sequence[Ranked]) -> tuple[pd.DataFrame, pd.DataFrame]:
     pvalues = differences["pvalue"].to_numpy(dtype=np.float64)
     adjusted = {"pvalue_bh": benjamini_hochberg(pvalues), "pvalue_holm": holm(pvalues)}
     return estimates, differences.assign(**adjusted)
-
-
-def _answers(
-    tasks: Sequence[Task], positive: Any, reference: str | None, notes: list[str]
-) -> dict[str, dict[str, Answers]]:
-    """Read what models can be compared in: states, a common reference, common wordings and z."""
-    wanted = positive_labels(positive)
-    checks = [declaration(name) for name in _CHECKS]
-    answers: dict[str, dict[str, Answers]] = {}
-    for task in tasks:
-        prompts, variables, prompt = _asked_alike(task, reference, notes)
-        of_task = {}
-        for model, rows in task.rows.items():
-            names = _state_names(rows)
-            of_model = [word for word in wanted if meant_by(word, names)]
-            states, meant = states_of_tasks(rows.assign(task=task.name), of_model or None, checks)[
-                task.name
-            ]
-            of_task[model] = Answers(rows, prompt, prompts, variables, meant, states)
-        answers[task.name] = of_task
-        notes += _ways(task)
-    return answers
-
-
-def _state_names(rows: pd.DataFrame) -> list[Any]:
-    """Return what states are called: by their columns, or else in theta."""
-    theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
-    columns = [name.removeprefix("p_") for name in state_columns(rows)]
-    return columns or list(as_codes(theta, "theta")[1])
-
-
-def _unused(
-    positive: Any, answers: Mapping[str, Mapping[str, Answers]], runs: Runs
-) -> Sequence[str]:
-    """Note labels of what was not compared, as one command may compare what another analyses."""
-    compared = [
-        name
-        for task in answers.values()
-        for each in task.values()
-        for name in _state_names(each.rows)
-    ]
-    unused = [word for word in positive_labels(positive) if not meant_by(word, compared)]
-    if not unused:
-        return ()
-    tables = [runs] if isinstance(runs, pd.DataFrame) else list(runs.values())
-    # Tasks may have states of different types, which `as_codes` would take for one column's.
-    parts = [
-        part
-        for table in tables
-        for _, part in (table.groupby("task") if "task" in table.columns else [("", table)])
-    ]
-    everywhere = [name for part in parts for name in _state_names(part)]
-    unknown = [word for word in unused if not meant_by(word, everywhere)]
-    if unknown:
-        raise InputError(
-            f"positive must be a label of theta; received {listing(map(repr, unknown))}. "
-            f"{closest(str(unknown[0]), dict.fromkeys(map(str, everywhere)))}"
-        )
-    return [f"positive: nothing that is compared has the states of {listing(map(repr, unused))}."]
-
-
-def _asked_alike(
-    task: Task, reference: str | None, notes: list[str]
-) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Return other wordings, auxiliary variables and the reference prompt that all models share."""
-    where = f"task {task.name!r}: " if task.name else ""
-    wordings = _wordings(task)
-    shared = set.intersection(*wordings.values())
-    for what, every in (("wordings", wordings), ("variables z", _variables(task))):
-        apart = sorted(set.union(*every.values()) - set.intersection(*every.values()))
-        if apart:
-            shown = listing(map(repr, apart))
-            notes.append(f"{where}{what} that not every model was asked were left out: {shown}.")
-    used = [rows[rows["prompt"].isin(shared)] for rows in task.rows.values()]
-    prompt = _reference(used, reference, where)
-    variables = tuple(sorted(set.intersection(*_variables(task).values())))
-    return tuple(sorted(shared - {prompt})), variables, prompt
-
-
-def _reference(used: Sequence[pd.DataFrame], named: str | None, where: str) -> str:
-    """Find the reference prompt of all models together, by its actions and rows."""
-    together = pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "prompt": rows["prompt"],
-                    "z_state": rows["z_state"].astype(object),
-                    "action": _acted(rows),
-                }
-            )
-            for rows in used
-        ],
-        ignore_index=True,
-    )
-    return reference_prompt(together, named, where=f"{where}all models")
-
-
-def _acted(rows: pd.DataFrame) -> pd.Series:
-    asked = has_action(rows)
-    if "raw_action" in rows.columns:  # what could not be read was asked for all the same
-        asked |= rows["raw_action"].notna()
-    return asked.astype(object).where(asked, None)
-
-
-def _variables(task: Task) -> dict[str, set[str]]:
-    return {
-        model: set(rows["z"].dropna().astype(str)) if "z" in rows.columns else set()
-        for model, rows in task.rows.items()
-    }
-
-
-def _ways(task: Task) -> list[str]:
-    """Say where models answered in different ways."""
-    ways = {}
-    for model, rows in task.rows.items():
-        way = answering(rows)
-        kinds = listing(way.kinds) or "not said"
-        ways[model] = f"{kinds}, actions as probabilities" if way.policies else kinds
-    if len(set(ways.values())) < 2:
-        return []
-    where = f"task {task.name!r}: " if task.name else ""
-    told = "; ".join(f"{model!r} {way}" for model, way in ways.items())
-    return [f"{where}beliefs were got in different ways ({told}): differences may be theirs."]

@@ -1,92 +1,259 @@
-"""The effects that models are compared by: estimates of the checks, case by case.
+"""The effects that models are compared by, each the result of a check on the same questions.
 
-Estimates and intervals are those of the checks; what noise, rounding or chance would add is taken
-off as they take it off.
+What a context adds to an effect is what the check says of it (`CheckResult.contributions`). Effects
+that are no check of their own, the spread of reports and the share of unparsed answers, are means
+over contexts.
 """
 
-from functools import partial
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
-from coherence.analysis.comparison.belief_effects import (
-    calibration_error,
-    cases_with_target,
-    report_variance,
-    squared_error,
-    unread_share,
-    wording_squares,
-)
-from coherence.analysis.comparison.gap_effects import gap_beyond, repeated_gaps, signed_gap
-from coherence.analysis.comparison.measured import Effect, mean_effect, of_cases
-from coherence.analysis.comparison.shift_effects import held_shift, judged_cases, stated_difference
+import numpy as np
+import pandas as pd
 
-EFFECTS = {
-    effect.name: effect
-    for effect in (
-        Effect(
-            "residual_covariance",
-            "difference in choice between the states at equal stated belief",
-            judged_cases,
-            of_cases(stated_difference),
-            signed=True,
-        ),
-        Effect(
-            "rational_agent",
-            "hidden shift of belief, noise of reports taken off",
-            judged_cases,
-            of_cases(held_shift),
-            signed=True,
-        ),
-        mean_effect(
-            "calibration:rmse",
-            "root-mean-square error of belief to the exact posterior",
-            partial(squared_error, target="p_true"),
-            squared=True,
-        ),
-        mean_effect(
-            "calibration:brier",
-            "mean squared error of belief to the realised state",
-            partial(squared_error, target="theta"),
-        ),
-        *(
-            Effect(
-                f"calibration:calibration_error{suffix}",
-                f"calibration error to {against}, chance removed",
-                partial(cases_with_target, target=target),
-                of_cases(partial(calibration_error, target=target)),
-                squared=True,
-            )
-            for suffix, against, target in (
-                ("_exact", "the exact posterior", "p_true"),
-                ("", "the realised state", "theta"),
-            )
-        ),
-        mean_effect(
-            "prompt_consistency",
-            "root-mean-square difference between wordings, noise removed",
-            wording_squares,
-            squared=True,
-        ),
-        mean_effect(
-            "iterated_expectation",
-            "mean gap between belief and average of beliefs given z",
-            signed_gap,
-            signed=True,
-            within=(-1.0, 1.0),
-        ),
-        Effect(
-            "iterated_expectation:noise_removed",
-            "root-mean-square of that gap, noise and rounding removed",
-            repeated_gaps,
-            of_cases(gap_beyond),
-            squared=True,
-        ),
-        mean_effect(
-            "report_noise",
-            "standard deviation of repeated reports of a case",
-            report_variance,
-            squared=True,
-        ),
-        mean_effect("unreadable", "share of answers that could not be read", unread_share),
+from coherence.analysis.unit import UnitRows
+from coherence.checks.catalogue import declaration
+from coherence.checks.consistency import prompt_consistency
+from coherence.inputs import MIN_CONTEXTS
+from coherence.result import CheckResult, contributions_to_mean
+from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.resample import Units, group_of_contexts, units_of
+from coherence.table.audit import row_statuses
+from coherence.table.needs import ACTION, THETA, P
+from coherence.table.schema import READABLE
+
+SEVERAL = "beliefs are over more than two states"
+COLUMNS = "beliefs have a column for every state"
+NO_BELIEF = "no parsed belief"
+NO_CHOICE = "no parsed belief with a parsed action and a known state"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one model answered to those questions of a task that all models were asked."""
+
+    rows: pd.DataFrame  # of one task and model, with all columns that `UnitRows` needs
+    reference: str  # prompt of the beliefs that are compared with anything else, of all models
+    prompts: tuple[str, ...]  # the other prompt variants
+    positive: Any  # label of the state that beliefs are in; None where the labels say it
+    labels: tuple[Any, ...]  # all labels of theta
+    acted_elsewhere: bool = False  # whether actions were asked with a prompt that not all have
+    _about: dict[tuple[str, ...], "Answers"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
     )
-}
-"""Name -> effect, in the order of reports. The largest of several drops of a choice share is not
-among them: noise raises it, and no estimate of it is free of that."""
+    _results: dict[str, dict[str, CheckResult]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @cached_property
+    def unit(self) -> UnitRows:
+        """The rows by what they can be used for."""
+        return UnitRows(
+            self.rows, positive=self.positive, labels=self.labels, reference=self.reference
+        )
+
+    def units(self, contexts: Sequence[str]) -> Units:
+        """Return the units of resampling of contexts: themselves, or the groups they are of."""
+        return units_of(group_of_contexts(self.rows), pd.Index(contexts))
+
+    def about(self, contexts: Sequence[str]) -> "Answers":
+        """Return the answers about some contexts; most effects are shown by the same ones."""
+        key = tuple(contexts)
+        if key not in self._about:
+            kept = self.rows["context"].isin(key)
+            self._about[key] = self if kept.all() else replace(self, rows=self.rows[kept])
+        return self._about[key]
+
+    def results(self, check: str) -> dict[str, CheckResult]:
+        """Return the results of a check by name, as an analysis plans it; run once."""
+        if check not in self._results:
+            declared, found = declaration(check), self._results.setdefault(check, {})
+            for step in declared.plan(self.unit.facts(declared.needs, False)):
+                if isinstance(step, str):
+                    continue
+                # Draws of a null distribution move neither the estimate nor what contexts add.
+                outcome = step.function(**step.fewest, **({"rng": 0} if step.draws else {}))
+                results = outcome if isinstance(outcome, list) else [outcome]
+                found |= {result.check: result for result in results}
+        return self._results[check]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What is compared, and where it comes from."""
+
+    name: str  # of the result of `coherence.analyze`, where there is one
+    says: str  # what is estimated, in a phrase
+    estimate: Callable[["Effect", Answers], CheckResult]
+    lacks: str = NO_BELIEF  # why a model does not have it, where the check does not say
+    # whether values on both sides of 0 are equally amiss; else lower is better
+    signed: bool = False
+
+    def of(self, answers: Answers) -> CheckResult:
+        """Estimate the effect; without contributions there is a reason."""
+        result = self.estimate(self, answers)
+        if result.contributions is None and not result.reason:
+            return replace(result, reason=self.lacks)
+        return result
+
+    def nothing(self, reason: str) -> CheckResult:
+        """Return a result without an estimate."""
+        return CheckResult(self.name, self.says, math.nan, "", None, None, 0, 0, reason=reason)
+
+
+def _by_check(effect: Effect, answers: Answers) -> CheckResult:
+    """Run the check that has the effect, as an analysis plans it."""
+    check, unit = declaration(effect.name.partition(":")[0]), answers.unit
+    if P in check.needs and unit.states:
+        return effect.nothing(COLUMNS)
+    if not unit.in_two_states:
+        return effect.nothing(SEVERAL)
+    if check.states_named and unit.unpaired:
+        return effect.nothing(unit.unpaired)
+    if unit.stated.empty or ({ACTION, THETA} & set(check.needs) and unit.judged.empty):
+        return effect.nothing(NO_BELIEF if unit.stated.empty else NO_CHOICE)
+    found = answers.results(check.name)
+    whole = found.get(check.name)
+    lack = whole.reason if whole else effect.lacks
+    return found.get(effect.name, effect.nothing(lack))
+
+
+def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
+    """Pool all prompt variants that every model was asked."""
+    if answers.unit.states:
+        return effect.nothing(COLUMNS)
+    if not answers.prompts:
+        return effect.nothing("no other prompt variant was asked of every model")
+    rows = answers.rows[answers.rows["z_state"].isna()]
+    parsed = set(rows.loc[rows["p"].notna(), "prompt"])
+    for prompt in (answers.reference, *answers.prompts):
+        if prompt not in parsed:
+            return effect.nothing(f"no parsed belief under {prompt!r}")
+    return prompt_consistency(rows, reference=answers.reference, prompts=answers.prompts)
+
+
+def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
+    """Take the standard deviation of repeated reports, the mean over states of several."""
+    unit = answers.unit
+    if unit.stated.empty:
+        return effect.nothing(effect.lacks)
+    beliefs = pd.DataFrame(unit.belief(unit.stated).reshape(len(unit.stated), -1))
+    context = unit.stated["context"].to_numpy()
+    variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
+    # Computed beliefs are expectations themselves, which asking again would not change.
+    variance = variance.fillna(0.0) if unit.computed else variance.dropna()
+    if variance.empty:
+        return effect.nothing("reports are not repeated")
+    return _mean(effect, answers, variance, root=True)
+
+
+def _unparsed(effect: Effect, answers: Answers) -> CheckResult:
+    """Take the share of answers that could not be parsed.
+
+    Another mixture of questions is another rate, whoever answers.
+    """
+    if answers.acted_elsewhere:
+        return effect.nothing("its actions were asked with a prompt that not every model was asked")
+    lost = ~np.isin(row_statuses(answers.rows, answers.reference), READABLE)
+    by_context = pd.Series(lost.astype(np.float64), answers.rows.index)
+    return _mean(effect, answers, by_context.groupby(answers.rows["context"]).mean(), root=False)
+
+
+def _mean(
+    effect: Effect, answers: Answers, values: "pd.Series[float]", *, root: bool
+) -> CheckResult:
+    """Return the mean over contexts, or its root, with an interval."""
+    units, mean = answers.units(list(values.index)), float(values.mean())
+    of_units = units.values(np.asarray(values, dtype=np.float64))
+    few = units.too_few or len(values) < MIN_CONTEXTS
+    interval = None if few else mean_interval(of_units, root=root)
+    reason = "" if interval else units.too_few or units.said(why_none(of_units, "value"))
+    return CheckResult(
+        check=effect.name,
+        null=effect.says,
+        statistic=math.sqrt(max(mean, 0.0)) if root else mean,
+        unit="probability",
+        interval=interval and interval.within(0.0, 1.0),
+        pvalue=None,
+        n_rows=len(answers.rows),
+        n_contexts=len(values),
+        reason=reason,
+        contributions=contributions_to_mean(values),
+        mean_square=mean if root else None,
+    )
+
+
+_EFFECTS = (
+    Effect(
+        "residual_covariance",
+        "difference in choice between the states at equal stated belief",
+        _by_check,
+        signed=True,
+    ),
+    Effect(
+        "rational_agent",
+        "hidden shift of belief, report noise removed",
+        _by_check,
+        "no hidden shift can be estimated",
+        signed=True,
+    ),
+    Effect(
+        "calibration:rmse",
+        "root-mean-square error of belief to the exact posterior",
+        _by_check,
+        "no p_true",
+    ),
+    Effect(
+        "calibration:brier",
+        "mean squared error of belief to the realised state",
+        _by_check,
+        "no theta",
+    ),
+    Effect(
+        "calibration:calibration_error_exact",
+        "calibration error to the exact posterior, chance removed",
+        _by_check,
+        "no p_true",
+    ),
+    Effect(
+        "calibration:calibration_error",
+        "calibration error to the realised state, chance removed",
+        _by_check,
+        "no theta",
+    ),
+    Effect(
+        "prompt_consistency",
+        "root-mean-square difference between prompt variants, report noise removed",
+        _between_prompts,
+    ),
+    Effect(
+        "iterated_expectation",
+        "mean gap between belief and average of beliefs given z",
+        _by_check,
+        "beliefs given z were not asked of every model",
+        signed=True,
+    ),
+    Effect(
+        "iterated_expectation:noise_removed",
+        "root-mean-square of that gap, report noise and rounding removed",
+        _by_check,
+        "beliefs given z were not asked of every model",
+    ),
+    Effect(
+        "report_noise",
+        "standard deviation of repeated reports of a context",
+        _within_contexts,
+    ),
+    Effect(
+        "unreadable",
+        "share of answers that could not be parsed",
+        _unparsed,
+    ),
+)
+EFFECTS = {effect.name: effect for effect in _EFFECTS}
+"""Name -> effect, in the order of reports. What does not change smoothly with a context has no
+contributions, and is not among them: the largest of several drops of a choice share, mutual
+information, and the predictive gain, whose folds depend on every context."""

@@ -1,21 +1,62 @@
-"""What a comparison of models found: tables, sentences, JSON, a picture and a page."""
+"""What a comparison of models found: tables, text, JSON, a picture and a page.
+
+Names of tasks and models are untrusted: every value is cleaned, and escaped in HTML, where figures
+alone, which are rebuilt element by element from a parsed tree, go in as markup.
+"""
 
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from coherence.analysis.comparison.effects import EFFECTS
-from coherence.analysis.comparison.wording import LEGEND, ordered, rank_text
 from coherence.report.json import to_plain
-from coherence.report.wording import clean, format_numbers
+from coherence.report.wording import NOT_GIVEN, clean, format_numbers, format_pvalue
 from coherence.result import rejects
-from coherence.table.printable import counted
+from coherence.table.printable import counted, span
 
+ESTIMATES = {
+    "task": "task",
+    "effect": "what is compared",
+    "model": "model",
+    "estimate": "estimate; NaN where there is none",
+    "low": "low end of its own 95% interval",
+    "high": "high end",
+    "n_contexts": "cases behind it, the same for all models of the effect",
+    "rank_low": "lowest rank it may have, 1 for the smallest value",
+    "rank_high": "highest rank; all ranks of an effect hold together in 95%",
+    "letters": "models that share a letter cannot be told apart",
+    "reason": "why there is no estimate, or no interval",
+}
+"""Column of `Comparison.estimates` -> what it holds."""
+DIFFERENCES = {
+    "task": "task",
+    "effect": "what is compared",
+    "model_a": "first model",
+    "model_b": "second model",
+    "difference": "first less second, on the scale of the column `scale`",
+    "low": "low end of its own 95% interval",
+    "high": "high end",
+    "pvalue": "of no difference, alone",
+    "pvalue_ranks": "adjusted for all pairs of the effect, by which ranks are told apart",
+    "n_contexts": "cases",
+    "scale": "estimate, or mean square where the estimate is the root of one",
+    "reason": "why there is no p-value or no interval",
+    "pvalue_bh": "adjusted over all pairs, effects and tasks, by Benjamini and Hochberg",
+    "pvalue_holm": "the same by Holm",
+}
+"""Column of `Comparison.differences` -> what it holds."""
+LEGEND = (
+    "ranks from the smallest value; models that share a letter cannot be told apart; the ranks of "
+    "an effect hold together in 95%"
+)
+TITLE = "Models on the same cases"
 SCHEMA_VERSION = 1
 WIDTH = 100
 N_NOTES = 8
@@ -30,9 +71,9 @@ class Comparison:
     Parameters
     ----------
     estimates : DataFrame
-        A row for each task, effect and model; columns of `ESTIMATES`.
+        A row for each task, effect and model; `ESTIMATES` says what its columns hold.
     differences : DataFrame
-        A row for each task, effect and pair of models; columns of `DIFFERENCES`.
+        A row for each task, effect and pair of models; see `DIFFERENCES`.
     notes : tuple of str
         What was assumed, left out or not compared.
     settings : mapping
@@ -112,29 +153,62 @@ class Comparison:
 
     def to_svg(self) -> str:
         """Return the picture as SVG text: a panel for each effect, a line for each model."""
-        from coherence.analysis.comparison.rank_plot import render_comparison
+        from coherence.plots.ranks import render_panels
 
-        return render_comparison(self.estimates)
+        several = self.estimates["task"].nunique() > 1
+        return render_panels(
+            [
+                (f"{clean(task, limit=24)} · {effect}" if several else effect, rows)
+                for task, effect, rows in self.effects()
+            ],
+            signed={name for name, effect in EFFECTS.items() if effect.signed},
+        )
 
     def to_html(self) -> str:
         """Return one self-contained page without scripts."""
-        from coherence.analysis.comparison.page import render_page
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
-        return render_page(
-            self.effects(),
-            self.differences,
+        # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
+        environment = Environment(
+            loader=PackageLoader("coherence", "analysis/comparison"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        tasks: dict[str, list[dict[str, Any]]] = {}
+        for number, (task, effect, rows) in enumerate(self.effects()):
+            here = (self.differences["task"] == task) & (self.differences["effect"] == effect)
+            shown = _section(effect, rows, self.differences[here], f"effect-{number}")
+            tasks.setdefault(task, []).append(shown)
+        return environment.get_template("page.html.j2").render(
+            title=TITLE,
             summary=self.summary,
-            n_contexts=self.settings["n_contexts"],
-            notes=self.notes,
+            legend=LEGEND[:1].upper() + LEGEND[1:] + ".",
+            tasks=[
+                {
+                    "name": clean(task, limit=80) or "All cases",
+                    "n": self.settings["n_contexts"][task],
+                    "effects": shown,
+                }
+                for task, shown in tasks.items()
+            ],
+            notes=[clean(note) for note in self.notes],
         )
 
 
+def _ranks(row: Mapping[Any, Any]) -> str:
+    return span(row["rank_low"], row["rank_high"])
+
+
 def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
-    known = ordered(rows)
+    """Write an effect for a terminal, the model with the smallest estimate first."""
+    known = rows[rows["rank_low"].notna()]
+    known = known.sort_values(["estimate", "rank_low", "model"], kind="stable")
     numbers = format_numbers([float(value) for value in known["estimate"]])
     # No break within a model's entry.
     entries = [
-        f"{clean(row['model'], limit=30)} {number} {row['letters']} ({rank_text(row)})".replace(
+        f"{clean(row['model'], limit=30)} {number} {row['letters']} ({_ranks(row)})".replace(
             " ", "\u00a0"
         )
         for row, number in zip(known.to_dict("records"), numbers, strict=True)
@@ -144,3 +218,51 @@ def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
     for row in rows[rows["rank_low"].isna()].to_dict("records"):
         lines.append(f"    without {clean(row['model'], limit=30)}: {clean(row['reason'])}")
     return [line.replace("\u00a0", " ") for line in lines]
+
+
+def _section(effect: str, rows: pd.DataFrame, pairs: pd.DataFrame, key: str) -> dict[str, Any]:
+    """Lay out an effect for the page: a figure, and tables of models and of pairs."""
+    from coherence.plots.ranks import height_for, plot_ranks
+    from coherence.report.figure_svg import render_svg
+
+    figure = render_svg(
+        partial(plot_ranks, rows, signed=EFFECTS[effect].signed, title=""),
+        key=key,
+        title=f"{effect}: estimates and rank intervals of {len(rows)} models",
+        size=(4.2, height_for(len(rows))),
+    )
+    models = [
+        [clean(row["model"], limit=80), *_cells(row, "estimate"), _ranks(row), row["letters"]]
+        for row in rows[rows["rank_low"].notna()].to_dict("records")
+    ]
+    return {
+        "name": effect,
+        "says": EFFECTS[effect].says,
+        "n": int(rows["n_contexts"].max()),
+        "figure": Markup(figure),
+        "without": [
+            f"{clean(row['model'], limit=80)}: {clean(row['reason'])}"
+            for row in rows[rows["rank_low"].isna()].to_dict("records")
+        ],
+        "models": models,
+        "scale": (
+            "mean squares, of which the estimate is the root"
+            if (pairs["scale"] == "mean square").any()
+            else "estimates"
+        ),
+        "pairs": [
+            [
+                *(clean(row[name], limit=60) for name in ("model_a", "model_b")),
+                *_cells(row, "difference"),
+                *(format_pvalue(row[f"pvalue{kind}"]) for kind in ("", "_ranks", "_bh")),
+            ]
+            for row in pairs.to_dict("records")
+        ],
+    }
+
+
+def _cells(row: Mapping[Any, Any], name: str) -> list[str]:
+    """Write a number and its interval, or why there is none."""
+    value, low, high = format_numbers([row[name], row["low"], row["high"]])
+    ends = f"[{low}, {high}]" if not pd.isna(row["low"]) else clean(row["reason"]) or NOT_GIVEN
+    return [value, ends]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison.compare import compare
-from coherence.analysis.comparison.wording import LEGEND
+from coherence.analysis.comparison.result import LEGEND
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text

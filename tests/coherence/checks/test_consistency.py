@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, prompt_consistency, simulate
-from coherence.checks.consistency import CHECK, context_squares
+from coherence.checks.consistency import CHECK
 
 
 def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
@@ -235,11 +235,10 @@ def test_ten_contexts_are_enough_and_nine_are_not():
     assert few.details["rmse_means"].notna().all()
 
 
-def test_squares_of_contexts_are_what_the_statistic_is_the_root_mean_of():
+def test_contributions_are_those_of_the_contexts_with_a_square():
     runs = simulate("wordbound", n_contexts=30, n_reps=3, rng=2)
-    squares = context_squares(runs, reference="standard", prompts=["bayes", "mse"])
-    assert squares.index.tolist() == sorted(set(runs["context"]))
     result = prompt_consistency(runs, prompts=["bayes", "mse"])
-    assert math.sqrt(squares.mean()) == pytest.approx(result.statistic)
+    assert result.contributions.index.tolist() == sorted(set(runs["context"]))
+    assert math.sqrt(result.mean_square) == pytest.approx(result.statistic)
     lost = runs.assign(p=runs["p"].where((runs["context"] != "c0000") | (runs["rep"] == 0)))
-    assert "c0000" not in context_squares(lost, reference="standard", prompts=["bayes"]).index
+    assert "c0000" not in prompt_consistency(lost, prompts=["bayes"]).contributions.index

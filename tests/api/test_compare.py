@@ -3,23 +3,70 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, benjamini_hochberg, compare, holm, simulate
-from coherence.analysis.comparison.effects import EFFECTS
+from coherence import InputError, benjamini_hochberg, compare, holm, prompt_consistency, simulate
 
 QUICK = ["calibration:brier", "report_noise"]
 PLAIN = {"prompts": ["standard"], "iterated": False}
+EFFECTS = [
+    "residual_covariance",
+    "rational_agent",
+    "calibration:rmse",
+    "calibration:brier",
+    "calibration:calibration_error_exact",
+    "calibration:calibration_error",
+    "prompt_consistency",
+    "iterated_expectation",
+    "iterated_expectation:noise_removed",
+    "report_noise",
+    "unreadable",
+]
 
 
-def test_estimates_are_those_of_the_analysis(compared, reported):
-    for row in compared.estimates.to_dict("records"):
-        if row["effect"] in reported[row["model"]].index:
-            expected = reported[row["model"]].loc[row["effect"]]
-            near = 0.02 if row["effect"] == "residual_covariance" else 1e-9
-            assert row["estimate"] == pytest.approx(expected["statistic"], abs=near)
+@pytest.fixture(scope="module")
+def asked():
+    """Three agents with different flaws, asked about the same cases."""
+    names = ("rational", "heaping", "wordbound")
+    return {name: simulate(name, n_contexts=100, n_reps=3, rng=3) for name in names}
+
+
+@pytest.fixture(scope="module")
+def compared(asked):
+    return compare(asked, rng=1)
+
+
+def by_hand(**columns):
+    """Twelve cases with two reports each."""
+    table = {
+        "context": np.repeat([f"c{number:02d}" for number in range(12)], 2),
+        "rep": np.tile([0, 1], 12),
+        "p": np.tile([0.2, 0.4], 12),
+        "theta": np.repeat([0, 1], 12),
+    }
+    return pd.DataFrame(table | columns)
+
+
+def one_effect(effect, **tables):
+    found = compare(tables, effects=[effect], rng=1)
+    return found, found.estimates.set_index("model")
+
+
+@pytest.mark.lengthy
+def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
+    checks = ["residual_covariance", "rational_agent", "calibration", "iterated_expectation"]
+    for model, runs in asked.items():
+        reported = coherence.analyze(runs, checks=checks, rng=1).results.set_index("check")
+        rows = compared.estimates.query("model == @model").set_index("effect")
+        same = [name for name in EFFECTS if name in reported.index]
+        assert len(same) == 8
+        for column, other in (("estimate", "statistic"), ("low", "low"), ("high", "high")):
+            expected = reported.loc[same, other].tolist()
+            assert rows.loc[same, column].tolist() == pytest.approx(expected, nan_ok=True)
+        plain = prompt_consistency(runs[runs["z_state"].isna()])
+        assert rows.loc["prompt_consistency", "estimate"] == pytest.approx(plain.statistic)
 
 
 def test_every_effect_is_there_for_every_model(compared, asked):
-    assert list(dict.fromkeys(compared.estimates["effect"])) == list(EFFECTS)
+    assert list(dict.fromkeys(compared.estimates["effect"])) == EFFECTS
     assert len(compared.estimates) == 3 * len(EFFECTS)
     assert len(compared.differences) == 3 * len(EFFECTS)
 
@@ -139,7 +186,7 @@ def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
     rows = found.estimates.set_index(["effect", "model"])
     lost = rows.loc[("residual_covariance", "rational")]
     assert np.isnan(lost["estimate"])
-    assert "no readable belief with a readable action" in lost["reason"]
+    assert "no parsed belief with a parsed action" in lost["reason"]
     others = rows.loc["residual_covariance"].drop("rational")
     assert (others["rank_low"].min(), others["rank_high"].max()) == (1, len(others))
     assert rows.loc[("calibration:brier", "rational"), "rank_low"] == 1
@@ -151,13 +198,13 @@ def test_wordings_and_variables_that_not_all_were_asked_are_left_out(asked):
     fewer = runs[(runs["prompt"] != "bayes")]
     found = compare(asked | {"rational": fewer}, effects=["prompt_consistency"], rng=1)
     assert any(
-        "wordings that not every model was asked were left out: 'bayes'" in note
+        "prompt variants that not every model was asked were left out: 'bayes'" in note
         for note in found.notes
     )
     # The flaw of this agent shows under that wording alone.
     assert found.estimates["rank_low"].tolist() == [1, 1, 1]
     other = runs.assign(prompt=runs["prompt"] + "*")
-    with pytest.raises(InputError, match="a wording .prompt. in common"):
+    with pytest.raises(InputError, match="a prompt in common"):
         compare(asked | {"rational": other})
 
 
@@ -300,4 +347,83 @@ def test_other_questions_are_no_difference_in_what_can_be_read():
         runs[name] = table.assign(action=table["action"].where(~lost))
     found = coherence.compare(runs, effects=["unreadable"], rng=0)
     assert found.differences.empty
-    assert any("'two': its actions were asked with a wording" in note for note in found.notes)
+    assert any("'two': its actions were asked with a prompt" in note for note in found.notes)
+
+
+def test_a_case_counts_once_however_many_of_its_answers_are_lost():
+    p = np.tile([0.2, 0.4], 12)
+    p[[1, 3]] = np.nan
+    _, rows = one_effect("calibration:brier", some=by_hand(p=p), all=by_hand())
+    of_all = np.r_[np.full(6, 0.1), np.full(6, (0.64 + 0.36) / 2)]
+    of_some = np.r_[[0.04, 0.04], of_all[2:]]
+    assert rows.loc["all", "estimate"] == pytest.approx(of_all.mean())
+    assert rows.loc["some", "estimate"] == pytest.approx(of_some.mean())
+
+
+def test_the_spread_of_reports_is_the_standard_deviation_within_cases():
+    wide = np.r_[np.tile([0.2, 0.4], 6), np.tile([0.3, 0.3], 6)]
+    found, rows = one_effect("report_noise", near=by_hand(p=0.3), wide=by_hand(p=wide))
+    assert rows.loc["wide", "estimate"] == pytest.approx(np.sqrt(0.02 / 2))
+    assert rows.loc["near", "estimate"] == 0
+    assert "have the same value" in rows.loc["near", "reason"]
+    assert found.differences["difference"].tolist() == pytest.approx([-0.01])
+    assert found.differences["scale"].tolist() == ["mean square"]
+    once = by_hand(context=[f"c{number:02d}" for number in range(24)], rep=0)
+    found, _ = one_effect("report_noise", one=once, other=once)
+    assert any("not repeated" in note for note in found.notes)
+    computed = once.assign(belief_kind="stated:exact")
+    _, rows = one_effect("report_noise", one=computed, other=computed)
+    assert rows["estimate"].tolist() == [0.0, 0.0]
+
+
+def test_answers_count_as_unparsed_by_their_status():
+    lost = by_hand(status=np.tile(["ok", "refused"], 12))
+    read = by_hand(status=np.tile(["ok", "repaired:percent"], 12))
+    found, rows = one_effect("unreadable", lost=lost, read=read)
+    assert rows["estimate"].to_dict() == {"lost": 0.5, "read": 0.0}
+    (pair,) = found.differences.to_dict("records")
+    assert pair["reason"] == "all cases differ alike"
+    assert pair["pvalue"] == 2.0**-11
+    assert rows["rank_low"].to_dict() == {"lost": 2, "read": 1}
+    without_status = by_hand(p=np.tile([0.2, np.nan], 12))
+    _, rows = one_effect("unreadable", lost=without_status, read=by_hand())
+    assert rows["estimate"].to_dict() == {"lost": 0.5, "read": 0.0}
+
+
+def answered(first, last):
+    """A table in which cases from one number to another alone have beliefs."""
+    number = np.repeat(np.arange(12), 2)
+    return by_hand(p=np.where((number >= first) & (number < last), np.tile([0.2, 0.4], 12), np.nan))
+
+
+def test_models_are_compared_on_the_cases_that_all_of_them_show():
+    found, rows = one_effect("calibration:brier", a=answered(0, 11), b=answered(1, 12), c=by_hand())
+    assert set(rows["n_contexts"]) == {10}
+    assert set(found.differences["n_contexts"]) == {10}
+    assert rows["estimate"].tolist() == pytest.approx([(5 * 0.1 + 5 * 0.5) / 10] * 3)
+    assert any("2 of 12 cases left out" in note for note in found.notes)
+
+
+def test_a_model_with_few_cases_is_left_out_by_name_and_costs_the_others_none():
+    found, rows = one_effect("calibration:brier", a=by_hand(), b=by_hand(p=0.3), c=answered(0, 4))
+    assert rows["n_contexts"].to_dict() == {"a": 12, "b": 12, "c": 0}
+    assert rows.loc["c", "reason"] == "4 contexts are fewer than 10"
+    assert rows["rank_high"].isna().to_dict() == {"a": False, "b": False, "c": True}
+    assert len(found.differences) == 1
+
+
+def test_cases_of_two_ends_leave_too_few_in_common():
+    found, _ = one_effect("calibration:brier", a=answered(0, 10), b=answered(2, 12))
+    assert len(found.differences) == 0
+    assert any("8 cases that all models show it in are fewer than 10" in n for n in found.notes)
+
+
+def test_models_that_show_the_difference_of_another_action_are_noted(asked):
+    swap = {"yes": "no", "no": "yes"}
+    runs = asked["rational"]
+    other = runs.assign(model="other", action=runs["action"].replace(swap))
+    effects = ["residual_covariance"]
+    found = compare({"one": runs, "other": other}, effects=effects, rng=1)
+    assert any("do not show the difference of one action" in note for note in found.notes)
+    alike = compare({"one": runs, "other": runs.assign(model="other")}, effects=effects, rng=1)
+    assert alike.notes == ()

@@ -1,0 +1,168 @@
+"""What all models of a task were asked alike: prompts, variables z, and the state of a belief."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from coherence.analysis.comparison.cases import Task
+from coherence.analysis.comparison.effects import Answers
+from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.checks.catalogue import declaration
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import MIN_CONTEXTS, as_codes
+from coherence.table.answering import answering
+from coherence.table.prompts import reference_prompt
+from coherence.table.schema import has_action, state_columns
+from coherence.table.states import meant_by
+
+# Of their declarations it follows whether it must be known which state beliefs are in.
+_CHECKS = ("calibration", "rational_agent")
+Everything = Mapping[str, Mapping[str, pd.DataFrame]]
+
+
+def asked_alike(
+    tasks: Sequence[Task], positive: Any, reference: str | None, everything: Everything
+) -> tuple[dict[str, dict[str, Answers]], list[str]]:
+    """Return the answers to shared questions by task and model, and what was left out.
+
+    A task whose models have too few cases or no prompt in common is left out, unless it is the only
+    one. `everything` has the rows of tasks that are not compared too, whose states may be named.
+    """
+    answers: dict[str, dict[str, Answers]] = {}
+    faults, notes = [], []
+    for task in tasks:
+        if fault := _fault(task):
+            faults.append(task.where + fault)
+            continue
+        answers[task.name], of_task = _answers(task, positive_labels(positive), reference)
+        notes += of_task
+    if not answers:
+        raise InputError.all_at_once("", faults)
+    left_out = [f"not compared: {fault}" for fault in faults]
+    compared = [each.rows for task in answers.values() for each in task.values()]
+    every = [rows for task in everything.values() for rows in task.values()]
+    return answers, [*left_out, *notes, *_unused(positive, compared, every)]
+
+
+def _fault(task: Task) -> str:
+    if len(task.contexts) < MIN_CONTEXTS:
+        return (
+            f"runs must have at least {MIN_CONTEXTS} common contexts; received "
+            f"{len(task.contexts)}. Ask about more cases."
+        )
+    prompts = _prompts(task)
+    if set.intersection(*prompts.values()):
+        return ""
+    asked = "; ".join(f"{model!r}: {listing(sorted(own))}" for model, own in prompts.items())
+    return (
+        f"runs must have a prompt in common; received {asked}. Where one prompt has several names, "
+        "give it one."
+    )
+
+
+def _prompts(task: Task) -> dict[str, set[Any]]:
+    """Return what beliefs, and not those given z, were asked by."""
+    return {
+        model: set(rows.loc[rows["z_state"].isna(), "prompt"].dropna())
+        for model, rows in task.rows.items()
+    }
+
+
+def _variables(task: Task) -> dict[str, set[str]]:
+    return {
+        model: set(rows["z"].dropna().astype(str)) if "z" in rows.columns else set()
+        for model, rows in task.rows.items()
+    }
+
+
+def _answers(
+    task: Task, wanted: Sequence[Any], named: str | None
+) -> tuple[dict[str, Answers], list[str]]:
+    """Read one task: shared prompts and variables, a reference prompt, and states."""
+    prompts, variables, notes = _prompts(task), _variables(task), []
+    for what, every in (("prompt variants", prompts), ("variables z", variables)):
+        apart = sorted(set.union(*every.values()) - set.intersection(*every.values()))
+        if apart:
+            shown = listing(map(repr, apart))
+            notes.append(
+                f"{task.where}{what} that not every model was asked were left out: {shown}."
+            )
+    shared, same_z = (set.intersection(*each.values()) for each in (prompts, variables))
+    # The reference is found by the actions and rows of all models together.
+    acted = {model: _acted(rows) for model, rows in task.rows.items()}
+    together = pd.concat(
+        [
+            rows[["prompt"]].assign(
+                z_state=rows["z_state"].astype(object),
+                action=acted[model].astype(object).where(acted[model], None),
+            )[rows["prompt"].isin(shared)]
+            for model, rows in task.rows.items()
+        ],
+        ignore_index=True,
+    )
+    reference = reference_prompt(together, named, where=f"{task.where}all models")
+    checks = [declaration(name) for name in _CHECKS]
+    answers = {}
+    for model, rows in task.rows.items():
+        meant = [word for word in wanted if meant_by(word, _state_names(rows))]
+        states = states_of_tasks(rows.assign(task=task.name), meant or None, checks)
+        labels, positive = states[task.name]
+        asked = rows["prompt"].isin(shared)
+        if "z" in rows.columns:
+            asked |= rows["prompt"].isna()  # beliefs given z, of the reference prompt
+            asked &= rows["z"].isna() | rows["z"].astype(str).isin(same_z)
+        answers[model] = Answers(
+            rows[asked],
+            reference,
+            tuple(sorted(shared - {reference})),
+            positive,
+            labels,
+            bool((acted[model] & ~asked).any()),
+        )
+    return answers, [*notes, *_ways(task)]
+
+
+def _acted(rows: pd.DataFrame) -> "pd.Series[bool]":
+    acted = has_action(rows)
+    # What could not be parsed was asked for all the same.
+    return acted | rows["raw_action"].notna() if "raw_action" in rows.columns else acted
+
+
+def _state_names(rows: pd.DataFrame) -> list[Any]:
+    """Return what states are called: by their columns, or else in theta."""
+    theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
+    columns = [name.removeprefix("p_") for name in state_columns(rows)]
+    return columns or list(as_codes(theta, "theta")[1])
+
+
+def _unused(
+    positive: Any, compared: Sequence[pd.DataFrame], every: Sequence[pd.DataFrame]
+) -> list[str]:
+    """Note labels of what was not compared, as one command may compare what another analyses."""
+    wanted = positive_labels(positive)
+    names = [name for rows in compared for name in _state_names(rows)]
+    unused = [word for word in wanted if not meant_by(word, names)]
+    if not unused:
+        return []
+    everywhere = [name for rows in every for name in _state_names(rows)]
+    unknown = [word for word in unused if not meant_by(word, everywhere)]
+    if unknown:
+        raise InputError(
+            f"positive must be a label of theta; received {listing(map(repr, unknown))}. "
+            f"{closest(str(unknown[0]), dict.fromkeys(map(str, everywhere)))}"
+        )
+    return [f"positive: nothing that is compared has the states of {listing(map(repr, unused))}."]
+
+
+def _ways(task: Task) -> list[str]:
+    """Say where models answered in different ways."""
+    ways = {}
+    for model, rows in task.rows.items():
+        way = answering(rows)
+        kinds = listing(way.kinds) or "not said"
+        ways[model] = f"{kinds}, actions as probabilities" if way.policies else kinds
+    if len(set(ways.values())) < 2:
+        return []
+    said = "; ".join(f"{model!r} {way}" for model, way in ways.items())
+    return [f"{task.where}beliefs were got in different ways ({said}): differences may be theirs."]

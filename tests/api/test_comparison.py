@@ -1,0 +1,181 @@
+"""What a comparison prints, writes and draws. Breaks if a face shows other numbers or markup."""
+
+import json
+import re
+from dataclasses import FrozenInstanceError
+from html import escape
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import Comparison, compare, simulate
+
+QUICK = ["calibration:brier", "report_noise"]
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Three agents with different flaws, asked about the same cases."""
+    names = ("rational", "heaping", "wordbound")
+    return {name: simulate(name, n_contexts=100, n_reps=3, rng=3) for name in names}
+
+
+@pytest.fixture(scope="module")
+def compared(asked):
+    return compare(asked, rng=1)
+
+
+def test_text_names_every_effect_estimate_rank_and_letter(compared):
+    text = str(compared)
+    assert text.startswith("simulated, 100 cases\n")
+    for effect in dict.fromkeys(compared.estimates["effect"]):
+        assert f"  {effect}: " in text
+    row = compared.estimates.query("effect == 'report_noise' and model == 'heaping'").iloc[0]
+    assert re.search(rf"heaping {row['estimate']:.3f} {row['letters']} \(3\)", text)
+    assert compared.summary in text.replace("\n", " ")
+    assert max(map(len, text.splitlines())) <= 110
+    assert len(text.splitlines()) < 45
+
+
+@pytest.mark.lengthy
+def test_models_that_are_left_out_are_named_with_the_reason(asked):
+    tables = asked | {"rational": asked["rational"].drop(columns="action")}
+    text = str(compare(tables, effects=["residual_covariance"], rng=1))
+    assert "without rational: no parsed belief with a parsed action" in text
+
+
+def test_the_summary_counts_differences(compared):
+    tested = compared.differences.dropna(subset="pvalue")
+    n_bh = int((tested["pvalue_bh"] <= 0.05).sum())
+    assert 0 < n_bh < len(tested)
+    assert compared.summary.startswith(f"{len(tested)} pairs of models and effects were compared")
+    assert f"{n_bh} differ at a false discovery rate of 5%" in compared.summary
+
+
+def test_json_holds_every_number_unrounded(compared):
+    record = json.loads(compared.to_json())
+    for name in ("estimates", "differences"):
+        table = getattr(compared, name)
+        assert len(record[name]) == len(table)
+        first = table.iloc[0]
+        value = "estimate" if name == "estimates" else "difference"
+        assert record[name][0][value] == first[value]
+    assert record["settings"]["n_contexts"] == {"simulated": 100}
+    assert record["notes"] == list(compared.notes)
+
+
+def test_a_comparison_is_frozen_and_public(compared):
+    assert isinstance(compared, Comparison)
+    assert coherence.compare is compare
+    with pytest.raises(FrozenInstanceError):
+        compared.notes = ()
+    assert repr(compared) == "<Comparison: 3 models, 1 task, 11 effects>"
+
+
+@pytest.mark.lengthy
+def test_hostile_names_reach_no_terminal(asked):
+    evil = "\x1b[31mred\x1b[0m\nnote: all is well"
+    runs = {evil: asked["rational"].drop(columns="model"), "b": asked["heaping"]}
+    text = str(compare(runs, effects=QUICK, rng=1))
+    assert "\x1b" not in text
+    assert "\nnote: all is well" not in text
+
+
+def test_many_notes_do_not_fill_the_screen(compared):
+    many = Comparison(
+        compared.estimates, compared.differences, tuple(map(str, range(30))), compared.settings
+    )
+    assert str(many).splitlines()[-1] == "note: 22 more in `notes`"
+
+
+class Reader(HTMLParser):
+    """Collects tags and the texts of table cells."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.cells, self.inside = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.inside = tag in ("td", "th")
+        if self.inside:
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.inside:
+            self.cells[-1] += data
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+@pytest.mark.lengthy
+def test_the_page_shows_what_the_tables_hold(compared):
+    page = compared.to_html()
+    reader = read(page)
+    assert escape(compared.summary).replace("&#x27;", "&#39;") in page
+    assert reader.tags.count("svg") == compared.estimates["effect"].nunique()
+    assert reader.tags.count("table") == 2 * compared.estimates["effect"].nunique()
+    row = compared.estimates.query("effect == 'report_noise' and model == 'heaping'").iloc[0]
+    assert f"{row['estimate']:.3f}" in reader.cells
+    for note in compared.notes:
+        assert escape(note).replace("&#x27;", "&#39;") in page
+    assert page == compared.to_html()
+
+
+@pytest.mark.lengthy
+def test_the_page_loads_nothing_and_runs_nothing(compared):
+    page = compared.to_html()
+    assert "script" not in read(page).tags
+    assert "default-src 'none'" in page
+    assert not re.search(r'(?:src|href)="(?!#)', page)
+
+
+def test_names_are_text_and_no_markup(asked):
+    evil = "<img src=x onerror=alert(1)>"
+    runs = {evil: asked["rational"].drop(columns="model"), "b": asked["heaping"]}
+    tagged = {name: table.assign(task="<b>task</b>") for name, table in runs.items()}
+    page = compare(tagged, effects=["calibration:brier"], rng=1).to_html()
+    assert "img" not in read(page).tags
+    assert "b" not in read(page).tags
+    assert "&lt;b&gt;task" in page
+
+
+@pytest.mark.lengthy
+def test_a_model_that_is_left_out_is_named_below_the_picture(asked):
+    tables = asked | {"rational": asked["rational"].drop(columns="action")}
+    page = compare(tables, effects=["residual_covariance"], rng=1).to_html()
+    assert "Without rational: no parsed belief with a parsed action" in page
+
+
+def test_the_picture_is_the_same_for_equal_tables_and_holds_no_markup(compared):
+    evil = "<script>alert(1)</script> $x^2$"
+    named = compared.estimates.replace({"model": {"heaping": evil}})
+    drawn = Comparison(named, compared.differences, compared.notes, compared.settings)
+    svg = drawn.to_svg()
+    assert svg == drawn.to_svg()
+    assert "<script" not in svg
+    assert "<script>" in "".join(ElementTree.fromstring(svg).itertext())
+
+
+def test_panels_of_several_tasks_have_their_names(compared):
+    both = pd.concat([compared.estimates, compared.estimates.assign(task="other")])
+    drawn = Comparison(both, compared.differences, compared.notes, compared.settings)
+    texts = "".join(ElementTree.fromstring(drawn.to_svg()).itertext())
+    assert "other · unreadable" in texts
+    assert "simulated · unreadable" in texts
+
+
+def test_a_difference_without_an_interval_says_why(asked):
+    same = {"one": asked["heaping"], "other": asked["heaping"].assign(model="other")}
+    page = compare(same, effects=["calibration:brier"], rng=1).to_html()
+    assert "no case differs" in read(page).cells
