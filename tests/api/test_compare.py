@@ -55,7 +55,7 @@ def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
     checks = ["residual_covariance", "rational_agent", "calibration", "iterated_expectation"]
     for model, runs in asked.items():
         reported = coherence.analyze(runs, checks=checks, rng=1).results.set_index("check")
-        rows = compared.estimates.query("model == @model").set_index("effect")
+        rows = compared.estimates[compared.estimates["model"] == model].set_index("effect")
         same = [name for name in EFFECTS if name in reported.index]
         assert len(same) == 8
         for column, other in (("estimate", "statistic"), ("low", "low"), ("high", "high")):
