@@ -41,7 +41,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
-from elicitation.questions.grid import plan_questions
+from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.tasks import Task
 
 TEXT_TOKENS, N_CONTINUATIONS, N_ANSWERS, NEW_TOKENS = 400, 100, 1000, 40
@@ -187,10 +187,10 @@ def drawing(folder: str, repetitions: int) -> list[str]:
 def questions(n: int) -> list[str]:
     """Return distinct questions about a belief."""
     task = Task.load("asia")
-    plan = plan_questions(task.cases(n // 4, seed=0), task.phrases, task.target, reps=1)
+    plan = plan_task(task, task.cases(n // 4, seed=0), Design(reps=1)).questions
     return list(
         dict.fromkeys(
-            question.text for question in plan if question.role in ("belief", "conditional")
+            question.text for question in plan if question.topic.role in ("belief", "conditional")
         )
     )[:n]
 

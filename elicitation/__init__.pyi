@@ -28,7 +28,6 @@ from .models.local.causal import CausalModel as CausalModel
 from .models.local.causal import load_causal_model as load_causal_model
 from .models.local.multiple_choice import MultipleChoiceModel as MultipleChoiceModel
 from .models.local.multiple_choice import load_multiple_choice_model as load_multiple_choice_model
-from .questions.grid import plan_questions as plan_questions
 from .questions.own import load_questions as load_questions
 from .questions.plan import Design as Design
 from .questions.plan import Plan as Plan

@@ -20,8 +20,8 @@ from scipy.special import ndtr
 from coherence.agents import ACTIONS, Agent, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
-from elicitation.questions.grid import Question, plan_questions
-from elicitation.questions.tasks import conditional_truth
+from elicitation.questions.plan import Design, plan_task
+from elicitation.questions.question import Topic
 from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Known:
     """What an agent knows when it is asked a question."""
 
-    question: Question  # the question; of those with the same text the first
+    topic: Topic  # what the question is about; of those with the same text the first
+    case: int  # row of the cases, from 0
     context: str  # the case, whose taste all of its questions share
     theta: float  # realised state, 0 or 1; only agents with a hidden signal make use of it
     # posterior that the belief is formed from; NaN where the question supposes what the evidence
@@ -73,23 +74,23 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     """
     if isinstance(agent, str):
         agent = named_agent(agent)
-    given_z = _posteriors_given_z(task, cases)
     # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}
-    questions = plan_questions(cases, task.phrases, task.target, reps=1)
-    questions += plan_questions(cases, task.phrases, task.target, reps=1, belief="sampled", draws=1)
-    for question in questions:
-        case = cases.iloc[question.case]
+    plan = plan_task(task, cases, Design(reps=1))
+    sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
+    for question in [*plan.questions, *sampled.questions]:
+        topic, position = question.topic, question.case
+        case = cases.iloc[position]
         exact, spread = float(case["p_true"]), tuple[float, ...]()
-        if question.role == "conditional":
-            exact = given_z[question.case].beliefs[question.key]
+        if topic.role == "conditional":
+            exact = plan.truth[position][topic.key]["p_true"]
             # As in `coherence.simulate`: what is planted must be the same in words and in numbers.
             exact = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
-        elif question.role == "auxiliary":
-            spread = given_z[question.case].spread
+        elif topic.role == "auxiliary":
+            spread = tuple(of["p_z_true"] for of in plan.truth[position].values())
         known.setdefault(
             question.text,
-            Known(question, str(case["context"]), float(case["theta"]), exact, spread),
+            Known(topic, position, str(case["context"]), float(case["theta"]), exact, spread),
         )
     return AgentModel(agent, known)
 
@@ -124,7 +125,14 @@ class AgentModel:
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
         # All that an answer depends on: other cases, or another truth, are another agent.
-        facts = [[text, *asdict(known).values()] for text, known in sorted(self._known.items())]
+        facts = [
+            [
+                text,
+                asdict(of.topic) | {"case": of.case, "rep": 0, "text": text},
+                *(of.context, of.theta, of.exact, of.spread),
+            ]
+            for text, of in sorted(self._known.items())
+        ]
         self.fingerprint = hashlib.sha256(
             json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
         ).hexdigest()
@@ -218,21 +226,21 @@ class AgentModel:
         return [self._spread(self._find(text), form) for text in texts]
 
     def _spread(self, known: Known, form: AnswerForm) -> tuple[dict[str, float], ...]:
-        question = known.question
-        if question.role == "auxiliary":
+        topic = known.topic
+        if topic.role == "auxiliary":
             return tuple(
                 {f"{share:.2f}": 1.0} for share, _ in zip(known.spread, form.parts, strict=False)
             )
         if math.isnan(known.exact):
             return ({},)
         belief = self._believe(known)
-        if question.role == "decision":
+        if topic.role == "decision":
             taste = self._taste(known)
             theta = np.array([known.theta])
             policies = self.agent.policies(belief, theta, taste)
             return ({_decision(a, belief): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
-        reports = report_probabilities(self.agent, float(belief[0]), question.key or "standard")
+        reports = report_probabilities(self.agent, float(belief[0]), topic.key or "standard")
         for stated, share in reports.items():
             # The first of two lines is that of No.
             name = _number(stated if form.kind == "number" else 1 - float(_number(stated)))
@@ -253,23 +261,23 @@ class AgentModel:
             return self.agent.believe(np.array([known.exact]))
 
     def _say(self, known: Known, rng: np.random.Generator) -> str:
-        question = known.question
-        if question.role == "auxiliary":
+        topic = known.topic
+        if topic.role == "auxiliary":
             return "\n".join(
                 f"{label}: {share:.2f}"
-                for label, share in zip(question.lines, known.spread, strict=True)
+                for label, share in zip(topic.lines, known.spread, strict=True)
             )
         # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
         belief = self._believe(known)
-        if question.role == "decision":
+        if topic.role == "decision":
             return self._decide(known, belief, rng)
-        stated = float(self.agent.report(belief, question.key or "standard", rng)[0])
+        stated = float(self.agent.report(belief, topic.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
-        if question.way != "verbalised":
+        if topic.way != "verbalised":
             return "Yes" if rng.random() < stated else "No"
-        if question.form == "number":
+        if topic.form == "number":
             return _number(stated)
         # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
@@ -289,24 +297,6 @@ def _decision(action: str, belief: NDArray[np.float64]) -> str:
     if action == "defer":
         return f"Can decide: No\nDecision: {'Yes' if belief[0] >= 0.5 else 'No'}"
     return f"Can decide: Yes\nDecision: {action.capitalize()}"
-
-
-@dataclass(frozen=True)
-class _GivenZ:
-    spread: tuple[float, ...]
-    beliefs: dict[str, float]
-
-
-def _posteriors_given_z(task: "Subject", cases: pd.DataFrame) -> dict[int, _GivenZ]:
-    """Return, by position of a case with z, the exact P(z | x) and P(theta = 1 | x, z)."""
-    truth = conditional_truth(cases, task.network, task.phrases, task.target)
-    return {
-        position: _GivenZ(
-            tuple(of["p_z_true"] for of in states.values()),
-            {state: of["p_true"] for state, of in states.items()},
-        )
-        for position, states in truth.items()
-    }
 
 
 def report_probabilities(agent: Agent, belief: float, prompt: str) -> dict[float, float]:

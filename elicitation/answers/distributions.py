@@ -1,4 +1,4 @@
-"""The distribution over all answers that a form allows: computed, summarised, and drawn from.
+"""Probabilities of answers as a model has them: of labels, and of all answers that a form allows.
 
 Where a model's probabilities of outcomes can be had, a stated belief need not be drawn and read:
 its distribution given the form is known, and with it the mean, the spread and the action's shares.
@@ -8,16 +8,23 @@ the line). It says how far the rest is from what the model would say by itself.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from coherence.decoding.decode import UNPARSED, decode_decision
+from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import CoherenceError, InputError
-from elicitation.answers.beliefs import mass_status
-from elicitation.models.base import Answer, FormModel, Model, OutcomeModel
+from elicitation.answers.outcomes import outcome_probabilities
+from elicitation.models.base import (
+    Answer,
+    BoundingModel,
+    FormModel,
+    LabelModel,
+    Model,
+    OutcomeModel,
+)
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.spellings import Spelling
 
@@ -26,10 +33,52 @@ TOLERANCE = 1e-6
 RELATIVE_TOLERANCE = 1e-3
 """Of the answer mass: where the form has so little that more was given up, it is read again."""
 _ROUNDS = 4
-_QUANTILES = (0.05, 0.95)
-ACTION_LABELS = ("no", "yes", "defer")
-"""What a decision may come to."""
 Masses = Mapping[str, float]
+
+
+def ask_labels(
+    model: Model, texts: Sequence[str], labels: Sequence[str] = BELIEF_LABELS
+) -> list[Answer]:
+    """Ask a model for the probabilities of labels, and write them as answers that can be stored."""
+    if isinstance(model, OutcomeModel):
+        # Exact, and over every way to cut a label into tokens.
+        outcomes = outcome_probabilities(model, texts, labels, ignore_case=True)
+        return [_label_answer(model, labels, row) for row in outcomes.probabilities.to_numpy()]
+    if isinstance(model, BoundingModel):
+        # Lower bounds can be stored like masses; what they leave open is in the share.
+        return [
+            _label_answer(model, labels, bounds.lower, bounds.share(labels[-1]))
+            for bounds in model.label_bounds(texts, labels)
+        ]
+    if isinstance(model, LabelModel):
+        return [
+            _label_answer(model, labels, masses)
+            for masses in model.label_probabilities(texts, labels)
+        ]
+    raise InputError(
+        f"belief='token' needs a model that gives the probabilities of labels; {model.name} "
+        "does not. Take verbalised or sampled."
+    )
+
+
+def _label_answer(
+    model: Model,
+    labels: Sequence[str],
+    masses: Iterable[float],
+    share: tuple[float, float] | None = None,
+) -> Answer:
+    """Write probabilities of labels, and bounds on the last one's share, as an answer."""
+    stored: dict[str, Any] = dict(zip(labels, map(float, masses), strict=True))
+    # Rounding aside: what a model gives goes into a store, and is not looked at again.
+    if (
+        not all(0 <= mass <= 1 + 1e-9 for mass in stored.values())
+        or math.fsum(stored.values()) > 1 + 1e-6
+    ):
+        raise CoherenceError(
+            f"model {model.name} gave {stored!r} as the probabilities of labels, "
+            "which they cannot be."
+        )
+    return Answer(json.dumps(stored if share is None else {**stored, "share": list(share)}))
 
 
 @dataclass(frozen=True)
@@ -52,21 +101,6 @@ class Distribution:
     def load(cls, text: str) -> "Distribution":
         """Read what `answers_in_form` wrote."""
         return cls(tuple(json.loads(text)))
-
-
-@dataclass(frozen=True)
-class ExactReading:
-    """What a distribution over answers says."""
-
-    value: Any  # mean probability of Yes; shares of labels that sum to 1; or action -> probability
-    status: str  # one of `coherence.table.schema.STATUSES`.
-    answer_mass: float  # probability that an answer has the form
-    # sd, q05, q95: standard deviation and quantiles of a belief; NaN of all else
-    sd: float = math.nan
-    q05: float = math.nan
-    q95: float = math.nan
-    # what the shares of labels summed to before they were made to sum to 1; NaN of all else
-    raw_sum: float = math.nan
 
 
 def gives_distributions(model: object) -> bool:
@@ -150,74 +184,6 @@ def _by_name(
         yield dict(zip(names, summed, strict=True))
 
 
-def exact_belief(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the belief off a distribution over numbers."""
-    mass = distribution.answer_mass
-    status = mass_status(mass, min_mass)
-    if status == UNPARSED:
-        return ExactReading(None, status, mass)
-    stated, share = _numbers(distribution)
-    p = 1 - stated if form.kind == "lines" else stated
-    mean = float(share @ p)
-    order = np.argsort(p)
-    # Half of a rounding error below, so that a sum of .05 in decimals counts as .05.
-    cumulative = np.cumsum(share[order]) + 1e-12
-    low, high = (
-        float(p[order][min(int(np.searchsorted(cumulative, q)), len(p) - 1)]) for q in _QUANTILES
-    )
-    # Rounding may leave [0, 1] by a digit.
-    mean = min(max(mean, 0.0), 1.0)
-    sd = math.sqrt(max(float(share @ (p - mean) ** 2), 0.0))
-    return ExactReading(mean, status, mass, sd, low, high)
-
-
-def exact_shares(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the probabilities of labels off distributions over numbers, and make them sum to 1."""
-    mass = distribution.answer_mass
-    status = mass_status(mass, min_mass)
-    if status == UNPARSED:
-        return ExactReading(None, status, mass)
-    means = []
-    for part in range(len(distribution.parts)):
-        stated, share = _numbers(distribution, part)
-        means.append(float(share @ stated))
-    return _normalised(means, form, status, mass)
-
-
-def _normalised(
-    numbers: Sequence[float], form: AnswerForm, status: str, mass: float
-) -> ExactReading:
-    # Two labels are asked for with one number, the first one's.
-    stated = [numbers[0], 1 - numbers[0]] if len(form.labels) == 2 else list(numbers)
-    total = math.fsum(stated)
-    if total <= 0:
-        return ExactReading(None, UNPARSED, mass, raw_sum=total)
-    return ExactReading(tuple(number / total for number in stated), status, mass, raw_sum=total)
-
-
-def exact_action(distribution: Distribution, form: AnswerForm, min_mass: float) -> ExactReading:
-    """Read the probabilities of actions off a distribution over decisions or options."""
-    mass = distribution.answer_mass
-    status = mass_status(mass, min_mass)
-    if status == UNPARSED:
-        return ExactReading(None, status, mass)
-    shares = distribution.shares()
-    if form.kind == "choice":
-        return ExactReading(
-            {option: shares.get(option, 0.0) for option in form.labels}, status, mass
-        )
-    actions = dict.fromkeys(ACTION_LABELS, 0.0)
-    for name, share in shares.items():
-        # As a drawn answer is read: who cannot decide, defers, whatever the second line says.
-        actions[str(decode_decision(name).value)] += share
-    return ExactReading(actions, status, mass)
-
-
-def _numbers(distribution: Distribution, part: int = 0) -> tuple[Any, Any]:
-    shares = distribution.shares(part)
-    return np.array(list(map(float, shares))), np.array(list(shares.values()))
-
-
 def draw_in_form(distribution: Distribution, form: AnswerForm, seed: int) -> Answer:
     """Draw an answer from those in a form, by the probabilities that the model gives them."""
     mass = distribution.answer_mass
@@ -233,9 +199,3 @@ def draw_in_form(distribution: Distribution, form: AnswerForm, seed: int) -> Ans
         position = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
         names.append(list(shares)[min(position, len(shares) - 1)])
     return Answer(form.write(names), answer_mass=mass)
-
-
-def forced_shares(text: str, form: AnswerForm) -> ExactReading:
-    r"""Read the numbers of lines that `draw_in_form` wrote, and make them sum to 1."""
-    numbers = [float(line.rpartition(": ")[2]) for line in text.split("\n")]
-    return _normalised(numbers, form, "ok", math.nan)

@@ -10,18 +10,49 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
-from coherence.decoding.decode import Decoded, worst
-from elicitation.answers.beliefs import ReadBelief, sampled_belief
-from elicitation.answers.distributions import ACTION_LABELS, ExactReading
-from elicitation.answers.reading import ReadAnswer
-from elicitation.answers.runs_columns import SPREAD, typed_runs
-from elicitation.questions.grid import reference_of
+from coherence.decoding.decode import worst
+from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
+from elicitation.models.base import Answer
+from elicitation.questions.plan import reference_of
+from elicitation.questions.question import Topic
 from elicitation.questions.tasks import Truth, features_of
 
+COLUMNS = {
+    "task": "string",
+    "model": "string",
+    "context": None,
+    "rep": "int64",
+    "prompt": "string",
+    "p": "float64",
+    "p_sd": "float64",
+    "p_q05": "float64",
+    "p_q95": "float64",
+    "belief_kind": "string",
+    "action": "string",
+    "theta": None,
+    "p_true": "float64",
+    "z": "string",
+    "z_state": "string",
+    "p_z": "float64",
+    "p_z_true": "float64",
+    "status": "string",
+    "raw_belief": "string",
+    "raw_action": "string",
+    "raw_z": "string",
+    "answer_mass": "float64",
+    "finish_reason": "string",
+    "logprob_belief": "float64",
+    "logprob_action": "float64",
+    "seed": "int64",
+    "created": "string",
+}
+"""In this order, with the features before the status; None takes the type of the values."""
+SPREAD = ("p_sd", "p_q05", "p_q95")
+"""Spread of a belief that is a distribution."""
 _KINDS = {
     "verbalised": "stated:drawn",
     "forced": "stated:forced",
@@ -31,109 +62,71 @@ _KINDS = {
 }
 # The gravest first; a server's own words for anything else are left to the store.
 _ENDS = ("content_filter", "length", "stop")
-_Place = tuple[int, int, str, str]
-"""Case, repetition, role and key of a question: where its answer goes."""
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _Place:
     """The answers to a question: one, or the draws of a sampled belief."""
 
     answers: list[ReadAnswer]
 
     @property
-    def first(self) -> ReadAnswer:
-        return self.answers[0]
+    def topic(self) -> Topic:
+        return self.answers[0].question.topic
+
+    @property
+    def first(self) -> Answer:
+        return self.answers[0].stored
+
+    @cached_property
+    def reading(self) -> Reading:
+        if self.topic.way != "sampled":
+            return self.answers[0].reading
+        return sampled_belief([answer.reading for answer in self.answers])
 
     @property
     def raw(self) -> str:
         """The answer as it came; of many draws, how often each came; a distribution by its line."""
-        question, text = self.first.question, self.first.stored.text
-        if question.way == "exact":
+        topic, text = self.topic, self.first.text
+        if topic.way == "exact":
             parts = json.loads(text)
             # The numbers of a line are those of its label: of No and Yes, the probability of No.
-            lines = question.lines if question.form == "lines" else ("Yes",)
-            in_lines = question.role not in ("decision", "choice")
+            lines = topic.lines if topic.form == "lines" else ("Yes",)
+            in_lines = topic.role not in ("decision", "choice")
             return json.dumps(
                 dict(zip(lines, parts, strict=False)) if in_lines else parts[0], ensure_ascii=False
             )
-        if question.way != "sampled":
+        if topic.way != "sampled":
             return text
         texts = Counter(answer.stored.text for answer in self.answers)
         return json.dumps(dict(texts.most_common()), ensure_ascii=False)
 
-    @cached_property
-    def value(self) -> Decoded[Any] | ReadBelief | ExactReading:
-        if self.first.question.way != "sampled":
-            return self.first.decoded
-        draws = [cast("Decoded[str]", answer.decoded) for answer in self.answers]
-        return sampled_belief(draws)
-
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
-        stored = self.first.stored
-        kind = _KINDS[self.first.question.way]
+        read = self.reading
         cells = {
-            "p": self.value.value,
-            "belief_kind": kind,
+            "p": read.value,
+            "belief_kind": _KINDS[self.topic.way],
             "raw_belief": self.raw,
-            "seed": stored.seed,
+            "seed": self.first.seed,
         }
-        if kind == "stated:exact" and isinstance(self.value, ExactReading):
-            spread = (self.value.sd, self.value.q05, self.value.q95)
-            cells |= dict(zip(SPREAD, spread, strict=True))
+        if self.topic.way == "exact":
+            cells |= dict(zip(SPREAD, (read.sd, read.q05, read.q95), strict=True))
         # A belief that is read off has a mass on Yes and No; the text of a stated one has a
         # likelihood.
-        if not isinstance(self.value, Decoded):
-            return cells | {"answer_mass": self.value.answer_mass}
-        return cells | {"logprob_belief": stored.logprob}
+        if read.answer_mass is not None:
+            return cells | {"answer_mass": read.answer_mass}
+        return cells | {"logprob_belief": self.first.logprob}
 
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
-        question = self.first.question
-        if question.way == "exact":
+        topic, value = self.topic, self.reading.value
+        if topic.way == "exact":
             # An action that is a distribution has a column for each label.
-            labels = question.lines if question.role == "choice" else ACTION_LABELS
-            shares = cast("dict[str, float | None]", self.value.value or dict.fromkeys(labels))
+            labels = topic.lines if topic.role == "choice" else ACTION_LABELS
+            shares = value or dict.fromkeys(labels)
             return {f"action_{label}": shares[label] for label in labels} | {"raw_action": self.raw}
-        return {
-            "action": self.value.value,
-            "raw_action": self.raw,
-            "logprob_action": self.first.stored.logprob,
-        }
-
-
-def _gathered(read: Sequence[ReadAnswer]) -> dict[_Place, _Reading]:
-    """Return the answers by their place, in the order of the runs table."""
-    readings: dict[_Place, _Reading] = {}
-    for answer in read:
-        question = answer.question
-        position = (question.case, question.rep, question.role, question.key)
-        readings.setdefault(position, _Reading([])).answers.append(answer)
-    # By case and repetition; sorting is stable, so that framings stay in the order of the plan.
-    return dict(sorted(readings.items(), key=lambda item: item[0][:2]))
-
-
-def _reference(read: Sequence[ReadAnswer]) -> str:
-    framings = (answer.question.key for answer in read if answer.question.role == "belief")
-    return reference_of(list(dict.fromkeys(framings)))
-
-
-def _sum_up(used: Sequence[_Reading]) -> dict[str, Any]:
-    """Return the status, the answer mass and the time of a row."""
-    values = [reading.value for reading in used]
-    masses = [value.answer_mass for value in values if not isinstance(value, Decoded)]
-    ended = {answer.stored.finish_reason for reading in used for answer in reading.answers}
-    return {
-        "status": worst([value.status for value in values]),
-        # As the status: of a belief and an action the one that the model would give less.
-        **({"answer_mass": min(masses)} if masses else {}),
-        "finish_reason": next((reason for reason in _ENDS if reason in ended), None),
-        # A row is as old as the youngest of its answers.
-        "created": max(
-            answer.stored.created or "" for reading in used for answer in reading.answers
-        ),
-    }
+        return {"action": value, "raw_action": self.raw, "logprob_action": self.first.logprob}
 
 
 def assemble_runs(
@@ -144,16 +137,26 @@ def assemble_runs(
     A row of which an answer has not come is left out: of a session that is none, of the log of a
     run that was cut off the last ones.
     """
-    readings, reference = _gathered(read), _reference(read)
-    acting = next((role for _, _, role, _ in readings if role in ("decision", "choice")), None)
+    places: dict[tuple[int, int, str, str], _Place] = {}
+    for answer in read:
+        question, topic = answer.question, answer.question.topic
+        place = (question.case, question.rep, topic.role, topic.key)
+        places.setdefault(place, _Place([])).answers.append(answer)
+    # By case and repetition; sorting is stable, so that framings stay in the order of the plan.
+    places = dict(sorted(places.items(), key=lambda item: item[0][:2]))
+    topics = [answer.question.topic for answer in read]
+    reference = reference_of(
+        list(dict.fromkeys(topic.key for topic in topics if topic.role == "belief"))
+    )
+    acting = next((topic.role for topic in topics if topic.role in ("decision", "choice")), None)
     rows, positions = [], []
-    for (position, rep, role, key), belief in readings.items():
+    for (position, rep, role, key), belief in places.items():
         if role not in ("belief", "conditional"):
             continue
         # Actions are asked without a framing. On the rows of all framings one action would count
         # as several.
         second = "auxiliary" if role == "conditional" else acting if key == reference else None
-        other = readings.get((position, rep, second, "")) if second else None
+        other = places.get((position, rep, second, "")) if second else None
         if second and other is None:
             continue
         row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
@@ -162,9 +165,8 @@ def assemble_runs(
             row |= {"prompt": reference, "z": cases["z"].iloc[position], "z_state": key}
             row |= {"raw_z": other.raw, **truth[position][key]}
             # In the order of the labels that the question listed, which is that of the states.
-            shares = cast("tuple[float, ...] | None", other.value.value)
-            if shares is not None:
-                row["p_z"] = shares[list(truth[position]).index(key)]
+            if other.reading.value is not None:
+                row["p_z"] = other.reading.value[list(truth[position]).index(key)]
         else:
             row["prompt"] = key
             if "p_true" in cases.columns:
@@ -182,5 +184,45 @@ def assemble_runs(
         absent += ["z", "z_state", "p_z", "p_z_true", "raw_z"]
     features = features_of(cases)
     kept = [name for name in ("context", "theta", *features) if name in cases.columns]
-    runs = typed_runs(rows, cases[kept].iloc[positions], features)
+    runs = _typed(rows, cases[kept].iloc[positions], features)
     return runs.drop(columns=runs.columns.intersection(absent))
+
+
+def _sum_up(used: Sequence[_Place]) -> dict[str, Any]:
+    """Return the status, the answer mass and the time of a row."""
+    read = [place.reading for place in used]
+    masses = [each.answer_mass for each in read if each.answer_mass is not None]
+    answers = [answer.stored for place in used for answer in place.answers]
+    ended = {answer.finish_reason for answer in answers}
+    return {
+        "status": worst([each.status for each in read]),
+        # As the status: of a belief and an action the one that the model would give less.
+        **({"answer_mass": min(masses)} if masses else {}),
+        "finish_reason": next((reason for reason in _ENDS if reason in ended), None),
+        # A row is as old as the youngest of its answers.
+        "created": max(answer.created or "" for answer in answers),
+    }
+
+
+def _typed(rows: list[dict[str, Any]], cases: pd.DataFrame, features: list[str]) -> pd.DataFrame:
+    """Lay rows out as a table whose columns and types do not depend on what was answered."""
+    # The same columns whatever was asked, so that sessions can be put below each other; but spreads
+    # and the shares of actions are there only where answers are distributions.
+    answered = pd.DataFrame.from_records(rows)
+    known = pd.concat([answered, cases.reset_index(drop=True)], axis="columns")
+    actions = [str(name) for name in known.columns if str(name).startswith("action_")]
+    names = [name for name in COLUMNS if name in known.columns or name not in SPREAD]
+    if actions:
+        # Options may differ between rows: one that was not offered is not chosen.
+        chosen = known[actions].notna().any(axis=1)
+        known.loc[chosen, actions] = known.loc[chosen, actions].astype("float64").fillna(0.0)
+        position = names.index("action")
+        names[position : position + 1] = actions
+    status = names.index("status")
+    order = [*names[:status], *features, *names[status:]]
+    # A column that happens to be all null would otherwise take another type than in the next
+    # session.
+    types = {name: COLUMNS.get(name, "float64") for name in names}
+    return known.reindex(columns=order).astype(
+        {name: dtype for name, dtype in types.items() if dtype is not None}
+    )

@@ -6,7 +6,7 @@ No model is loaded and nothing is asked.
 import os
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -17,15 +17,14 @@ import pandas as pd
 
 from elicitation.answers.reading import decode_answer
 from elicitation.asking.store import read_store
-from elicitation.questions.grid import Question, question_about
+from elicitation.models.base import Answer
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import Draw
+from elicitation.questions.question import OTHER, Question, Topic
 
 CHARACTERS_PER_TOKEN = 4.0
 """A rule of thumb for texts in English; the count of a dry run is as rough as this."""
 
 UNKNOWN, DAMAGED = "unknown", "damaged"
-DRAWN, READ = "drawn", "read"
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
 # not between batches.
 _LONGEST_BATCH = 3600.0
@@ -77,21 +76,15 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> folder.cleanup()
     """
     counts: Counter[tuple[str, str, str, str]] = Counter()
-    asked: dict[str, Question | None] = {}
+    topic_of = cache(Topic.load)  # a store may have millions of answers, of few kinds
     for row in read_store(path):
-        if not row.sound:
-            counts[row.model, row.fingerprint, UNKNOWN, DAMAGED] += 1
-            continue
-        # A store may have millions of answers, and has few kinds of questions.
-        if row.about not in asked:
-            asked[row.about] = question_about(row.about)
-        question = asked[row.about]
-        status = (
-            UNKNOWN
-            if question is None
-            else decode_answer(question, row.text, row.finish_reason).status
-        )
-        counts[row.model, row.fingerprint, _name(question), status] += 1
+        topic = topic_of(row.about)
+        name, status = UNKNOWN, UNKNOWN if row.sound else DAMAGED
+        if topic is not None:
+            name = f"belief: {topic.key}" if topic.role == "belief" else topic.role
+            answer = Answer(row.text, finish_reason=row.finish_reason)
+            status = decode_answer(topic, answer).status
+        counts[row.model, row.fingerprint, name, status] += 1
     # A name in two versions, by weights or precision, is two models.
     names = Counter(
         model for model, _ in {(model, fingerprint) for model, fingerprint, _, _ in counts}
@@ -102,12 +95,6 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows, columns=["model", "question", "status", "answers"])
     return table.sort_values(["model", "question", "status"], ignore_index=True)
-
-
-def _name(question: Question | None) -> str:
-    if question is None:
-        return UNKNOWN
-    return f"belief: {question.key}" if question.role == "belief" else question.role
 
 
 @dataclass(frozen=True)
@@ -165,72 +152,49 @@ def preview(
     >>> preview(plan, model_name="mine").n_left
     320
     """
-    # Only what is needed: the texts of a large store would fill the memory.
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    way_of = cache(_way_of)
-    rows = [
-        (row.key, row.fingerprint, row.created, row.n_tokens, way_of(row.about))
-        for row in stored
-        if row.model == model_name and row.sound
-    ]
-    kept, fingerprints = {key for key, *_ in rows}, {fingerprint for _, fingerprint, *_ in rows}
+    topic_of = cache(Topic.load)
+    kept: set[str] = set()
+    fingerprints: set[str] = set()
+    lengths: list[int] = []
+    written: dict[bool, list[str]] = {False: [], True: []}  # by whether a distribution was read
+    for row in stored:
+        if row.model != model_name or not row.sound:
+            continue
+        kept.add(row.key)
+        fingerprints.add(row.fingerprint)
+        lengths += [] if row.n_tokens is None else [row.n_tokens]
+        way = (topic_of(row.about) or OTHER).way
+        if way != "forced":  # these came in an instant, after a reading
+            written[way == "exact"].append(row.created)
 
-    def is_kept(draw: Draw) -> bool:
-        return any(draw.key(fingerprint) in kept for fingerprint in fingerprints)
+    def is_kept(question: Question) -> bool:
+        return any(question.key(fingerprint) in kept for fingerprint in fingerprints)
 
-    # Under no fingerprint: only which draws are equal matters here.
-    needed = {draw.key(""): draw for draw in plan.draws}
-    missing = [draw for draw in needed.values() if not is_kept(draw)]
-    lengths = [n_tokens for _, _, _, n_tokens, _ in rows if n_tokens is not None]
-    n_text_tokens = sum(len(draw.request.text) for draw in missing) / CHARACTERS_PER_TOKEN
-    most = sum(0 if draw.exact else draw.request.max_new_tokens for draw in missing)
-    expected = statistics.fmean(lengths) * len(missing) if lengths else None
+    # Under no fingerprint: only which questions are equal matters here.
+    needed = {question.key(""): question for question in plan.questions}
+    missing = [question for question in needed.values() if not is_kept(question)]
+    # All answers to a question that are drawn in a form follow from one reading of the question,
+    # and cost nothing beside it.
+    readings = {
+        reading.key(""): reading
+        for question in missing
+        if question.form is not None
+        and not is_kept(reading := Question.of_form(question.text, question.form))
+    }
+    work = {False: sum(each.form is None for each in missing), True: len(readings)}
+    paces = {kind: _seconds_per_answer(written[kind]) for kind, number in work.items() if number}
+    known = [work[kind] * pace for kind, pace in paces.items() if pace is not None]
+    n_text_tokens = sum(len(question.text) for question in missing) / CHARACTERS_PER_TOKEN
     return Preview(
-        n_questions=len(plan.draws),
+        n_questions=len(plan.questions),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
         n_text_tokens=n_text_tokens,
-        n_answer_tokens=most,
-        n_expected_tokens=expected,
-        seconds=_seconds(_work_of(missing, is_kept), [(row[2], row[4]) for row in rows]),
+        n_answer_tokens=sum(0 if each.exact else each.request.max_new_tokens for each in missing),
+        n_expected_tokens=statistics.fmean(lengths) * len(missing) if lengths else None,
+        seconds=sum(known) if len(known) == len(paces) else None,
     )
-
-
-def _way_of(about: str) -> str:
-    """Return in which way a stored answer was had; empty where an older store does not say."""
-    question = question_about(about)
-    return "" if question is None else question.way
-
-
-def _work_of(missing: Iterable[Draw], is_kept: Callable[[Draw], bool]) -> Counter[str]:
-    """Count what a model on this machine has to do for answers, by the kind of work.
-
-    All answers to a question that are drawn in a form follow from one reading of the question, and
-    cost nothing beside it.
-    """
-    work = {}
-    for draw in missing:
-        if draw.form is not None:
-            draw = Draw.of_form(draw.request.text, draw.form, about=draw.about)
-            if is_kept(draw):
-                continue
-        work[draw.key("")] = READ if draw.exact else DRAWN
-    return Counter(work.values())
-
-
-def _seconds(work: Mapping[str, int], rows: Iterable[tuple[str, str]]) -> float | None:
-    """Return the seconds that work takes at the pace of answers of its kind; None without."""
-    of_kind: dict[str, list[str]] = {DRAWN: [], READ: []}
-    for created, way in rows:
-        if way != "forced":  # these came in an instant, after a reading
-            of_kind[READ if way == "exact" else DRAWN].append(created)
-    seconds = 0.0
-    for kind, number in work.items():
-        pace = _seconds_per_answer(of_kind[kind])
-        if pace is None:
-            return None
-        seconds += number * pace
-    return seconds
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:

@@ -6,54 +6,22 @@ same questions by the same model; those to another prompt or with another cut ar
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from coherence.errors import CoherenceError
 from elicitation.models.base import Answer
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 PATIENCE = 50
 """Answers without a single readable one that end a session."""
 _SHOWN = 3
 _LENGTH_SHOWN = 120
 
-Readable = Callable[[Draw, Answer], bool]
-"""Whether an answer to a draw has a value."""
+Readable = Callable[[Question, Answer], bool]
+"""Whether an answer to a question has a value."""
 
 
 class UnreadableError(CoherenceError):
-    """Of many answers none could be read.
-
-    Parameters
-    ----------
-    n_answers : int
-        How many.
-    shown : sequence of str
-        Some of them, as `describe` puts them.
-    hint : str
-        See `Patience`.
-    """
-
-    def __init__(self, n_answers: int, shown: list[str], *, hint: str = "") -> None:
-        self.n_answers = n_answers
-        super().__init__(
-            f"none of the first {n_answers} answers can be read, such as {'; '.join(shown)}. "
-            f"They are kept. Try {hint}more room for the answer (--max-new-tokens), or another "
-            "prompt; --keep-going asks on as before."
-        )
-
-
-class Watch(Protocol):
-    """Whoever looks at answers as they come; see `Patience`."""
-
-    def saw(self, draw: Draw, answer: Answer) -> None:
-        """Take note of an answer."""
-
-    def may_end(self, n_waiting: int) -> bool:
-        """Return whether so many more answers could end the session."""
-
-    def check(self) -> None:
-        """Raise if the session is to end."""
+    """Of many answers none could be read."""
 
 
 class Patience:
@@ -70,9 +38,8 @@ class Patience:
 
     Examples
     --------
-    >>> patience = Patience(lambda draw, answer: answer.text == "Yes", limit=1)
-    >>> asked = Draw.of_labels("Well?", ("No", "Yes"))
-    >>> patience.saw(asked, Answer("Hm."))
+    >>> patience = Patience(lambda question, answer: answer.text == "Yes", limit=1)
+    >>> patience.saw(Question.of_labels("Well?", ("No", "Yes")), Answer("Hm."))
     >>> patience.may_end(0)
     True
     """
@@ -82,10 +49,10 @@ class Patience:
         self._unread: list[Answer] = []
         self._read_one = False
 
-    def saw(self, draw: Draw, answer: Answer) -> None:
+    def saw(self, question: Question, answer: Answer) -> None:
         """Take note of an answer; once one was read, all is well for good."""
         if not self._read_one:
-            self._read_one = self._readable(draw, answer)
+            self._read_one = self._readable(question, answer)
             self._unread.append(answer)
 
     def may_end(self, n_waiting: int) -> bool:
@@ -98,7 +65,11 @@ class Patience:
             # Different ones say more than the same three times.
             different = {answer.text: answer for answer in self._unread}
             shown = [describe(answer) for answer in [*different.values()][:_SHOWN]]
-            raise UnreadableError(len(self._unread), shown, hint=self._hint)
+            raise UnreadableError(
+                f"none of the first {len(self._unread)} answers can be read, such as "
+                f"{'; '.join(shown)}. They are kept. Try {self._hint}more room for the answer "
+                "(--max-new-tokens), or another prompt; --keep-going asks on as before."
+            )
 
 
 def describe(answer: Answer) -> str:
@@ -106,7 +77,7 @@ def describe(answer: Answer) -> str:
     text = answer.text.strip()
     # What a model says is text from outside: repr escapes what would command a terminal.
     said = repr(text[:_LENGTH_SHOWN] + ("..." if len(text) > _LENGTH_SHOWN else ""))
-    notes = ["cut for length"] if answer.finish_reason == "length" else []
-    notes += ["withheld by a filter"] if answer.finish_reason == "content_filter" else []
+    ends = {"length": "cut for length", "content_filter": "withheld by a filter"}
+    notes = [ends[answer.finish_reason]] if answer.finish_reason in ends else []
     notes += [f"after {len(answer.thinking)} characters of thought"] if answer.thinking else []
     return f"{said} ({', '.join(notes)})" if notes else said

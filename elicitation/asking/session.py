@@ -11,14 +11,14 @@ import pandas as pd
 
 from coherence.decoding.decode import TRUNCATED
 from coherence.errors import InputError
-from elicitation.answers.reading import ReadAnswer, read_all
+from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask_for_plan, masks_alone
+from elicitation.asking.strategies import ask, masks_alone
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 from elicitation.questions.tasks import Subject
 
 _USUAL = Design()
@@ -215,16 +215,15 @@ def run_plan(
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    question_of = dict(zip(plan.draws, plan.questions, strict=True))
-    early: dict[Draw, ReadAnswer] = {}
+    early: dict[Question, ReadAnswer] = {}
 
-    def readable(draw: Draw, answer: Answer) -> bool:
-        (early[draw],) = read_all([question_of[draw]], [answer], min_mass=plan.min_mass)
-        return early[draw].decoded.value is not None
+    def readable(question: Question, answer: Answer) -> bool:
+        early[question] = read_answer(question, answer, min_mass=plan.min_mass)
+        return early[question].reading.value is not None
 
-    answers, asked = ask_for_plan(
+    answers, asked = ask(
         model,
-        plan.draws,
+        plan.questions,
         store,
         batch_size=batch_size,
         readable=None if keep_going else readable,
@@ -233,21 +232,20 @@ def run_plan(
     )
     read = [
         # What was read while answers came is not read again.
-        early[draw]
-        if draw in early and early[draw].question == question
-        else read_all([question], [answer], min_mass=plan.min_mass)[0]
-        for draw, question, answer in zip(plan.draws, plan.questions, answers, strict=True)
+        early.get(question) or read_answer(question, answer, min_mass=plan.min_mass)
+        for question, answer in zip(plan.questions, answers, strict=True)
     ]
     runs = assemble_runs(plan.cases, read, plan.truth, task=plan.task, model=model.name)
     if masks_alone(model):
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
+    statuses = [answer.reading.status for answer in read]
     return runs, Tally(
         asked,
         len(read) - asked,
-        readable=sum(answer.decoded.value is not None for answer in read),
-        repaired=sum(answer.decoded.status.startswith("repaired:") for answer in read),
+        readable=sum(answer.reading.value is not None for answer in read),
+        repaired=sum(status.startswith("repaired:") for status in statuses),
         thought=sum(answer.thought_aloud for answer in read),
-        truncated=sum(answer.decoded.status == TRUNCATED for answer in read),
+        truncated=statuses.count(TRUNCATED),
         masses=tuple(runs["answer_mass"].dropna()),
     )

@@ -21,7 +21,7 @@ from typing import Any
 
 from coherence.errors import CoherenceError, InputError, shown
 from elicitation.models.base import Answer
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 _LAYOUT = 2
 _SCHEMA = """
@@ -156,7 +156,7 @@ class AnswerStore:
         Parameters
         ----------
         keys : iterable of str
-            From `Draw.key`.
+            From `Question.key`.
 
         Returns
         -------
@@ -183,33 +183,39 @@ class AnswerStore:
         return answers
 
     def put(
-        self, draws: Sequence[Draw], answers: Sequence[Answer], *, model: str, fingerprint: str
+        self,
+        questions: Sequence[Question],
+        answers: Sequence[Answer],
+        *,
+        model: str,
+        fingerprint: str,
     ) -> None:
         """Store a batch in one transaction; an answer that is there already, and sound, stays.
 
         Parameters
         ----------
-        draws : sequence of Draw
+        questions : sequence of Question
             What was asked.
         answers : sequence of Answer
-            What came back, one per draw.
+            What came back, one per question.
         model, fingerprint : str
             Who answered.
         """
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         texts, rows = {}, []
-        for draw, answer in zip(draws, answers, strict=True):
-            # Many draws share a text, which is kept once.
-            digest = hashlib.sha256(draw.request.text.encode()).hexdigest()
-            texts[digest] = draw.request.text
+        for question, answer in zip(questions, answers, strict=True):
+            # Many questions share a text, which is kept once.
+            digest = hashlib.sha256(question.text.encode()).hexdigest()
+            texts[digest] = question.text
             details = {name: getattr(answer, name) for name in DETAILS}
             # What is not known takes no place; half a surrogate pair is an escape in JSON.
             details = {name: value for name, value in details.items() if value is not None}
-            extra = json.dumps({**details, "about": draw.about})
+            extra = json.dumps({**details, "about": question.about})
             # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
-            asked = (draw.key(fingerprint), model, fingerprint, digest, draw.settings, draw.number)
-            cells = (*asked, draw.request.seed, text, extra, created)
+            asked = (question.key(fingerprint), model, fingerprint, digest)
+            told = (question.settings, question.number, question.request.seed)
+            cells = (*asked, *told, text, extra, created)
             rows.append((*cells, _digest_of_row(cells)))
         with self._errors(), self._transaction():
             insert = self._database.executemany
@@ -294,11 +300,11 @@ class AnswerStore:
 class StoredRow:
     """An answer with all that is known of how it came about, for looking back at a store."""
 
-    key: str  # from `Draw.key`.
+    key: str  # from `Question.key`.
     # model, fingerprint: who answered
     model: str
     fingerprint: str
-    about: str  # see `Draw`; empty where a store does not have it
+    about: str  # see `Question`; empty where a store does not have it
     # text, created, n_tokens, finish_reason: see `Answer`
     text: str
     created: str

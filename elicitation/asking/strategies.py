@@ -1,26 +1,151 @@
-"""Answers that have the form of their question: computed without any draw, or drawn from the form.
+"""The ways in which a model answers: in words, by labels, by its own masks, from a distribution.
 
-The distributions come first, each once per text, and go to the store; drawn answers follow from
-them and from their own seeds. A session that is started again finds either, so that it asks a model
-only for the distributions that it lacks.
+Answers that have the form of their question are computed, or drawn from the form: the distributions
+come first, each once per text, and go to the store; drawn answers follow from them and from their
+own seeds. A session that is started again finds either, and asks only for what it lacks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.answers.distributions import (
     Distribution,
     answers_in_form,
+    ask_labels,
     draw_in_form,
     gives_distributions,
 )
-from elicitation.asking.loop import EXACT_AT_ONCE, AnswerStream, Progress, ask, ask_missing
+from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
+from elicitation.asking.patience import PATIENCE, Patience, Readable
 from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer, ForcingModel, Model
-from elicitation.questions.question import Draw
+from elicitation.models.base import Answer, ForcingModel, Model, StreamingModel
+from elicitation.questions.question import Question
 
+# A model answers a few at first and twice as many in every further call, up to a batch: a slow one
+# then loses little of its work at an early end, and the time left is known soon.
+_FIRST_CALL = 8
+EXACT_AT_ONCE = 8
+"""Exact readings are kept in portions of so many at most: larger ones were no faster."""
 _BEGINNING = 20  # characters: framings differ by then, cases hardly
+
+
+def ask(
+    model: Model,
+    questions: Sequence[Question],
+    store: AnswerStore,
+    *,
+    batch_size: int = 64,
+    readable: Readable | None = None,
+    hint: str = "",
+    progress: Progress | None = None,
+) -> tuple[list[Answer], int]:
+    """Have every question answered in its own way; return how many answers were asked for now."""
+    fingerprint = model.fingerprint
+    held: dict[str, Answer] = {}
+    stages = _stages(model, questions, batch_size, held)
+    total = sum(len({each.key(fingerprint) for each in stage}) for stage, *_ in stages)
+    n_asked = done = 0
+    for stage, strategy, counts in stages:
+        # Probabilities of labels are always read.
+        in_words = any(not each.labels and each.form is None for each in stage)
+        answers, asked = ask_missing(
+            model,
+            stage,
+            store,
+            strategy,
+            patience=Patience(readable, hint=hint) if readable and in_words else None,
+            progress=_counting(progress, done, total),
+        )
+        held |= {each.key(fingerprint): said for each, said in zip(stage, answers, strict=True)}
+        done = len(held)
+        n_asked += asked if counts else 0
+    return [held[each.key(fingerprint)] for each in questions], n_asked
+
+
+def _counting(progress: Progress | None, done: int, total: int) -> Progress | None:
+    return progress and (lambda at_hand, _: progress(done + at_hand, total))
+
+
+def _stages(
+    model: Model, questions: Sequence[Question], batch_size: int, held: Mapping[str, Answer]
+) -> list[tuple[list[Question], Strategy, bool]]:
+    """Return questions with how they are asked, and whether these are answers that count."""
+    free = [each for each in questions if each.form is None]
+    formed = [each for each in questions if each.form is not None]
+    drawn = [each for each in formed if not each.exact]
+    stages = [(free, in_words(model, batch_size), True)]
+    if masks_alone(model):
+        stages.append((formed, masked(model, batch_size), True))
+    elif formed:
+        _require_full_temperature(formed)
+        # What answers are drawn from is not one of them.
+        stages.append((_distributions(formed), as_distributions(model, batch_size), not drawn))
+        stages.append((drawn, drawn_from(held, model.fingerprint), True))
+    return [stage for stage in stages if stage[0]]
+
+
+def in_words(model: Model, batch_size: int) -> Strategy:
+    """Answer in words or, where a question names labels, by their probabilities."""
+
+    def answers(missing: Sequence[Question]) -> AnswerStream:
+        # Long texts first: if memory does not suffice, that shows at once; and texts of similar
+        # length pad each other least.
+        rest = sorted(missing, key=lambda each: (-len(each.text), each.key(model.fingerprint)))
+        words = [each for each in rest if not each.labels]
+        # By their keys, which mixes all kinds of questions, the longest text first: the first
+        # answers then stand for all, so that one framing of which none can be read ends no session.
+        words[1:] = sorted(words[1:], key=lambda each: each.key(model.fingerprint))
+        if isinstance(model, StreamingModel) and words:
+            # Words stream in one by one; the probabilities of labels come with the answer of one
+            # call.
+            rest = [each for each in rest if each.labels]
+            yield from _streamed(model, words)
+        elif words:
+            # As many as may end a session stand for all others.
+            first = words[: -(-PATIENCE // batch_size) * batch_size]
+            begun = set(first)
+            rest = [*first, *(each for each in rest if each not in begun)]
+        size, start = min(_FIRST_CALL, batch_size), 0
+        while start < len(rest):
+            batch = rest[start : start + size]
+            # A model reads the same labels after many texts in one call.
+            for labels in dict.fromkeys(each.labels for each in batch):
+                alike = [each for each in batch if each.labels == labels]
+                said = (
+                    ask_labels(model, [each.text for each in alike], labels)
+                    if labels
+                    else model.generate([each.request for each in alike])
+                )
+                yield _paired(model, alike, list(said))
+            start, size = start + size, min(2 * size, batch_size)
+
+    return Strategy(answers, worth_a_write=batch_size)
+
+
+def _streamed(model: StreamingModel, words: Sequence[Question]) -> AnswerStream:
+    """Yield answers as they come; each request must have come once when the model is done."""
+    stream = model.stream_answers([each.request for each in words])
+    missing = set(range(len(words)))
+    try:
+        for position, reply in stream:
+            if position not in missing:
+                raise CoherenceError(
+                    f"model {model.name} must answer each of {len(words)} requests once; it gave "
+                    f"an answer at position {position!r} too many. What came before is kept."
+                )
+            missing.remove(position)
+            yield [(words[position], reply)]
+    finally:
+        # A plain iterator has nothing to close; a generator may have servers at work.
+        close = getattr(stream, "close", None)
+        if close is not None:
+            close()
+    if missing:
+        raise CoherenceError(
+            f"model {model.name} gave {len(words) - len(missing)} answers to {len(words)} "
+            "requests. What came is kept."
+        )
 
 
 def masks_alone(model: object) -> bool:
@@ -28,171 +153,66 @@ def masks_alone(model: object) -> bool:
     return isinstance(model, ForcingModel) and not gives_distributions(model)
 
 
-def ask_for_plan(
-    model: Model,
-    draws: Sequence[Draw],
-    store: AnswerStore,
-    *,
-    batch_size: int = 64,
-    readable: Callable[[Draw, Answer], bool] | None = None,
-    hint: str = "",
-    progress: Progress | None = None,
-) -> tuple[list[Answer], int]:
-    """Have every draw answered: in words, by probabilities, or in its form; else as `ask`."""
-    free = [draw for draw in draws if draw.form is None]
-    formed = [draw for draw in draws if draw.form is not None]
-    if not formed:
-        return ask(
-            model,
-            draws,
-            store,
-            batch_size=batch_size,
-            readable=readable,
-            hint=hint,
-            progress=progress,
-        )
-    asker = _Asker(model, store, batch_size, progress, [*free, *formed])
-    answers = asker.words(free, readable, hint) if free else {}
-    if masks_alone(model):
-        answers |= asker.masked(formed)
-    else:
-        answers |= asker.from_distributions(formed)
-    return [answers[draw.key(model.fingerprint)] for draw in draws], asker.asked
+def masked(model: Model, batch_size: int) -> Strategy:
+    """Answer in a form by the masks of the model itself."""
+
+    def answers(missing: Sequence[Question]) -> AnswerStream:
+        assert isinstance(model, ForcingModel)
+        if any(each.exact for each in missing):
+            answers_in_form(model, [], [])  # raises: masks have no probabilities
+        for form in dict.fromkeys(each.form for each in missing):
+            assert form is not None
+            alike = [each for each in missing if each.form == form]
+            for start in range(0, len(alike), batch_size):
+                batch = alike[start : start + batch_size]
+                said = model.forced_answers([each.request for each in batch], form)
+                yield _paired(model, batch, said)
+
+    return Strategy(answers, worth_a_write=batch_size)
 
 
-class _Asker:
-    """Stages of a session with answers in a form, which count their answers together."""
+def as_distributions(model: Model, batch_size: int) -> Strategy:
+    """Compute the distribution over the answers in the form of each question."""
 
-    def __init__(
-        self,
-        model: Model,
-        store: AnswerStore,
-        batch_size: int,
-        progress: Progress | None,
-        draws: Sequence[Draw],
-    ) -> None:
-        self.model, self.store, self.batch_size = model, store, batch_size
-        self.asked = self.done = 0
-        self._progress = progress
-        # A distribution that several draws share counts as an answer of its own.
-        stages = [draws] if masks_alone(model) else [draws, _distributions(draws)]
-        self.total = len({draw.key("") for stage in stages for draw in stage})
+    def answers(missing: Sequence[Question]) -> AnswerStream:
+        forms = [each.form for each in missing if each.form is not None]
+        said = answers_in_form(model, [each.text for each in missing], forms)
+        yield list(zip(missing, said, strict=True))
 
-    def words(
-        self,
-        draws: Sequence[Draw],
-        readable: Callable[[Draw, Answer], bool] | None,
-        hint: str,
-    ) -> dict[str, Answer]:
-        answers, asked = ask(
-            self.model,
-            draws,
-            self.store,
-            batch_size=self.batch_size,
-            readable=readable,
-            hint=hint,
-            progress=self._counting(draws),
-        )
-        return self._noted(draws, answers, asked)
+    # The last digits depend on the texts that are computed together.
+    portion = min(batch_size, EXACT_AT_ONCE)
+    return Strategy(answers, worth_a_write=batch_size, portion=portion, whole=False)
 
-    def from_distributions(self, draws: Sequence[Draw]) -> dict[str, Answer]:
-        """Have the distributions computed, and draw from them what is to be drawn."""
-        tempered = [draw for draw in draws if draw.request.temperature != 1]
-        if tempered:
+
+def drawn_from(held: Mapping[str, Answer], fingerprint: str) -> Strategy:
+    """Draw answers from distributions that are at hand, each by its own seed."""
+
+    @cache
+    def distribution(key: str) -> Distribution:
+        return Distribution.load(held[key].text)
+
+    def answers(missing: Sequence[Question]) -> AnswerStream:
+        for each in missing:
+            assert each.form is not None
+            spread = distribution(_distribution_of(each).key(fingerprint))
+            yield [(each, draw_in_form(spread, each.form, each.request.seed))]
+
+    return Strategy(answers, worth_a_write=1000)
+
+
+def _require_full_temperature(questions: Sequence[Question]) -> None:
+    for each in questions:
+        if each.request.temperature != 1:
             raise InputError(
                 "answers drawn from those in a form are drawn at temperature 1, at which their "
-                f"probabilities are known; received {tempered[0].request.temperature}. Leave the "
+                f"probabilities are known; received {each.request.temperature}. Leave the "
                 "temperature at 1."
             )
-        spread = _distributions(draws)
-
-        def compute(missing: Sequence[Draw]) -> AnswerStream:
-            forms = [draw.form for draw in missing if draw.form is not None]
-            texts = [draw.request.text for draw in missing]
-            yield list(zip(missing, answers_in_form(self.model, texts, forms), strict=True))
-
-        answers, asked = ask_missing(
-            self.model,
-            spread,
-            self.store,
-            compute,
-            worth_a_write=self.batch_size,
-            # The last digits depend on the texts that are computed together.
-            portion=min(self.batch_size, EXACT_AT_ONCE),
-            whole=False,
-            progress=self._counting(spread),
-        )
-        drawn = [draw for draw in draws if not draw.exact]
-        # Answers are counted as asked; what they are drawn from is not one of them.
-        held = self._noted(spread, answers, 0 if drawn else asked)
-        return held | self._drawn(drawn, held) if drawn else held
-
-    def _drawn(self, draws: Sequence[Draw], held: dict[str, Answer]) -> dict[str, Answer]:
-        @cache
-        def distribution(key: str) -> Distribution:
-            return Distribution.load(held[key].text)
-
-        def follow(missing: Sequence[Draw]) -> AnswerStream:
-            for draw in missing:
-                key = _distribution_of(draw).key(self.model.fingerprint)
-                assert draw.form is not None
-                yield [(draw, draw_in_form(distribution(key), draw.form, draw.request.seed))]
-
-        answers, asked = ask_missing(
-            self.model,
-            draws,
-            self.store,
-            follow,
-            worth_a_write=1000,
-            progress=self._counting(draws),
-        )
-        return self._noted(draws, answers, asked)
-
-    def masked(self, draws: Sequence[Draw]) -> dict[str, Answer]:
-        """Have a model answer that masks its tokens by itself."""
-        model = self.model
-        assert isinstance(model, ForcingModel)
-
-        def answer(missing: Sequence[Draw]) -> AnswerStream:
-            if any(draw.exact for draw in missing):
-                answers_in_form(model, [], [])  # raises: masks have no probabilities
-            for form in dict.fromkeys(draw.form for draw in missing):
-                assert form is not None
-                alike = [draw for draw in missing if draw.form == form]
-                for start in range(0, len(alike), self.batch_size):
-                    batch = alike[start : start + self.batch_size]
-                    yield _paired(
-                        model, batch, model.forced_answers([d.request for d in batch], form)
-                    )
-
-        answers, asked = ask_missing(
-            model,
-            draws,
-            self.store,
-            answer,
-            worth_a_write=self.batch_size,
-            progress=self._counting(draws),
-        )
-        return self._noted(draws, answers, asked)
-
-    def _counting(self, draws: Sequence[Draw]) -> Progress | None:
-        progress, before = self._progress, self.done
-        self.done += len({draw.key("") for draw in draws})
-        if progress is None:
-            return None
-        return lambda at_hand, _: progress(before + at_hand, self.total)
-
-    def _noted(
-        self, draws: Sequence[Draw], answers: Sequence[Answer], asked: int
-    ) -> dict[str, Answer]:
-        self.asked += asked
-        keys = [draw.key(self.model.fingerprint) for draw in draws]
-        return dict(zip(keys, answers, strict=True))
 
 
 def _paired(
-    model: Model, batch: Sequence[Draw], answers: Sequence[Answer]
-) -> list[tuple[Draw, Answer]]:
+    model: Model, batch: Sequence[Question], answers: Sequence[Answer]
+) -> list[tuple[Question, Answer]]:
     # Answers that cannot be told apart any more must not be stored under the wrong keys.
     if len(answers) != len(batch):
         raise CoherenceError(
@@ -202,22 +222,22 @@ def _paired(
     return list(zip(batch, answers, strict=True))
 
 
-def _distribution_of(draw: Draw) -> Draw:
-    """Return the draw of the distribution that a draw is drawn from."""
-    assert draw.form is not None
-    return draw if draw.exact else Draw.of_form(draw.request.text, draw.form)
+def _distribution_of(question: Question) -> Question:
+    """Return the question for the distribution that an answer is drawn from."""
+    assert question.form is not None
+    return question if question.exact else Question.of_form(question.text, question.form)
 
 
-def _distributions(draws: Sequence[Draw]) -> list[Draw]:
+def _distributions(questions: Sequence[Question]) -> list[Question]:
     """Return every distribution once, in an order that a model reads fast.
 
     Texts of one portion should have one form, begin alike and be as long as each other: what they
     begin with is read once, and the rest is padded to the longest.
     """
-    needed = {(draw.request.text, draw.form): _distribution_of(draw) for draw in draws if draw.form}
+    needed = {(each.text, each.form): _distribution_of(each) for each in questions}
 
-    def order(draw: Draw) -> tuple[str, str, int, str]:
-        text = draw.request.text
-        return draw.form.digest if draw.form else "", text[:_BEGINNING], len(text), text
+    def order(each: Question) -> tuple[str, str, int, str]:
+        form = each.form.digest if each.form else ""
+        return form, each.text[:_BEGINNING], len(each.text), each.text
 
     return sorted(needed.values(), key=order)

@@ -16,11 +16,12 @@ import pandas as pd
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
-from elicitation.asking.loop import EXACT_AT_ONCE, Progress, ask
+from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.strategies import EXACT_AT_ONCE, ask
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import Answer, LabelModel, Model, ScoringModel
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -278,7 +279,7 @@ def elicit_mixing(
     planned = [mixing_draw(question, number, seed, max_new_tokens) for number, question in order]
     asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
 
-    def readable(draw: Draw, answer: Answer) -> bool:
+    def readable(draw: Question, answer: Answer) -> bool:
         ended = answer.finish_reason
         return read_mixing_answer(answer.text, asked_by[draw], finish_reason=ended)[0] is not None
 
@@ -315,13 +316,13 @@ def _condition(model: str, question: MixingQuestion) -> tuple[Any, ...]:
 
 def mixing_draw(
     question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None = None
-) -> Draw:
+) -> Question:
     """Return one answer to be had of a question; its cut is what a readable one needs, or given."""
     # A token holds a byte at least; the spare ones are for signs around the answer.
     longest = (
         max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
     )
-    return Draw.of(
+    return Question.of(
         question.text,
         number,
         base_seed=seed,
@@ -352,7 +353,7 @@ def _exact_masses(
     # for the store: its reader knows those of Yes and No only.
     answers, _ = ask(
         model,
-        [Draw.of_labels(question.text, question.answers) for question in asked],
+        [Question.of_labels(question.text, question.answers) for question in asked],
         store,
         batch_size=batch_size,
         progress=progress,

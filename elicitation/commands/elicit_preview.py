@@ -72,7 +72,8 @@ def print_prompts(plan: "Plan", n: int) -> None:
     first = {question.text: question for question in reversed(plan.questions)}
     asked = sorted(first.values(), key=plan.questions.index)[:n]
     for number, question in enumerate(asked, start=1):
-        what = f"{question.role} ({question.key})" if question.key else question.role
+        topic = question.topic
+        what = f"{topic.role} ({topic.key})" if topic.key else topic.role
         print(f"--- {number}: {clean(what)}, context {question.case + 1}")
         print("\n".join(clean(line) for line in question.text.splitlines()))
 

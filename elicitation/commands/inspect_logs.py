@@ -19,7 +19,7 @@ import pandas as pd
 from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.importing.log_format import MAX_BYTES
-from elicitation.answers.reading import ReadAnswer, read_all
+from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
@@ -182,7 +182,10 @@ def _runs_of(log: _Log) -> pd.DataFrame:
             given = truth[position] or {state: {} for state in known["z_states"]}
             given[known["z_state"]] = {name: known[name] for name in ("p_true", "p_z_true")}
             truth[position] = given
-    read: list[ReadAnswer] = read_all(questions, [sample.answer for sample in log.samples])
+    read = [
+        read_answer(question, sample.answer)
+        for question, sample in zip(questions, log.samples, strict=True)
+    ]
     return assemble_runs(
         cases, read, truth, task=str(log.samples[0].metadata["task"]), model=log.model
     )

@@ -14,7 +14,7 @@ import pandas as pd
 
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
-from elicitation.answers.reading import decode_answer
+from elicitation.answers.reading import read_answer
 from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
@@ -23,9 +23,9 @@ from elicitation.batteries.mixing import (
     mixing_questions,
     read_mixing_answer,
 )
-from elicitation.questions.grid import Question, reference_of
-from elicitation.questions.plan import Plan
-from elicitation.questions.question import Draw
+from elicitation.models.base import Answer, Request
+from elicitation.questions.plan import Plan, reference_of
+from elicitation.questions.question import Question, Topic
 from elicitation.questions.tasks import features_of
 
 if TYPE_CHECKING:
@@ -50,29 +50,30 @@ class Asked:
 
 def belief_samples(plan: Plan) -> "Sequence[Asked]":
     """Return the questions of a plan, in its order."""
-    framings = [question.key for question in plan.questions if question.role == "belief"]
+    topics = [question.topic for question in plan.questions]
+    framings = [topic.key for topic in topics if topic.role == "belief"]
     reference = reference_of(list(dict.fromkeys(framings)))
     names = ["context", "theta", "p_true", "z", *features_of(plan.cases)]
     known = plan.cases[[name for name in names if name in plan.cases.columns]]
     cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]
     samples = []
-    for question, draw in zip(plan.questions, plan.draws, strict=True):
+    for question, topic in zip(plan.questions, topics, strict=True):
         metadata = {
             "task": plan.task,
             "case": question.case,
             "rep": question.rep,
-            "kind": question.role,
-            "prompt": question.key if question.role == "belief" else None,
+            "kind": topic.role,
+            "prompt": topic.key if topic.role == "belief" else None,
             **cases[question.case],
-            "lines": list(question.lines),
-            "form": question.form,
-            "way": question.way,
+            "lines": list(topic.lines),
+            "form": topic.form,
+            "way": topic.way,
         }
-        if question.role == "conditional":
+        if topic.role == "conditional":
             given = plan.truth[question.case]
-            metadata |= {"prompt": reference, "z_state": question.key, "z_states": list(given)}
-            metadata |= {name: _plain(given[question.key][name]) for name in _OF_Z}
-        samples.append(_asked(draw, metadata))
+            metadata |= {"prompt": reference, "z_state": topic.key, "z_states": list(given)}
+            metadata |= {name: _plain(given[topic.key][name]) for name in _OF_Z}
+        samples.append(_asked(question, metadata))
     return samples
 
 
@@ -80,16 +81,9 @@ def question_of(metadata: Mapping[str, Any], text: str) -> Question:
     """Return the question that `belief_samples` put."""
     role = metadata["kind"]
     key = {"belief": metadata["prompt"], "conditional": metadata.get("z_state")}.get(role, "")
-    return Question(
-        metadata["case"],
-        metadata["rep"],
-        role,
-        key,
-        text,
-        tuple(metadata["lines"]),
-        metadata["form"],
-        metadata["way"],
-    )
+    topic = Topic(role, key, tuple(metadata["lines"]), metadata["form"], metadata["way"])
+    request = Request(text, metadata["seed"], topic.max_new_tokens)
+    return Question(request, topic=topic, case=metadata["case"], rep=metadata["rep"])
 
 
 def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> "Sequence[Asked]":
@@ -145,12 +139,13 @@ def read_sample(
         options = [str(metadata[f"option_{letter}"]) for letter in OPTIONS]
         letters = read_letters(stated_choice(answer, finish_reason, options), options)
         return letters or None, OK if letters else UNPARSED
-    read = decode_answer(question_of(metadata, text), answer, finish_reason)
+    said = Answer(answer, finish_reason=finish_reason)
+    read = read_answer(question_of(metadata, text), said).reading
     return read.value, read.status
 
 
-def _asked(draw: Draw, metadata: dict[str, Any]) -> Asked:
-    request = draw.request
+def _asked(question: Question, metadata: dict[str, Any]) -> Asked:
+    request = question.request
     return Asked(request.text, metadata | {"seed": request.seed}, request.max_new_tokens)
 
 

@@ -1,21 +1,107 @@
-"""What a session will ask, before anyone is asked.
+"""What a session will ask, before anyone is asked: every case, framing and repetition.
 
-The task or the table of questions, the design, and the grid that follows from both.
+Cases come from a network, whose phrases give the words, or from a table of questions. Each question
+is answered in a context of its own: no text asks for a belief and an action, and no answer sees
+another.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from bayesnets import Phrases
+from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
+from coherence.errors import InputError, closest, listing
 from coherence.table.frames import require_frame
-from elicitation.questions.design import Design as Design
-from elicitation.questions.grid import Question, form_of, plan_questions, plan_table
+from coherence.table.schema import FEATURE_PREFIX
 from elicitation.questions.own import check_questions
-from elicitation.questions.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
-from elicitation.questions.question import READ_OFF, Draw
-from elicitation.questions.tasks import Subject, Truth, conditional_truth, features_of
+from elicitation.questions.prompts import (
+    BELIEF,
+    NETWORK_PROMPTS,
+    TABLE_PROMPTS,
+    PromptSet,
+    auxiliary_question,
+    case_words,
+    conditional_question,
+    label_words,
+)
+from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Answers, Question, Topic, Way
+from elicitation.questions.tasks import Subject, Truth, conditional_truth, evidence_of, features_of
+
+REFERENCE = "standard"
+_Asked = tuple[int, Topic, str]
+"""Row of the cases, what is asked of it, and the text."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """How often, in which ways and how randomly the questions of a session are asked."""
+
+    # repetitions, positive; None takes 5, or 1 of exact answers, which do not vary
+    reps: int | None = None
+    # Framings of a verbalised belief. Actions are set beside "standard", or beside the first
+    # framing where it is missing.
+    prompts: Sequence[str] = tuple(BELIEF)
+    # whether to ask the two questions of the law of iterated expectation; only of verbalised
+    # beliefs about a network
+    iterated: bool = True
+    # how beliefs are elicited; the latter two ask one question whose answer is Yes or No, and name
+    # the `prompt` after themselves
+    belief: Way = "verbalised"
+    draws: int = 20  # answers of one sampled belief, positive
+    temperature: float = 1.0  # at least 0; a sampled belief needs more
+    # Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
+    # before it answers needs thousands.
+    max_new_tokens: int | None = None
+    seed: int = 0  # base seed of the draws, at least 0
+    templates: PromptSet | None = None  # templates of one's own; None takes the built-in ones
+    # how stated beliefs and actions are had: in free text that is read, drawn from the answers in
+    # the form asked for, or as the distribution over these
+    answers: Answers = "drawn"
+    # in [0, 1]; what is read off answers that have less mass together counts as unread
+    min_mass: float = 0.0
+
+    @property
+    def n_reps(self) -> int:
+        """Repetitions."""
+        usual = 1 if self.answers == "exact" else 5
+        return usual if self.reps is None else self.reps
+
+    def __post_init__(self) -> None:
+        for name, known in (("answers", ANSWERS), ("belief", WAYS)):
+            if getattr(self, name) not in known:
+                raise InputError(
+                    f"{name} must be one of {', '.join(known)}; received {getattr(self, name)!r}."
+                )
+        for name, least in (("reps", 1), ("draws", 1), ("max_new_tokens", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"{name} must be positive; received {value}.")
+        # Put as a negation so that NaN, which compares with nothing, is refused as well.
+        if not self.temperature >= 0 or self.seed < 0:
+            raise InputError(
+                f"temperature and seed must be at least 0; received {self.temperature} and "
+                f"{self.seed}."
+            )
+        if not 0 <= self.min_mass <= 1:
+            raise InputError(f"min_mass must be in [0, 1]; received {self.min_mass}.")
+        if self.belief == "sampled" and self.temperature == 0:
+            raise InputError(
+                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "
+                "temperature or take token."
+            )
+        if self.belief == "sampled" and self.answers != "drawn":
+            raise InputError(
+                f"belief='sampled' draws its answers freely; received answers={self.answers!r}. "
+                "Take belief='token', which is what a sampled belief estimates."
+            )
+        if self.answers == "exact" and (self.n_reps != 1 or self.temperature != 1):
+            raise InputError(
+                "answers='exact' draws nothing: reps and temperature must be 1; received "
+                f"{self.reps} and {self.temperature}. Leave them out."
+            )
 
 
 @dataclass(frozen=True)
@@ -25,9 +111,7 @@ class Plan:
     Parameters
     ----------
     questions : list of Question
-        In a fixed order.
-    draws : list of Draw
-        One per question.
+        In a fixed order: more repetitions only add to its end.
     task : str
         Value of the `task` column.
     cases : DataFrame
@@ -40,7 +124,6 @@ class Plan:
     """
 
     questions: list[Question]
-    draws: list[Draw]
     task: str
     cases: pd.DataFrame
     truth: Truth = field(default_factory=dict)
@@ -67,7 +150,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     Raises
     ------
     InputError
-        An option is outside its range.
+        A framing that the templates do not have, or cases about what has no words.
 
     Examples
     --------
@@ -80,25 +163,27 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     320
     """
     require_frame(cases, "cases")
-    questions = plan_questions(
-        cases,
-        task.phrases,
-        task.target,
-        reps=design.n_reps,
-        prompts=design.prompts,
-        iterated=design.iterated,
-        belief=design.belief,
-        draws=design.draws,
-        templates=design.templates or NETWORK_PROMPTS,
-    )
-    questions = _in_form(questions, design)
+    templates = design.templates or NETWORK_PROMPTS
+    _check_cases(cases, task.phrases, iterated=design.iterated)
+    once: list[_Asked] = []
+    for position, (_, case) in enumerate(cases.iterrows()):
+        evidence = evidence_of(case)
+        words = case_words(task.phrases, evidence) | {
+            "question": task.phrases.question(task.target)
+        }
+        once += _beliefs(position, words, templates, design)
+        decision = Topic("decision", "", DECISION_LABELS)
+        once.append((position, decision, templates.decision.fill(**words)))
+        # The law is about stated numbers: a read-off belief has no framing to set them beside.
+        if design.iterated and design.belief == "verbalised" and pd.notna(case["z"]):
+            once += _law(position, task, evidence, str(case["z"]), templates)
     truth: Truth = {}
-    if any(question.role == "conditional" for question in questions):
+    if any(topic.role == "conditional" for _, topic, _ in once):
         truth = conditional_truth(cases, task.network, task.phrases, task.target)
     # A network knows every theta, so that the column is never null, as that of a table may be.
     types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
-    draws = number_draws(questions, design)
-    return Plan(questions, draws, task.name, cases.astype(types), truth, design.min_mass)
+    questions = list(_numbered(once, design))
+    return Plan(questions, task.name, cases.astype(types), truth, design.min_mass)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
@@ -121,7 +206,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     Raises
     ------
     InputError
-        An option is outside its range, or the table breaks a rule.
+        A framing that the templates do not have, or the table breaks a rule.
 
     Examples
     --------
@@ -136,55 +221,134 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     """
     # A table made in Python has not been through the checks of a file.
     table = check_questions(table)
-    questions = plan_table(
-        table,
-        reps=design.n_reps,
-        prompts=design.prompts,
-        belief=design.belief,
-        draws=design.draws,
-        templates=design.templates or TABLE_PROMPTS,
-    )
-    questions = _in_form(questions, design)
-    draws = number_draws(questions, design)
-    return Plan(questions, draws, task, table, min_mass=design.min_mass)
+    templates = design.templates or TABLE_PROMPTS
+    # A question for a number does not read as one for Yes or No, so that each way has its column.
+    column = "belief_question" if design.belief == "verbalised" else "yes_no_question"
+    if column not in table.columns:
+        raise InputError(
+            f"belief={design.belief!r} needs the column {column!r} in the table of questions. "
+            "Add it, or elicit the belief in another way."
+        )
+    once: list[_Asked] = []
+    for position, (_, row) in enumerate(table.iterrows()):
+        once += _beliefs(position, {"question": row[column]}, templates, design)
+        if "action_question" in table.columns:
+            options = row["options"]
+            text = templates.decision.fill(
+                question=row["action_question"],
+                options="\n".join(options),
+                **label_words(options),
+            )
+            once.append((position, Topic("choice", "", options), text))
+    return Plan(list(_numbered(once, design)), task, table, min_mass=design.min_mass)
 
 
-def _in_form(questions: Sequence[Question], design: Design) -> list[Question]:
-    """Return questions as they are answered; labels have their own way already."""
-    if design.answers == "drawn":
-        return list(questions)
-    return [
-        replace(question, way=design.answers) if question.way not in READ_OFF else question
-        for question in questions
-    ]
+def _beliefs(
+    position: int, words: dict[str, str], templates: PromptSet, design: Design
+) -> list[_Asked]:
+    prompts = design.prompts
+    unknown = [name for name in prompts if name not in templates.belief]
+    if unknown or not prompts or len(set(prompts)) < len(prompts):
+        raise InputError(
+            f"prompts must be distinct names among {', '.join(templates.belief)}; "
+            f"received {', '.join(prompts) or 'none'}."
+        )
+    if design.belief == "verbalised":
+        words = words | label_words(BELIEF_LABELS)
+        chosen = [templates.belief[name] for name in prompts]
+        return [
+            (position, Topic("belief", each.name, BELIEF_LABELS, each.form), each.fill(**words))
+            for each in chosen
+        ]
+    topic = Topic("belief", design.belief, BELIEF_LABELS, way=design.belief)
+    # The draws are one text; their numbers tell them apart.
+    n_draws = design.draws if design.belief == "sampled" else 1
+    return [(position, topic, templates.yes_no.fill(**words))] * n_draws
 
 
-def number_draws(questions: Sequence[Question], design: Design) -> list[Draw]:
-    """Number the draws of every text: contexts with the same words get answers of their own."""
+def _law(
+    position: int, task: Subject, evidence: dict[str, str], z: str, templates: PromptSet
+) -> list[_Asked]:
+    """Return the questions of the law of iterated expectation."""
+    # Templates for tables have neither: there is no z to ask about.
+    if not (templates.auxiliary and templates.conditional):
+        return []
+    phrases, labels = task.phrases, task.phrases.labels(z)
+    text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
+    # One question for the whole distribution of z: its shares are the weights of the law.
+    asked: list[_Asked] = [(position, Topic("auxiliary", "", tuple(labels.values())), text)]
+    for state in labels:
+        text = conditional_question(
+            phrases, evidence, task.target, z, state, template=templates.conditional
+        )
+        asked.append((position, Topic("conditional", state, BELIEF_LABELS), text))
+    return asked
+
+
+def _numbered(once: Sequence[_Asked], design: Design) -> Iterator[Question]:
+    """Repeat questions, and number the draws of every text."""
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
-    draws = []
-    for question in questions:
-        if question.way == "token":
-            # A probability is read, not drawn: it has no number, and is asked once.
-            draws.append(Draw.of_labels(question.text, question.lines, about=question.about))
-            continue
-        form = form_of(question) if question.way in ("forced", "exact") else None
-        if form and question.way == "exact":
-            draws.append(Draw.of_form(question.text, form, about=question.about))
-            continue
-        draws.append(
-            Draw.of(
-                question.text,
-                drawn[question.text],
-                base_seed=design.seed,
-                temperature=design.temperature,
-                max_new_tokens=design.max_new_tokens or question.max_new_tokens,
-                max_lines=question.max_lines,
-                about=question.about,
-                form=form,
+    for rep in range(design.n_reps):
+        for case, topic, text in once:
+            # Labels have their own way already.
+            if design.answers != "drawn" and topic.way not in READ_OFF:
+                topic = replace(topic, way=design.answers)
+            yield replace(
+                _settled(text, topic, drawn[text], design), topic=topic, case=case, rep=rep
             )
+            drawn[text] += 1
+
+
+def _settled(text: str, topic: Topic, number: int, design: Design) -> Question:
+    about = topic.dump()
+    if topic.way == "token":
+        # A probability is read, not drawn: it has no number, and is asked once.
+        return Question.of_labels(text, topic.lines, about=about)
+    if topic.way == "exact":
+        return Question.of_form(text, topic.answer_form, about=about)
+    return Question.of(
+        text,
+        number,
+        base_seed=design.seed,
+        temperature=design.temperature,
+        max_new_tokens=design.max_new_tokens or topic.max_new_tokens,
+        max_lines=topic.max_lines,
+        about=about,
+        form=topic.answer_form if topic.way == "forced" else None,
+    )
+
+
+def reference_of(prompts: Sequence[str]) -> str:
+    """Return the framing that actions are set beside: "standard" if it is there, or the first."""
+    return REFERENCE if REFERENCE in prompts else prompts[0]
+
+
+def _check_cases(cases: pd.DataFrame, phrases: Phrases, *, iterated: bool) -> None:
+    """Raise `InputError` where cases are about variables or states that have no words."""
+    known = phrases.variables
+    if iterated and "z" not in cases.columns:
+        raise InputError(
+            f"cases must have a column 'z', as those of sample_cases; found: "
+            f"{listing(cases.columns)}. Draw them with task.cases(n), or pass iterated=False."
         )
-        drawn[question.text] += 1
-    return draws
+    for z in cases["z"].dropna() if iterated else ():
+        if str(z) not in known:
+            raise InputError(
+                f"column 'z' of cases must name variables that have words; {z!r} has none. "
+                f"{closest(str(z), known)}"
+            )
+    for column in features_of(cases):
+        variable = column.removeprefix(FEATURE_PREFIX)
+        for state in cases[column].dropna():
+            if variable not in known:
+                raise InputError(
+                    f"columns of cases must be x_ and a variable that has words; {column!r} is "
+                    f"not. {closest(variable, known)}"
+                )
+            if not isinstance(state, str) or state not in known[variable].states:
+                raise InputError(
+                    f"column {column!r} of cases must hold states that have words; {state!r} has "
+                    f"none. {closest(str(state), known[variable].states)}"
+                )

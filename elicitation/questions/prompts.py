@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from coherence.decoding.decode import Form
+from bayesnets import Phrases
+from coherence.decoding.decode import BELIEF_LABELS, Form
 
 PLACEHOLDERS = (
     "subject",
@@ -203,3 +204,65 @@ def label_words(labels: Sequence[str]) -> dict[str, str]:
         "example": "\n".join(f"{label}: {1 / len(labels):.2f}" for label in labels),
         "n_lines": str(len(labels)),
     }
+
+
+def case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
+    """Return the placeholders of a case."""
+    return {"subject": phrases.subject, "description": phrases.describe(evidence, wording=wording)}
+
+
+def belief_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    prompt: str | Template,
+    *,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the belief in the target."""
+    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    template = BELIEF[prompt] if isinstance(prompt, str) else prompt
+    return template.fill(**words, **label_words(BELIEF_LABELS))
+
+
+def decision_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    *,
+    template: Template = DECISION,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for an action; else as `belief_question`."""
+    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    return template.fill(**words)
+
+
+def auxiliary_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    z: str,
+    *,
+    template: Template = AUXILIARY,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the distribution of `z`; else as `belief_question`."""
+    words = {**case_words(phrases, evidence, wording), "auxiliary": phrases.auxiliary_name(z)}
+    return template.fill(**words, **label_words(tuple(phrases.labels(z).values())))
+
+
+def conditional_question(
+    phrases: Phrases,
+    evidence: dict[str, str],
+    target: str,
+    z: str,
+    state: str,
+    *,
+    template: Template = CONDITIONAL,
+    wording: int = 0,
+) -> str:
+    """Return the text that asks for the belief given ``z = state``; else as `belief_question`."""
+    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
+    return template.fill(
+        **words, condition=phrases.condition(z, state), **label_words(BELIEF_LABELS)
+    )

@@ -1,14 +1,16 @@
-"""An answer to be had, and what tells it from all others: the key that it is stored under."""
+"""A question: its text, how it is to be answered, what it is about, and the key of its answer."""
 
 import hashlib
 import json
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from typing import Literal
 
+from coherence.decoding.decode import Form
 from elicitation.models.base import Request
-from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.forms import AnswerForm, FormKind
 
+Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", ""]
 Way = Literal["verbalised", "token", "sampled"]
 WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
 READ_OFF = ("token", "sampled")
@@ -16,32 +18,98 @@ READ_OFF = ("token", "sampled")
 Answers = Literal["drawn", "forced", "exact"]
 ANSWERS: tuple[Answers, ...] = ("drawn", "forced", "exact")
 """Ways to an answer: in free text; drawn from those in the form asked for; their distribution."""
+_SPARE_TOKENS = 16  # for white space around an answer
+ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
+_form = cache(AnswerForm)
 
 
 @dataclass(frozen=True)
-class Draw:
-    """One answer to be had: the request, and what tells it from other draws of the same text."""
+class Topic:
+    """What a question of a session is about: all that it takes to read its answer."""
+
+    role: Role  # what is asked; a decision is yes, no or deferred, a choice one of the `lines`
+    key: str  # framing of a belief, state of z of a conditional belief, else empty
+    # beginnings of the lines that the answer must have, or the answers that there are: those of a
+    # choice, Yes and No
+    lines: tuple[str, ...]
+    form: Form = "lines"  # what a stated belief looks like
+    # how a belief is elicited; of the latter two how any answer is
+    way: Way | Answers = "verbalised"
+
+    @property
+    def one_of_few(self) -> bool:
+        """Whether the answer is one of the `lines`."""
+        return self.role == "choice" or self.way in READ_OFF
+
+    @property
+    def max_lines(self) -> int:
+        """Lines of an answer in the form asked for; for models that would go on after them."""
+        return 1 if self.one_of_few or self.form == "number" else len(self.lines)
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Tokens for an answer in the form, were every character one, and for words around it."""
+        if self.one_of_few:
+            n_form = max(len(line.encode()) for line in self.lines)
+        else:
+            # Two decimals are what the example in the prompt shows.
+            n_form = sum(len(f"{line}: 0.00\n".encode()) for line in self.lines)
+        return max(n_form + _SPARE_TOKENS, ROOM_FOR_WORDS)
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """What a readable answer looks like."""
+        kinds: dict[str, FormKind] = {"decision": "decision", "choice": "choice"}
+        kind = kinds.get(self.role, self.form)
+        return _form(kind, () if kind in ("decision", "number") else self.lines)
+
+    def dump(self) -> str:
+        """Write it as JSON for the store."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, about: str) -> "Topic | None":
+        """Read what `dump` wrote; None of what is kept beside the answers of a battery."""
+        try:
+            known = json.loads(about)
+            return cls(**{**known, "lines": tuple(known["lines"])})
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+OTHER = Topic("", "", ())
+"""Of the questions of a battery, which reads their answers by itself."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One answer to be had: what is asked, and what tells it from all other answers."""
 
     # what the model is asked; its seed follows from the base seed, the text and the number
     request: Request
-    number: int  # the how-manieth draw of this text, from 0
-    base_seed: int  # seed of the session
+    number: int = 0  # the how-manieth draw of this text, from 0
+    base_seed: int = 0  # seed of the session
     # where the answer is the probability of each of these labels, and nothing is drawn
     labels: tuple[str, ...] = ()
     about: str = ""  # how the answer is to be read; kept beside it, and no part of the key
     form: AnswerForm | None = None  # what the answer must look like; None leaves it to the model
     # whether the answer is the distribution over all answers in the form, and none is drawn
     exact: bool = False
+    # topic, case, rep: what it is about, and where its answer goes in the runs table: the row of
+    # the cases and the repetition, from 0
+    topic: Topic = OTHER
+    case: int = 0
+    rep: int = 0
 
     @classmethod
-    def of_form(cls, text: str, form: AnswerForm, *, about: str = "") -> "Draw":
-        """Make a request for the distribution over the answers in a form after a text."""
-        return cls(Request(text, 0, 1, 1.0, 1), 0, 0, about=about, form=form, exact=True)
+    def of_form(cls, text: str, form: AnswerForm, *, about: str = "") -> "Question":
+        """Ask for the distribution over the answers in a form after a text."""
+        return cls(Request(text, 0, 1, 1.0, 1), about=about, form=form, exact=True)
 
     @classmethod
-    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Draw":
-        """Make a request for the probabilities of labels after a text."""
-        return cls(Request(text, 0, 1, 0.0, 1), 0, 0, labels, about)
+    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Question":
+        """Ask for the probabilities of labels after a text."""
+        return cls(Request(text, 0, 1, 0.0, 1), labels=labels, about=about)
 
     @classmethod
     def of(
@@ -55,23 +123,22 @@ class Draw:
         max_lines: int | None,
         about: str = "",
         form: AnswerForm | None = None,
-    ) -> "Draw":
-        """Make a draw whose seed depends on the text, the number and the base seed alone."""
-        # Nothing is random, so that all draws of a text share one key and are asked once.
+    ) -> "Question":
+        """Ask for a draw whose seed depends on the text, the number and the base seed alone."""
         if temperature == 0:
-            return cls(
-                Request(text, 0, max_new_tokens, 0.0, max_lines), 0, 0, about=about, form=form
-            )
-        digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
-        # Integers of SQLite have a sign, which leaves 63 bits.
-        seed = int.from_bytes(digest[:8], "big") >> 1
-        return cls(
-            Request(text, seed, max_new_tokens, temperature, max_lines),
-            number,
-            base_seed,
-            about=about,
-            form=form,
-        )
+            # Nothing is random, so that all draws of a text share one key and are asked once.
+            seed = number = base_seed = 0
+        else:
+            digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
+            # Integers of SQLite have a sign, which leaves 63 bits.
+            seed = int.from_bytes(digest[:8], "big") >> 1
+        request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines)
+        return cls(request, number, base_seed, about=about, form=form)
+
+    @property
+    def text(self) -> str:
+        """What is asked."""
+        return self.request.text
 
     @cached_property
     def settings(self) -> str:
@@ -94,10 +161,10 @@ class Draw:
         return json.dumps(values, sort_keys=True)
 
     def key(self, fingerprint: str) -> str:
-        """Return the key of this draw's answer."""
-        # A session asks for the key of every draw five times, always for one model.
+        """Return the key of its answer."""
+        # A session asks for the key of every question five times, always for one model.
         if fingerprint not in self._keys:
-            identity = [fingerprint, self.request.text, self.settings, self.number]
+            identity = [fingerprint, self.text, self.settings, self.number]
             self._keys[fingerprint] = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return self._keys[fingerprint]
 

@@ -18,8 +18,8 @@ from coherence.table.faults import find_faults
 from elicitation.asking.session import elicit
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Request
-from elicitation.questions.grid import Question, plan_questions
-from elicitation.questions.plan import Design
+from elicitation.questions.plan import Design, plan_task
+from elicitation.questions.question import Topic
 from elicitation.simulated_model import (
     AgentModel,
     Known,
@@ -38,8 +38,8 @@ def many(asia):
 def texts(asia, cases, role="decision"):
     return [
         question.text
-        for question in plan_questions(cases, asia.phrases, asia.target, reps=1)
-        if question.role == role
+        for question in plan_task(asia, cases, Design(reps=1)).questions
+        if question.topic.role == role
     ]
 
 
@@ -226,18 +226,18 @@ def test_what_the_evidence_rules_out_is_refused_and_not_made_up(asia, many):
     text = texts(asia, many, "belief")[0]
     question = next(
         question
-        for question in plan_questions(many, asia.phrases, asia.target, reps=1)
+        for question in plan_task(asia, many, Design(reps=1)).questions
         if question.text == text
     )
-    model = AgentModel(AGENTS["rational"], {text: Known(question, "c", 1.0, float("nan"))})
+    model = AgentModel(AGENTS["rational"], {text: Known(question.topic, 0, "c", 1.0, float("nan"))})
     assert model.generate([Request(text, 0, 60)])[0].text.startswith("I cannot")
 
 
 def test_numbers_have_the_form_that_was_asked_for():
     def answer_to(exact, **options):
-        question = Question(0, 0, "belief", "standard", "?", ("No", "Yes"), **options)
+        topic = Topic("belief", "standard", ("No", "Yes"), **options)
         model = AgentModel(
-            replace(AGENTS["rational"], grid=0.0), {"?": Known(question, "c", 1.0, exact)}
+            replace(AGENTS["rational"], grid=0.0), {"?": Known(topic, 0, "c", 1.0, exact)}
         )
         return model.generate([Request("?", 0, 60)])[0].text
 

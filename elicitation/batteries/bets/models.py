@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.asking.loop import AnswerStream, ask_missing
+from elicitation.asking.loop import AnswerStream, Strategy, ask_missing
 from elicitation.asking.loop import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.items import SPLITS, Items
@@ -31,7 +31,7 @@ from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
@@ -151,11 +151,11 @@ def _ask_or_recall(
 ) -> NDArray[np.float64]:
     """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
     draws = [
-        Draw.of_labels(text, tuple(labels), about=_ABOUT)
+        Question.of_labels(text, tuple(labels), about=_ABOUT)
         for text, labels in zip(texts, options, strict=True)
     ]
 
-    def answer(batch: Sequence[Draw]) -> AnswerStream:
+    def answer(batch: Sequence[Question]) -> AnswerStream:
         if isinstance(model, MultipleChoiceModel):
             pairs = [(draw.request.text, label) for draw in batch for label in draw.labels]
             measures = model.pair_scores(pairs).reshape(-1, 1, len(OPTIONS))
@@ -166,7 +166,9 @@ def _ask_or_recall(
         yield list(zip(batch, answers, strict=True))
 
     # Neighbours in a batch move the last digits of a score, so that portions are asked as a whole.
-    stored, _ = ask_missing(model, draws, store, answer, portion=_PORTION, progress=progress)
+    stored, _ = ask_missing(
+        model, draws, store, Strategy(answer, portion=_PORTION), progress=progress
+    )
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
     measures = [_recalled(answer.text, rows) for answer in stored]
     return np.array(measures).reshape(-1, rows, len(OPTIONS))

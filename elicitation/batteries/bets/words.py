@@ -5,11 +5,12 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError
-from elicitation.asking.loop import Progress, ask
+from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.strategies import ask
 from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer, Model
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 ROOM = 64
 """Tokens of an answer: a letter, and the words of its option."""
@@ -47,7 +48,7 @@ def choose_in_words(
     draws = bet_draws(questions, temperature=temperature, seed=seed, max_new_tokens=max_new_tokens)
     options_of = dict(zip(draws, options, strict=True))
 
-    def readable(draw: Draw, answer: Answer) -> bool:
+    def readable(draw: Question, answer: Answer) -> bool:
         listed = options_of[draw]
         said = stated_choice(answer.text, answer.finish_reason, listed)
         return bool(read_letters(said, listed))
@@ -69,11 +70,11 @@ def choose_in_words(
 
 def bet_draws(
     questions: pd.DataFrame, *, temperature: float, seed: int, max_new_tokens: int
-) -> list[Draw]:
+) -> list[Question]:
     """Return one answer to be had of each question, whose options stand below it."""
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return [
-        Draw.of(
+        Question.of(
             text_with_options(text, listed),
             0,
             base_seed=seed,

@@ -11,10 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from elicitation.answers.outcomes import outcome_probabilities
-from elicitation.asking.loop import AnswerStream, Progress, ask_missing
+from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, ScoringModel
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 from elicitation.spelling.spellings import Spelling, spellings_of
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ def read_masses(
 ) -> tuple[list[Masses], int]:
     """Read the probabilities of outcomes after texts, from the store where they are there."""
     draws = [
-        Draw.of_labels(question.text, question.labels, about=question.about)
+        Question.of_labels(question.text, question.labels, about=question.about)
         for question in questions
     ]
     question_of = dict(zip(draws, questions, strict=True))
 
-    def answer(missing: Sequence[Draw]) -> AnswerStream:
+    def answer(missing: Sequence[Question]) -> AnswerStream:
         # One pass of the model reads the same spellings after every text of it.
-        groups: dict[tuple[tuple[str, ...], bool, bool, bool], list[Draw]] = {}
+        groups: dict[tuple[tuple[str, ...], bool, bool, bool], list[Question]] = {}
         for draw in missing:
             question = question_of[draw]
             form = (question.outcomes, question.ignore_case, question.lettered, question.opened)
@@ -131,7 +131,7 @@ def read_masses(
                 answers = [Answer(json.dumps(row)) for row in masses]
                 yield list(zip(batch, answers, strict=True))
 
-    stored, asked = ask_missing(model, draws, store, answer, progress=progress)
+    stored, asked = ask_missing(model, draws, store, Strategy(answer), progress=progress)
     return [json.loads(answer.text) for answer in stored], asked
 
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from coherence.decoding.decode import decode_choice
-from elicitation.asking.loop import AnswerStream, Progress, ask, ask_missing
+from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.strategies import ask
 from elicitation.batteries.revealed.beliefs import belief_questions, tabulate_beliefs
 from elicitation.batteries.revealed.bets import (
     NO,
@@ -28,7 +29,7 @@ from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.batteries.revealed.stated import stated_questions, tabulate_stated
 from elicitation.models.base import Answer, BoundingModel, Model
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 ROOM = 64
 """Tokens of a drawn answer: a letter, and the words of its option."""
@@ -131,7 +132,7 @@ def _drawn_letters(
     """Return the letters of so many draws of every question, None where one cannot be read."""
     # By draws first: a session cut short has some answers to every question.
     planned = [
-        Draw.of(
+        Question.of(
             question.text,
             number,
             base_seed=seed,
@@ -146,7 +147,7 @@ def _drawn_letters(
     repeated = [question for _ in range(reps) for question, _ in questions]
     asked_by = dict(zip(planned, repeated, strict=True))
 
-    def readable(draw: Draw, answer: Answer) -> bool:
+    def readable(draw: Question, answer: Answer) -> bool:
         return _letter(answer, asked_by[draw]) is not None
 
     answers, _ = ask(
@@ -184,13 +185,13 @@ def reveal_by_tokens(
     """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
     draws = [
-        Draw.of_labels(question.text, question.outcomes, about=question.about)
+        Question.of_labels(question.text, question.outcomes, about=question.about)
         for *_, question in questions
     ]
     asked_by = {draw: question for draw, (*_, question) in zip(draws, questions, strict=True)}
 
-    def answer(missing: Sequence[Draw]) -> AnswerStream:
-        groups: dict[tuple[str, ...], list[Draw]] = {}
+    def answer(missing: Sequence[Question]) -> AnswerStream:
+        groups: dict[tuple[str, ...], list[Question]] = {}
         for draw in missing:
             groups.setdefault(draw.labels, []).append(draw)
         for labels, group in groups.items():
@@ -198,7 +199,7 @@ def reveal_by_tokens(
             rows = [{"lower": found.lower, "upper": found.upper} for found in bounds]
             yield [(draw, Answer(json.dumps(row))) for draw, row in zip(group, rows, strict=True)]
 
-    stored, _ = ask_missing(model, draws, store, answer, progress=progress)
+    stored, _ = ask_missing(model, draws, store, Strategy(answer), progress=progress)
     beliefs = [
         (setting, wording, _masses(json.loads(answered.text), asked_by[draw]))
         for (setting, wording, _), draw, answered in zip(questions, draws, stored, strict=True)

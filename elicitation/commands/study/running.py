@@ -93,7 +93,7 @@ def _ask(unit: Unit, model: "Model", store: "AnswerStore") -> None:
 
 def tokens_of(plan: "Plan", fingerprint: str, store: "AnswerStore") -> dict[str, int | None]:
     """Return how many tokens the answers of a plan took."""
-    answers = store.get(draw.key(fingerprint) for draw in plan.draws).values()
+    answers = store.get(question.key(fingerprint) for question in plan.questions).values()
     return {
         "tokens_in": _sum(answer.n_prompt_tokens for answer in answers),
         "tokens_out": _sum(answer.n_tokens for answer in answers),

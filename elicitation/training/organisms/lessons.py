@@ -19,13 +19,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets import evidence_probability
-from elicitation.questions.grid import (
+from elicitation.questions.prompts import (
+    BELIEF,
     auxiliary_question,
     belief_question,
     conditional_question,
     decision_question,
 )
-from elicitation.questions.prompts import BELIEF
 from elicitation.questions.tasks import Task
 from elicitation.training.organisms.catalog import Rule, exact_posterior
 

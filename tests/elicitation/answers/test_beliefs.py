@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from coherence.decoding.decode import Decoded
 from coherence.errors import CoherenceError, InputError
-from elicitation.answers.beliefs import ask_labels, sampled_belief, token_belief
+from elicitation.answers.distributions import ask_labels
+from elicitation.answers.reading import Reading, sampled_belief, token_belief
 from elicitation.models.labels import bound_labels
 
 
@@ -65,11 +65,11 @@ def test_bounds_decide_whether_a_share_is_read():
 
 
 def test_a_rate_counts_readable_draws_alone_and_names_the_gravest_repair():
-    draws = [Decoded("Yes", "ok"), Decoded("No", "repaired:spelling"), Decoded(None, "refused")]
+    draws = [Reading("Yes", "ok"), Reading("No", "repaired:spelling"), Reading(None, "refused")]
     belief = sampled_belief(draws)
     assert (belief.value, belief.status) == (0.5, "repaired:spelling")
     assert belief.answer_mass == pytest.approx(2 / 3)
-    lost = sampled_belief([*draws, Decoded(None, "refused"), Decoded(None, "truncated")])
+    lost = sampled_belief([*draws, Reading(None, "refused"), Reading(None, "truncated")])
     assert (lost.value, lost.status, lost.answer_mass) == (None, "refused", 0.4)
 
 
@@ -82,3 +82,19 @@ def test_a_model_without_labels_is_refused():
 
     with pytest.raises(InputError, match="silent does not. Take verbalised or sampled"):
         ask_labels(Silent(), ["Does it?"])
+
+
+def bounded(low, high):
+    return token_belief(json.dumps({"No": 0.4, "Yes": 0.5, "share": [low, high]}))
+
+
+@pytest.mark.parametrize("width", [0.0, 0.01, 0.019])
+def test_close_bounds_are_read_in_their_middle(width):
+    belief = bounded(0.55, 0.55 + width)
+    assert belief.status == "ok"
+    assert belief.value == pytest.approx(0.55 + width / 2)
+
+
+@pytest.mark.parametrize("width", [0.021, 0.03, 0.2])
+def test_bounds_more_than_two_hundredths_apart_are_unread(width):
+    assert bounded(0.55, 0.55 + width) == Reading(None, "unparsed", 0.9)

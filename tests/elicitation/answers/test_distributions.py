@@ -20,11 +20,8 @@ from elicitation.answers.distributions import (
     Distribution,
     answers_in_form,
     draw_in_form,
-    exact_action,
-    exact_belief,
-    exact_shares,
-    forced_shares,
 )
+from elicitation.answers.reading import exact_action, exact_belief, exact_shares, forced_shares
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel
 from elicitation.spelling.forms import AnswerForm

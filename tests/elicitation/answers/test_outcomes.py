@@ -23,7 +23,7 @@ from elicitation.answers.outcomes import audit_outcomes, outcome_probabilities
 from elicitation.models.base import Request
 from elicitation.models.local import causal
 from elicitation.models.local.causal import CausalModel, load_causal_model
-from elicitation.questions.grid import plan_questions
+from elicitation.questions.plan import Design, plan_task
 
 from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
 
@@ -296,8 +296,8 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
     """
     text = next(
         question.text
-        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
-        if question.role == "belief"
+        for question in plan_task(asia, cases, Design(reps=1)).questions
+        if question.topic.role == "belief"
     )
     model = load_causal_model(model_folder, prefill="No: 0.")
     read = outcome_probabilities(

@@ -5,7 +5,7 @@ import pytest
 from elicitation.answers import reading
 from elicitation.asking.session import elicit
 from elicitation.models.base import Answer
-from elicitation.questions.design import Design
+from elicitation.questions.plan import Design
 
 
 @pytest.mark.parametrize("belief", ["verbalised", "token", "sampled"])

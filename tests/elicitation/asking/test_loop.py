@@ -11,13 +11,14 @@ import pytest
 
 from coherence.errors import CoherenceError
 from elicitation.asking import loop
-from elicitation.asking.loop import ask, ask_missing
+from elicitation.asking.loop import Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.strategies import ask
 from elicitation.batteries.bets import models as bet_models
 from elicitation.batteries.revealed.reading import OutcomeQuestion, read_masses
 from elicitation.models.base import Answer
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 from elicitation.spelling.tokenizations import SpellingMasses
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the lives of a reading are forks")
@@ -167,7 +168,7 @@ def test_two_processes_on_one_store(kind, asked_of, tmp_path):
 
 def draws(n):
     return [
-        Draw.of(f"text {i}", 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=1)
+        Question.of(f"text {i}", 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=1)
         for i in range(n)
     ]
 
@@ -185,12 +186,12 @@ def test_equal_draws_are_asked_once_and_answers_come_in_order():
         yield [(draw, Answer(draw.request.text)) for draw in reversed(batch)]
 
     with AnswerStore(":memory:") as store:
-        answers, asked = ask_missing(Measured(), [*draws(3), *draws(5)], store, answer)
+        answers, asked = ask_missing(Measured(), [*draws(3), *draws(5)], store, Strategy(answer))
         assert ([stored.text for stored in answers], asked) == (
             [f"text {i}" for i in [0, 1, 2, 0, 1, 2, 3, 4]],
             5,
         )
-        answers, asked = ask_missing(Measured(), draws(6), store, answer)
+        answers, asked = ask_missing(Measured(), draws(6), store, Strategy(answer))
         assert (answers[5].text, asked, calls) == ("text 5", 1, [5, 1])
 
 
@@ -202,14 +203,13 @@ def test_a_portion_is_asked_as_a_whole_or_not_at_all():
         yield [(draw, Answer(f"call {len(calls)}")) for draw in batch]
 
     with AnswerStore(":memory:") as store:
-        ask_missing(Measured(), draws(2), store, echo)
+        ask_missing(Measured(), draws(2), store, Strategy(echo))
         seen = []
         answers, asked = ask_missing(
             Measured(),
             draws(8),
             store,
-            answer,
-            portion=3,
+            Strategy(answer, portion=3),
             progress=lambda done, total: seen.append((done, total)),
         )
         # What came together is returned together, and the store keeps what it had.
@@ -219,7 +219,9 @@ def test_a_portion_is_asked_as_a_whole_or_not_at_all():
         assert (asked, seen) == (8, [(0, 8), (3, 8), (6, 8), (8, 8)])
         kept = store.get(draw.key("measured") for draw in draws(8))
         assert kept[draws(1)[0].key("measured")].text == "text 0"
-        store_had_all, asked = ask_missing(Measured(), draws(8)[3:], store, answer, portion=3)
+        store_had_all, asked = ask_missing(
+            Measured(), draws(8)[3:], store, Strategy(answer, portion=3)
+        )
         assert (asked, len(calls)) == (0, 3)
         assert [answer.text for answer in store_had_all] == ["call 2"] * 3 + ["call 3"] * 2
 
@@ -232,8 +234,10 @@ def test_what_the_store_has_of_a_portion_is_used_where_digits_may_differ():
         yield [(draw, Answer("new")) for draw in batch]
 
     with AnswerStore(":memory:") as store:
-        ask_missing(Measured(), draws(2), store, echo)
-        answers, asked = ask_missing(Measured(), draws(8), store, answer, portion=4, whole=False)
+        ask_missing(Measured(), draws(2), store, Strategy(echo))
+        answers, asked = ask_missing(
+            Measured(), draws(8), store, Strategy(answer, portion=4, whole=False)
+        )
     assert [answer.text for answer in answers] == ["text 0", "text 1", *["new"] * 6]
     assert (asked, [len(call) for call in calls]) == (6, [4, 2])
 
@@ -299,7 +303,7 @@ def test_ctrl_c_while_answers_are_written_writes_them_all_the_same(monkeypatch):
 
         monkeypatch.setattr(store, "put", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            ask_missing(Measured(), draws(5), store, echo)
+            ask_missing(Measured(), draws(5), store, Strategy(echo))
         assert len(store) == 5
 
 
@@ -313,7 +317,7 @@ def test_a_store_that_fails_is_not_tried_again(monkeypatch):
     with AnswerStore(":memory:") as store:
         monkeypatch.setattr(store, "put", failing)
         with pytest.raises(CoherenceError, match="disk full"):
-            ask_missing(Measured(), draws(5), store, echo)
+            ask_missing(Measured(), draws(5), store, Strategy(echo))
     assert tries == [1]
 
 

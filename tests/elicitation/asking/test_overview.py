@@ -117,7 +117,7 @@ def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, tabl
     # Six contexts, two beliefs and an action: each is read once for its four draws.
     # A time is told from answers, and there are none.
     assert (before.n_left, before.seconds) == (72, None)
-    read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).draws[:12]
+    read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).questions[:12]
     with AnswerStore(path) as store:
         for portion in (read[:6], read[6:]):
             time.sleep(0.1)

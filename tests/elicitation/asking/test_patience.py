@@ -115,12 +115,12 @@ def test_other_settings_are_asked_afresh(plan):
 
 
 def test_an_answer_is_shown_with_what_is_known_of_its_end():
-    assert describe(Answer("No.", 0, "")) == "'No.'"
-    cut = Answer("", 0, "", finish_reason="length", thinking="x" * 40)
+    assert describe(Answer("No.")) == "'No.'"
+    cut = Answer("", finish_reason="length", thinking="x" * 40)
     assert describe(cut) == "'' (cut for length, after 40 characters of thought)"
-    withheld = Answer("", 0, "", finish_reason="content_filter")
+    withheld = Answer("", finish_reason="content_filter")
     assert describe(withheld) == "'' (withheld by a filter)"
-    assert len(describe(Answer("y" * 5000, 0, ""))) < 130
+    assert len(describe(Answer("y" * 5000))) < 130
 
 
 def test_the_command_ends_with_one_line_and_status_2(tmp_path, capsys, monkeypatch):

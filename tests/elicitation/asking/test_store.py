@@ -15,14 +15,14 @@ import pytest
 from coherence.errors import CoherenceError, InputError
 from elicitation.asking.store import AnswerStore, read_store
 from elicitation.models.base import Answer
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 ROOT = Path(__file__).parents[3]
 
 
 def _draw(text="How much?", number=0, **options):
     settings = {"base_seed": 0, "temperature": 1.0, "max_new_tokens": 20, "max_lines": 2}
-    return Draw.of(text, number, **{**settings, **options})
+    return Question.of(text, number, **{**settings, **options})
 
 
 def _put(store, draws, answer="a", fingerprint="f"):
@@ -52,12 +52,12 @@ def test_keys_tell_apart_all_that_shapes_an_answer():
 
 def test_how_an_answer_is_read_is_kept_and_is_no_part_of_its_key(tmp_path):
     assert _draw(about="one").key("f") == _draw(about="another").key("f") == _draw().key("f")
-    labels = Draw.of_labels("How much?", ("No", "Yes"))
+    labels = Question.of_labels("How much?", ("No", "Yes"))
     assert (
         len(
             {
                 labels.key("f"),
-                Draw.of_labels("How much?", ("Yes", "No")).key("f"),
+                Question.of_labels("How much?", ("Yes", "No")).key("f"),
                 _draw(temperature=0).key("f"),
             }
         )
@@ -167,11 +167,12 @@ def test_other_files_are_not_taken_for_stores(tmp_path):
 WRITER = """
 import sys
 from elicitation.models.base import Answer
-from elicitation.asking.store import AnswerStore, Draw
+from elicitation.asking.store import AnswerStore
+from elicitation.questions.question import Question
 with AnswerStore(sys.argv[1]) as store:
     for start in range(0, 600, 3):
         draws = [
-            Draw.of("t", n, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)
+            Question.of("t", n, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=2)
             for n in range(start, start + 3)
         ]
         store.put(draws, [Answer(sys.argv[2])] * 3, model="m", fingerprint="f")

@@ -14,13 +14,14 @@ from coherence.errors import InputError
 from coherence.report.answering import answering_sentences
 from coherence.table.answering import answering
 from coherence.table.faults import find_faults
-from elicitation.answers.distributions import Distribution, exact_belief
+from elicitation.answers.distributions import Distribution
+from elicitation.answers.reading import exact_belief
 from elicitation.asking.session import elicit, run_plan
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask_for_plan
+from elicitation.asking.strategies import ask
 from elicitation.models.base import Answer
-from elicitation.questions.grid import form_of
 from elicitation.questions.plan import Design, plan_own_questions, plan_task
+from elicitation.questions.question import Topic
 from elicitation.spelling.forms import AnswerForm
 
 LINES = AnswerForm("lines", ("No", "Yes"))
@@ -50,17 +51,13 @@ class Known:
 
 def test_every_question_has_its_form(asia, cases):
     for design in (Design(answers="exact"), Design(answers="forced", reps=1)):
-        for question, draw in zip(
-            *(lambda plan: (plan.questions, plan.draws))(plan_task(asia, cases, design)),
-            strict=True,
-        ):
-            assert draw.form is form_of(question)
-            assert draw.exact == (design.answers == "exact")
+        for question in plan_task(asia, cases, design).questions:
+            assert question.exact == (design.answers == "exact")
             expected = {
                 "decision": AnswerForm("decision"),
-                "auxiliary": AnswerForm("lines", question.lines),
+                "auxiliary": AnswerForm("lines", question.topic.lines),
             }
-            assert draw.form == expected.get(question.role, LINES)
+            assert question.form == expected.get(question.topic.role, LINES)
 
 
 def test_an_exact_session_has_a_value_in_every_row_and_draws_nothing(asia, cases, store):
@@ -137,23 +134,20 @@ def test_more_than_two_labels_are_asked_one_by_one_and_sum_to_one(store):
         def __init__(self, way):
             self.way = way
 
-    table = pd.DataFrame({"context": ["a"], "belief_question": ["How probable?"]})
-    plan = plan_own_questions(table, Design(answers="exact", prompts=("standard",)))
-    (question,) = plan.questions
     form = AnswerForm("lines", ("low", "normal", "high"))
     (answer,) = Known().form_probabilities(["z?"], form)
     assert len(answer) == 3
     from dataclasses import replace
 
     from elicitation.answers.distributions import draw_in_form
-    from elicitation.answers.reading import read_in_form
+    from elicitation.answers.reading import decode_answer
 
-    asked = replace(question, role="auxiliary", lines=form.labels)
-    read = read_in_form(asked, json.dumps(answer), None, lambda: None)
+    exact = Topic("auxiliary", "", form.labels, way="exact")
+    read = decode_answer(exact, Answer(json.dumps(answer)))
     assert sum(read.value) == pytest.approx(1)
     assert read.raw_sum != pytest.approx(1, abs=1e-3)
     drawn = draw_in_form(Distribution(answer), form, 3)
-    forced = read_in_form(replace(asked, way="forced"), drawn.text, drawn.answer_mass, lambda: None)
+    forced = decode_answer(replace(exact, way="forced"), drawn)
     assert sum(forced.value) == pytest.approx(1)
     assert forced.status == "ok"
 
@@ -236,11 +230,11 @@ def test_progress_counts_all_stages_together(asia, cases):
     steps = []
     plan = plan_task(asia, cases, Design(answers="forced", reps=2))
     with AnswerStore(":memory:") as store:
-        ask_for_plan(
-            Known(), plan.draws, store, progress=lambda done, total: steps.append((done, total))
+        ask(
+            Known(), plan.questions, store, progress=lambda done, total: steps.append((done, total))
         )
-    n_texts = len({draw.request.text for draw in plan.draws})
-    assert steps[-1] == (len(plan.draws) + n_texts, len(plan.draws) + n_texts)
+    n_texts = len({question.text for question in plan.questions})
+    assert steps[-1] == (len(plan.questions) + n_texts, len(plan.questions) + n_texts)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     assert len({total for _, total in steps}) == 1
 

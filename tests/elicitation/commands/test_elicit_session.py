@@ -31,7 +31,7 @@ def test_prompts_of_a_file_take_its_place_in_the_list(tmp_path):
     assert tuple(design.prompts) == ("standard", "blunt")
     said = options(prompts=[str(file)], reps=1, no_lie=True)
     plan = plan_of(said, source_of(said), design_of(said))
-    assert plan.draws[0].request.text.endswith("A number from 0 to 1:")
+    assert plan.questions[0].text.endswith("A number from 0 to 1:")
 
 
 def test_cases_are_of_the_task_and_questions_of_the_file(tmp_path):
@@ -59,7 +59,7 @@ def test_an_agent_knows_the_cases(tmp_path):
     said = options(reps=1)
     source = source_of(said)
     model = load_model(said, source)
-    draws = plan_of(said, source, design_of(said)).draws
+    draws = plan_of(said, source, design_of(said)).questions
     assert len(model.generate([draws[0].request])) == 1
     with pytest.raises(InputError, match="model must be a folder"):
         load_model(parse("elicit", {"model": str(tmp_path / "no"), "task": "asia"}), source)

@@ -10,7 +10,7 @@ from coherence.errors import InputError
 from elicitation.asking.store import AnswerStore
 from elicitation.commands import model_options
 from elicitation.models.base import Answer
-from elicitation.questions.question import Draw
+from elicitation.questions.question import Question
 
 COMMANDS = ("elicit", "reveal", "bets", "mix")
 SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume", "keep_going")
@@ -64,7 +64,7 @@ def test_a_training_keeps_its_own_batch_size_and_resumption():
 
 
 def draw(text):
-    return Draw.of(text, 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=1)
+    return Question.of(text, 0, base_seed=0, temperature=1.0, max_new_tokens=9, max_lines=1)
 
 
 def keep(store, text="a text"):

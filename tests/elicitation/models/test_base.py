@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coherence.errors import InputError
-from elicitation.answers.beliefs import ask_labels
+from elicitation.answers.distributions import ask_labels
 from elicitation.answers.outcomes import outcome_probabilities
 from elicitation.asking.session import elicit
 from elicitation.asking.store import AnswerStore

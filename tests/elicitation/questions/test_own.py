@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.decoding.decode import Decoded
 from coherence.errors import CoherenceError, InputError
 from coherence.table.faults import find_faults
-from elicitation.answers.beliefs import sampled_belief, token_belief
+from elicitation.answers.reading import Reading, sampled_belief, token_belief
 from elicitation.asking.session import elicit, elicit_questions
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer
@@ -213,14 +212,14 @@ def test_impossible_masses_are_an_error(table, store):
     model.label_probabilities = lambda texts, labels: [(0.7, 0.7)] * len(texts)
     with pytest.raises(CoherenceError, match="which they cannot be"):
         elicit_questions(model, table, store, design=Design(belief="token"))
-    assert len(store) == 8  # the first call, of answers in words
+    assert len(store) == 10  # the answers in words
 
 
 def test_a_sampled_belief_needs_half_of_its_draws():
     yes, no, lost = (
-        Decoded("Yes", "ok"),
-        Decoded("No", "repaired:spelling"),
-        Decoded(None, "refused"),
+        Reading("Yes", "ok"),
+        Reading("No", "repaired:spelling"),
+        Reading(None, "refused"),
     )
     assert sampled_belief([yes, no, lost, lost]).value == 0.5
     assert sampled_belief([yes, no]).status == "repaired:spelling"

@@ -8,12 +8,6 @@ A change of a single character is a different experiment and must show.
 import pytest
 
 from coherence.decoding.decode import decode_distribution
-from elicitation.questions.grid import (
-    auxiliary_question,
-    belief_question,
-    conditional_question,
-    decision_question,
-)
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,
@@ -21,6 +15,10 @@ from elicitation.questions.prompts import (
     DECISION,
     PLACEHOLDERS,
     Template,
+    auxiliary_question,
+    belief_question,
+    conditional_question,
+    decision_question,
     label_words,
 )
 from elicitation.questions.tasks import Task

@@ -15,7 +15,8 @@ import pytest
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError
-from elicitation.answers.beliefs import ask_labels, token_belief
+from elicitation.answers.distributions import ask_labels
+from elicitation.answers.reading import token_belief
 from elicitation.asking.session import elicit
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import BoundingModel, ForcingModel, Request, StreamingModel

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 
 import pytest
 
@@ -21,8 +22,7 @@ from elicitation.models.base import Request
 from elicitation.models.hosted.connecting import connect
 from elicitation.models.hosted.replies import HostedError
 from elicitation.models.local.causal import load_causal_model
-from elicitation.questions.grid import plan_questions
-from elicitation.questions.plan import Design
+from elicitation.questions.plan import Design, plan_task
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
@@ -96,11 +96,8 @@ def address(folder, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def questions(asia, cases):
-    plan = plan_questions(cases, asia.phrases, asia.target, reps=1)
-    return [
-        Request(question.text, 0, question.max_new_tokens, 0.0, question.max_lines)
-        for question in plan[:24]
-    ]
+    plan = plan_task(asia, cases, Design(reps=1)).questions
+    return [replace(question.request, seed=0, temperature=0.0) for question in plan[:24]]
 
 
 @pytest.mark.parametrize("chat", [True, False])

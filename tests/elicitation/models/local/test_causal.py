@@ -12,7 +12,7 @@ from elicitation.models.base import Request
 from elicitation.models.local import causal
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.questions.grid import plan_questions
+from elicitation.questions.plan import Design, plan_task
 
 TEXTS = [
     "Does a patient cough?",
@@ -100,8 +100,8 @@ def test_seeds_matter_and_are_all_that_matters(model):
 def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
     questions = [
         question
-        for question in plan_questions(cases, asia.phrases, "lung", reps=1)
-        if question.role == "belief"
+        for question in plan_task(asia, cases, Design(reps=1)).questions
+        if question.topic.role == "belief"
     ][:8]
     free = model.generate([Request(question.text, 3, 40) for question in questions])
     cut = model.generate([Request(question.text, 3, 40, max_lines=1) for question in questions])

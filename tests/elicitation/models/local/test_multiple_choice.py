@@ -21,7 +21,8 @@ from transformers import (
 )
 
 from coherence.errors import InputError
-from elicitation.answers.beliefs import ask_labels, token_belief
+from elicitation.answers.distributions import ask_labels
+from elicitation.answers.reading import token_belief
 from elicitation.models.base import Request
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.multiple_choice import load_multiple_choice_model

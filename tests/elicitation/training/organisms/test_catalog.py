@@ -9,8 +9,8 @@ from coherence.decoding.decode import decode_belief
 from elicitation.asking.session import elicit
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer
-from elicitation.questions.grid import belief_question, decision_question
 from elicitation.questions.plan import Design
+from elicitation.questions.prompts import belief_question, decision_question
 from elicitation.questions.tasks import evidence_of
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS

@@ -6,7 +6,7 @@ import pytest
 
 from bayesnets import posterior
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.questions.grid import plan_questions
+from elicitation.questions.plan import Design, plan_task
 from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
@@ -75,7 +75,7 @@ def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
     assert not plain & described
     asked = held_out_cases(asia)
     assert len(asked) > 100
-    questions = plan_questions(asked, asia.phrases, "lung", reps=1, iterated=False)
+    questions = plan_task(asia, asked, Design(reps=1, iterated=False)).questions
     assert not {question.text for question in questions} & {lesson.text for lesson in lessons}
 
 
