@@ -47,23 +47,19 @@ def as_they_come(
     """
     done: queue.SimpleQueue[tuple[int, Result | Exception] | None] = queue.SimpleQueue()
 
-    async def one(item: Item) -> Result:
-        return await ask(item)
-
     async def work() -> None:
-        pending = iter(enumerate(items))
+        free = asyncio.Semaphore(n_at_once)
 
-        async def worker() -> None:
-            for i, item in pending:
+        async def one(i: int, item: Item) -> None:
+            async with free:
                 try:
-                    # A task, and with it a context, of its own: what Inspect notes there of a call
-                    # goes with it.
-                    result: Result | Exception = await asyncio.create_task(one(item))
+                    result: Result | Exception = await ask(item)
                 except Exception as error:
                     result = error
-                done.put((i, result))
+            done.put((i, result))
 
-        await asyncio.gather(*(worker() for _ in range(min(n_at_once, len(items)))))
+        # A task, and with it a context, for each: what Inspect notes there of a call goes with it.
+        await asyncio.gather(*(one(i, item) for i, item in enumerate(items)))
 
     future = asyncio.run_coroutine_threadsafe(work(), _loop())
     future.add_done_callback(lambda _: done.put(None))

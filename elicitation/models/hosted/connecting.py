@@ -11,7 +11,6 @@ from coherence.errors import InputError, MissingExtraError
 from elicitation.models.base import Request
 from elicitation.models.hosted.background import wait_for
 from elicitation.models.hosted.keys import read_key
-from elicitation.models.hosted.lenient import with_lenient_replies
 from elicitation.models.hosted.model import HostedModel
 from elicitation.models.hosted.names import (
     PROVIDERS,
@@ -21,7 +20,12 @@ from elicitation.models.hosted.names import (
     provider_of,
     require_address,
 )
-from elicitation.models.hosted.replies import HostedError, answer_of, line_of
+from elicitation.models.hosted.replies import (
+    HostedError,
+    answer_of,
+    line_of,
+    with_lenient_replies,
+)
 
 if TYPE_CHECKING:
     import inspect_ai.model
@@ -271,7 +275,7 @@ def _open(model: HostedModel, *, has_key: bool) -> None:
     """Call a model once, without further tries, and leave out what it refuses by name."""
     while True:
         try:
-            answer_of(wait_for(_once(model)))
+            answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), _OPENING_SECONDS)))
             break
         except TimeoutError:
             raise HostedError(
@@ -293,11 +297,6 @@ def _open(model: HostedModel, *, has_key: bool) -> None:
             field,
             _MEANINGS[field],
         )
-
-
-async def _once(model: HostedModel) -> Any:
-    async with asyncio.timeout(_OPENING_SECONDS):
-        return await model.call(_PROBE, retry=False)
 
 
 def _refused_field(error: Exception, unset: tuple[str, ...]) -> str | None:

@@ -6,12 +6,14 @@ All of it is text from outside: shown in one short line, and never read as anyth
 import html
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coherence.errors import CoherenceError
+from coherence.importing.openai_batch import text_and_thinking
 from elicitation.models.base import Answer
 
 if TYPE_CHECKING:
+    import inspect_ai.model
     from inspect_ai.model import ModelOutput
 
 FILTERED = "content_filter"
@@ -23,6 +25,11 @@ _SLACK = 0.02
 _MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a-z]+ not bold)\]")
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
 _INVISIBLE = re.compile(r"(?is)<(script|style|head\b(?!er))[^>]*>.*?</\1\s*>|<!--.*?-->")
+
+
+# Of OpenAI-compatible servers some say less, or say it otherwise, than the protocol: a content in
+# parts, no name of the model, a count of tokens that lacks a number. Inspect fails on them.
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 class HostedError(CoherenceError):
@@ -152,3 +159,34 @@ def _words_of_page(text: str) -> str:
     parts = [title.group(1) if title else "", _INVISIBLE.sub(" ", text)]
     lines = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()) for part in parts]
     return ": ".join(dict.fromkeys(line for line in lines if line))
+
+
+def with_lenient_replies(model: "inspect_ai.model.Model") -> "inspect_ai.model.Model":
+    """Let a model of an OpenAI-compatible server complete what its replies lack."""
+    from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
+
+    api = model.api
+    if isinstance(api, OpenAICompatibleAPI):
+        create = api._generate_completion
+
+        async def completed(request: dict[str, Any], config: Any) -> Any:
+            return _complete(await create(request, config), api.service_model_name())
+
+        api._generate_completion = completed  # type: ignore[method-assign]
+    return model
+
+
+def _complete(reply: Any, name: str) -> Any:
+    """Complete a reply in place; one that is none is left to Inspect, which says so."""
+    for choice in getattr(reply, "choices", None) or []:
+        message = choice.message
+        if message is not None and isinstance(message.content, list):
+            message.content, thinking = text_and_thinking(message.content)
+            if thinking:
+                message.reasoning_content = thinking
+    if getattr(reply, "choices", None):
+        reply.model = reply.model or name
+        usage = getattr(reply, "usage", None)
+        if usage is not None and any(getattr(usage, count, None) is None for count in _COUNTS):
+            reply.usage = None
+    return reply

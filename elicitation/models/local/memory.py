@@ -1,4 +1,9 @@
-"""Work in portions that fit into memory: their size is learnt, and halved where it is too large."""
+"""Work in portions that fit into memory: their size is learnt, and halved where it is too large.
+
+accelerate's `find_executable_batch_size` does the same for a training that is begun once: it starts
+from the beginning after a failure, forgets what it learnt with the next call, and collects garbage
+before each, which takes as long as a question on a processor.
+"""
 
 import gc
 from collections.abc import Callable, Sequence
@@ -51,56 +56,37 @@ class Portions:
         order: Sequence[int] | None = None,
         most_cells: int | None = None,
     ) -> list[Result]:
-        """Return the result of every item, from work done as by `work`, without gradients."""
-        results: dict[int, Result] = {}
-        with torch.inference_mode():
-            self.work(
-                sizes,
-                lambda rows: results.update(zip(rows, do(rows), strict=True)),
-                order=order,
-                most_cells=most_cells,
-            )
-        return [results[i] for i in range(len(sizes))]
+        """Return the result of every item, worked out portion by portion without gradients.
 
-    def work(
-        self,
-        sizes: Sequence[int],
-        do: Callable[[list[int]], None],
-        *,
-        order: Sequence[int] | None = None,
-        most_cells: int | None = None,
-    ) -> None:
-        """Do work portion by portion."""
+        The largest come first, or in `order` if their neighbours belong together.
+        """
+        results: dict[int, Result] = {}
         left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
         while left:
             width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))
             cells = min(self.cells, most_cells or self.cells)
             rows = left[: min(max(1, cells // width), self.most_rows or len(left))]
-            if self._fits(rows, do):
+            try:
+                with torch.inference_mode():
+                    results.update(zip(rows, do(rows), strict=True))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            else:
                 left = left[len(rows) :]
                 # Only a portion that used most of the size says that a larger one may fit.
                 if self.grows and len(rows) * width > self.cells // 2:
                     self.cells = min(2 * self.cells, _MOST)
-            elif len(rows) > 1:
-                # From here on no portion is larger than half of what failed.
-                self.grows, self.cells = False, max(1, len(rows) * width // 2)
-            else:
+                continue
+            # Outside the handler, where the failed call's tensors are no longer referred to.
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            if len(rows) == 1:
                 raise CoherenceError(
                     f"memory does not suffice for a single text of {width} tokens. "
                     "Use a smaller model, dtype or text."
                 )
-
-    @staticmethod
-    def _fits(rows: list[int], do: Callable[[list[int]], None]) -> bool:
-        try:
-            do(rows)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-        else:
-            return True
-        # Outside the handler, where the failed call's tensors are no longer referred to.
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        return False
+            # From here on no portion is larger than half of what failed.
+            self.grows, self.cells = False, max(1, len(rows) * width // 2)
+        return [results[i] for i in range(len(sizes))]

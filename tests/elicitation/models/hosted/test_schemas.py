@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 
 import pytest
 
@@ -11,13 +12,22 @@ from coherence.decoding.decode import (
     decode_decision,
     decode_distribution,
 )
-from elicitation.models.hosted.schemas import alternatives, schema_of, written
+from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.spelling.forms import AnswerForm
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
 SPREAD = AnswerForm("lines", ("low", "so-so", "high (all)"))
 NUMBER, DECISION = AnswerForm("number"), AnswerForm("decision")
 CHOICE = AnswerForm("choice", ("wait. See", 'say "no"'))
+
+
+def alternatives(form):
+    """All answers that the schema lets through, as they are written."""
+    listed = {name: may["enum"] for name, may in schema_of(form)["properties"].items()}
+    said = [dict(zip(listed, values, strict=True)) for values in product(*listed.values())]
+    return [written(form, json.dumps(one)) for one in said]
+
+
 FORMS = (BELIEF, SPREAD, NUMBER, DECISION, CHOICE)
 
 

@@ -20,6 +20,11 @@ OUT_OF_MEMORY = [
 ]
 
 
+def work(portions, sizes, do, **options):
+    """Work in portions whose results nobody wants."""
+    portions.results(sizes, lambda rows: [do(rows)] + [None] * (len(rows) - 1), **options)
+
+
 @pytest.mark.lengthy
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["accelerator", "processor"])
 def test_batches_are_halved_where_memory_does_not_suffice(requests, error, model):
@@ -60,7 +65,7 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory():
         raise RuntimeError("shapes do not match")
 
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        portions.work([1, 2], do)
+        work(portions, [1, 2], do)
     assert not is_out_of_memory(ValueError("out of memory"))
 
 
@@ -73,7 +78,7 @@ def test_portions_grow_until_memory_says_no_and_no_further():
         if len(rows) > 3 * start:
             raise torch.OutOfMemoryError("no")
 
-    portions.work([1] * (12 * start), do)
+    work(portions, [1] * (12 * start), do)
     assert seen[:3] == [start, 2 * start, 4 * start]
     assert max(seen[3:]) == 2 * start
     assert sum(size for size in seen if size <= 3 * start) == 12 * start
@@ -81,7 +86,7 @@ def test_portions_grow_until_memory_says_no_and_no_further():
 
 def test_the_largest_items_come_first_and_rows_are_limited():
     seen = []
-    Portions(2, grows=False).work([3, 9, 1, 7], seen.append)
+    work(Portions(2, grows=False), [3, 9, 1, 7], seen.append)
     assert seen == [[1, 3], [0, 2]]
 
 
@@ -90,14 +95,14 @@ def test_items_that_belong_together_are_worked_on_together():
     portions.cells = 6
     seen = []
     # Padded to the largest of all that are left, for any may share a portion with it.
-    portions.work([1, 3, 2, 2], seen.append, order=[2, 0, 3, 1])
+    work(portions, [1, 3, 2, 2], seen.append, order=[2, 0, 3, 1])
     assert seen == [[2, 0], [3, 1]]
     assert portions.results([1, 1], lambda rows: [10 * i for i in rows], order=[1, 0]) == [0, 10]
 
 
 def test_portions_may_be_kept_smaller_than_what_fits():
     portions, seen = Portions(None, grows=False), []
-    portions.work([10] * 7, seen.append, most_cells=30)
+    work(portions, [10] * 7, seen.append, most_cells=30)
     assert list(map(len, seen)) == [3, 3, 1]
-    portions.work([40, 40], seen.append, most_cells=30)  # a single item is never refused
+    work(portions, [40, 40], seen.append, most_cells=30)  # a single item is never refused
     assert list(map(len, seen[3:])) == [1, 1]
