@@ -1,6 +1,6 @@
 """The figure of the main test: how often an action is chosen at each belief, state by state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,19 @@ from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import BLUE, INK, VERMILION, belief_axes, canvas, set_title
+from coherence.plots.style import BLUE, INK, VERMILION, Style, belief_axes, canvas, set_title
 from coherence.statistics.state_shares import StateShares, state_shares
 from coherence.table.answering import STATED
 from coherence.table.printable import clean
 from coherence.table.schema import ACTION_PREFIX, action_columns
 
 _LABEL = 28
+_LEGEND: Style = {"frameon": False, "ncols": 2, "handletextpad": 0.2, "columnspacing": 1.2}
 # Parts of the axis: the states stand beside each other where their beliefs are the same.
 _ASIDE, _HALF_BAR = 0.007, 0.011
 # Colour and marker both tell the states apart.
 _STATES = ((0, "s", VERMILION), (1, "o", BLUE))
+STATE_NAMES = ("state 0", "state 1")
 
 
 def title_of(action: object) -> str:
@@ -76,6 +78,7 @@ def plot_state_shares(
     shown: Any = None,
     noun: str = STATED,
     title: str | None = None,
+    states: Sequence[str] = STATE_NAMES,
     urls: Mapping[tuple[int, int], str] | None = None,
     scale: Span | None = None,
     ax: Axes | None = None,
@@ -104,6 +107,8 @@ def plot_state_shares(
         What the axis calls the belief.
     title : str, optional
         None says what is shown, an empty text leaves it out.
+    states : sequence of str
+        What the legend calls the state that the belief is not in, and the one that it is in.
     urls : mapping, optional
         (Bin, state) -> where its point leads.
     scale : (float, float), optional
@@ -150,20 +155,45 @@ def plot_state_shares(
         known = dict.fromkeys(table["action"])
         raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
     with canvas(ax, size=(5.4, 3.9)) as axes:
-        belief_axes(axes)
-        fit_probabilities(axes, "x", span_of(table["belief"]))
-        wide = np.ptp(axes.get_xlim())
-        fit_probabilities(axes, "y", shown_shares(rows) if scale is None else scale)
-        for state, marker, colour in _STATES:
-            of_state = rows[rows["state"] == state]
-            x = of_state["belief"] + wide * (_ASIDE if state else -_ASIDE)
-            _draw_band(of_state, x, wide * _HALF_BAR, state, colour, axes)
-            _draw_shares(of_state, x, state, colour, marker, axes, urls or {})
-        _legend(axes)
+        _draw(rows, span_of(table["belief"]), scale, states, urls or {}, axes)
+        # Above the axes: every corner inside may hold points.
+        place: Style = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+        axes.legend(**place, **_LEGEND)
         axes.set_xlabel(noun)
         axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
         set_title(axes, title, title_of(drawn), lift=24)
         return axes
+
+
+def plot_state_panels(
+    found: StateShares,
+    actions: Sequence[Any],
+    scales: Sequence[Span],
+    *,
+    ax: Axes,
+    noun: str = STATED,
+    states: Sequence[str] = STATE_NAMES,
+    urls: Mapping[tuple[int, int], str] | None = None,
+) -> Axes:
+    """Draw several actions beside each other in the place of axes, under one legend."""
+    whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
+    if whole is None or figure is None:
+        raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
+    ax.remove()
+    places = whole.subgridspec(1, len(actions))
+    beliefs = span_of(found.table["belief"])
+    for number, (action, scale) in enumerate(zip(actions, scales, strict=True)):
+        panel = figure.add_subplot(places[0, number])
+        rows = found.table[found.table["action"] == action]
+        _draw(rows, beliefs, scale, states, urls or {}, panel)
+        panel.set_xlabel(noun)
+        panel.set_title(clean(action, limit=_LABEL), fontsize=10.5, color=INK, parse_math=False)
+        if not number:
+            first = panel
+            panel.set_ylabel("share of the action")
+    handles, labels = first.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", **_LEGEND)
+    return first
 
 
 def _table_of(
@@ -185,6 +215,27 @@ def shown_shares(rows: pd.DataFrame) -> Span:
     """Return the least and the largest share that is drawn of rows of `StateShares.table`."""
     names = ("share", "low", "high", "expected", "band_low", "band_high")
     return span_of(*(rows[name] for name in names))
+
+
+def _draw(
+    rows: pd.DataFrame,
+    beliefs: Span,
+    scale: Span | None,
+    states: Sequence[str],
+    urls: Mapping[tuple[int, int], str],
+    ax: Axes,
+) -> None:
+    """Draw the shares of one action, and what beliefs alone allow."""
+    belief_axes(ax)
+    fit_probabilities(ax, "x", beliefs)
+    wide = np.ptp(ax.get_xlim())
+    fit_probabilities(ax, "y", shown_shares(rows) if scale is None else scale)
+    for state, marker, colour in _STATES:
+        of_state = rows[rows["state"] == state]
+        x = of_state["belief"] + wide * (_ASIDE if state else -_ASIDE)
+        _draw_band(of_state, x, wide * _HALF_BAR, state, colour, ax)
+        name = clean(states[state], limit=_LABEL)
+        _draw_shares(of_state, x, state, colour, (marker, name), ax, urls)
 
 
 def _draw_band(
@@ -211,11 +262,12 @@ def _draw_shares(
     x: "pd.Series[float]",
     state: int,
     colour: str,
-    marker: str,
+    marked: tuple[str, str],
     ax: Axes,
     urls: Mapping[tuple[int, int], str],
 ) -> None:
     """Draw what was observed, with its intervals."""
+    marker, label = marked
     ax.vlines(x, rows["low"], rows["high"], color=colour, linewidth=1.1, zorder=3)
     outside = rows["outside"].to_numpy(dtype=bool)
     if outside.any():
@@ -231,21 +283,8 @@ def _draw_shares(
         edgecolor="white",
         linewidth=0.8,
         gid=f"state-{state}",
-        label=f"state {state}",
+        label=label,
         zorder=5,
     )
     if urls:
         points.set_urls([urls.get((position, state)) for position in rows["bin"]])
-
-
-def _legend(ax: Axes) -> None:
-    """Name the states above the axes: every corner inside may hold points."""
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.0,
-        frameon=False,
-        ncols=2,
-        handletextpad=0.2,
-        columnspacing=1.2,
-    )

@@ -10,10 +10,19 @@ from typing import Any
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.forest_figures import forest_figures
+from coherence.report.movement import little_sentence
 from coherence.report.page_parts import environment, setting_rows
 from coherence.report.pooling import pooled_sentences
 from coherence.report.provenance import command
-from coherence.report.ranking import FEW, Ranked, by_measure, counted_rejections, rank, unit_key
+from coherence.report.ranking import (
+    FEW,
+    Ranked,
+    by_measure,
+    counted_rejections,
+    is_test,
+    rank,
+    unit_key,
+)
 from coherence.report.unit import Unit
 from coherence.report.unit_html import effect_cells, question, short_context, unit_context
 from coherence.result import LEVEL
@@ -42,7 +51,8 @@ def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, A
         "conclusion": " ".join(row.unit.conclusion),
         "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
         "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
-        or wording.NOT_GIVEN,
+        or f"none of {counted(sum(map(is_test, row.unit.results)), 'test')}",
+        "little": little_sentence(row.unit.movement),
     }
 
 

@@ -74,26 +74,38 @@ def movement(beliefs: pd.DataFrame, rows: pd.DataFrame) -> Movement:
     if len(chosen):
         by_action = chosen.groupby(table.loc[chosen.index, "context"]).mean().std()
         action_sd = float(by_action.max())
-    if "belief" not in beliefs or beliefs["belief"].notna().sum() == 0:
+    means, of_truth = over_contexts(beliefs)
+    if means.empty:
         return Movement(actions=actions, action_sd=action_sd)
-    known = beliefs[beliefs["belief"].notna()]
-    by_context = known.groupby("context", sort=False)
-    belief = by_context["belief"].mean().astype(float)
-    found = [name for name in ("p_true", "truth") if name in known and known[name].notna().any()]
-    truth = by_context[found[0]].mean().astype(float) if found else pd.Series(dtype=float)
-    ranks = pd.DataFrame({"belief": belief, "truth": truth}).dropna().rank()
+    belief, truth = means["belief"], means["truth"]
+    ranks = means.dropna().rank()
     constant = len(ranks) < 3 or (ranks.nunique() < 2).any()
     return Movement(
         float(belief.min()),
         float(belief.max()),
         float(belief.std()) if len(belief) > 1 else math.nan,
-        {"p_true": "exact posterior", "truth": "state"}[found[0]] if found else "",
-        float(truth.min()) if found else math.nan,
-        float(truth.max()) if found else math.nan,
+        of_truth,
+        float(truth.min()),
+        float(truth.max()),
         math.nan if constant else float(ranks["belief"].corr(ranks["truth"])),
         actions,
         action_sd,
     )
+
+
+def over_contexts(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return mean belief and truth of every context, and which truth it is (NaN, "" of none)."""
+    if "belief" not in beliefs:
+        return pd.DataFrame(columns=["belief", "truth"], dtype=float), ""
+    known = beliefs[beliefs["belief"].notna()]
+    numeric = {n: pd.to_numeric(known[n], "coerce") for n in ("p_true", "truth") if n in known}
+    found = [name for name, values in numeric.items() if values.notna().any()]
+    known = known.assign(**numeric)
+    by_context = known.groupby("context", sort=False)
+    belief = by_context["belief"].mean().astype(float)
+    truth = by_context[found[0]].mean().astype(float) if found else math.nan
+    of_truth = {"p_true": "exact posterior", "truth": "state"}[found[0]] if found else ""
+    return pd.DataFrame({"belief": belief, "truth": truth}), of_truth
 
 
 def moves_sentence(moves: Movement | None) -> str:

@@ -13,12 +13,14 @@ import pandas as pd
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
 from coherence.plots import calibration_gaps as gap_plot
+from coherence.plots import movement as movement_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import twins as twin_plot
 from coherence.plots.scales import Span, shared_spans
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import belief_noun
+from coherence.report.movement import over_contexts
 from coherence.report.planned_figure import Figure, own_scale
 from coherence.report.state_figures import state_figures
 from coherence.report.twins import twinned
@@ -34,10 +36,15 @@ MOST_PAIRS = 6
 def unit_figures(
     unit: Unit, key: str, links: AnswerLinks | None = None
 ) -> tuple[list[Figure], list[str]]:
-    """Plan the figures of one (task, model), the one of the main test first."""
+    """Plan the figures of one (task, model), what moves and the main test first."""
     noun = belief_noun(unit.answering)
     of_states, missing = state_figures(unit, key, noun, links)
-    leading = [*of_states, *_twin_figure(unit, key), *_sensitivity_figure(unit, key)]
+    leading = [
+        *_movement_figure(unit, key, noun),
+        *of_states,
+        *_twin_figure(unit, key),
+        *_sensitivity_figure(unit, key),
+    ]
     figures, left_out = _pairwise_figures(unit, key, noun, links)
     missing += left_out
     beliefs = unit.beliefs
@@ -55,6 +62,34 @@ def unit_figures(
         why = "neither a truth coded 0/1 nor the exact posterior is known"
         missing.append(f"No calibration plot: {why}.")
     return leading + figures + calibration, missing
+
+
+def is_overview(figure: Figure) -> bool:
+    """Tell whether a figure shows what moves."""
+    return figure.key.endswith("-moves")
+
+
+def _movement_figure(unit: Unit, key: str, noun: str) -> Iterator[Figure]:
+    """Yield what moves, where a truth is known to hold beliefs against."""
+    means, of_truth = over_contexts(unit.beliefs)
+    means = means.dropna()
+    if not of_truth or len(means) < 2:
+        return
+    actions = {} if unit.movement is None else unit.movement.actions
+    right = "" if of_truth == "state" else " On the dotted line it is right."
+    caption = (
+        f"A point a context: its mean {noun} against the {of_truth}.{right} Histograms of both"
+        + (", and how often each action was chosen." if actions else ".")
+    )
+    draw = partial(
+        movement_plot.plot_movement,
+        means["belief"],
+        means["truth"],
+        actions,
+        of_truth="realised state" if of_truth == "state" else of_truth,
+        noun=noun,
+    )
+    yield Figure(f"{key}-moves", "What moves", caption, draw, 3.4)
 
 
 def _twin_figure(unit: Unit, key: str) -> Iterator[Figure]:

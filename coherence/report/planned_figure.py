@@ -23,14 +23,15 @@ class Figure:
     title: str
     caption: str
     draw: Callable[..., Any]  # takes an ``ax``
-    height: float = 3.5  # inches; all figures are 5 wide
+    height: float = 3.5  # inches
     # address -> what a reader who does not see the point is told that it leads to
     names: Mapping[str, str] = field(default_factory=dict)
+    width: float = 5.0  # inches; a wide one takes the whole line of a page
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches."""
-        return 5.0, self.height
+        return self.width, self.height
 
     @property
     def svg(self) -> Markup:

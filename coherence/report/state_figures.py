@@ -1,5 +1,6 @@
 """The figures of the main test of one (task, model): choices by belief and realised state."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -7,22 +8,22 @@ import pandas as pd
 from coherence.plots.scales import WHOLE_FROM, Span, shared_spans
 from coherence.plots.states import (
     judged,
-    plot_state_shares,
+    plot_state_panels,
     rising_action,
     shares_by_state,
     shown_shares,
-    title_of,
 )
 from coherence.rational.noisy_shares import NoisyShares, with_noise
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.planned_figure import Figure, own_scale
+from coherence.report.planned_figure import Figure
 from coherence.report.unit import Unit
 from coherence.report.wording import format_numbers
 from coherence.result import Outcome
 from coherence.statistics.scatter import Scatter
-from coherence.statistics.state_shares import CONTEXTS_PER_STATE, StateShares
+from coherence.statistics.state_shares import StateShares
 
 MOST_ACTIONS = 4
+TITLE = "Choices by belief and realised state"
 COVARIANCE, RATIONAL = "residual_covariance", "rational_agent"
 """The tests of what the bars allow: of reports as they are, and with the noise around them."""
 POINT = 0.05  # height of a point and its edge over that of the axis
@@ -31,7 +32,7 @@ POINT = 0.05  # height of a point and its edge over that of the axis
 def state_figures(
     unit: Unit, key: str, noun: str, links: AnswerLinks | None = None
 ) -> tuple[list[Figure], list[str]]:
-    """Plan a figure of choices by state for each action, or say why there is none."""
+    """Plan the figure of choices by state, a panel an action, or say why there is none."""
     found = shares_by_state(unit.beliefs)
     if found.reason:
         return [], [f"No plot of choices by state: {found.reason}."]
@@ -44,33 +45,33 @@ def state_figures(
         "what beliefs alone would give are drawn by state."
     )
     urls, names = _links(found, judged(unit.beliefs), key, links)
-    figures: list[Figure] = []
+    shown = table[table["action"].isin(actions)]
     scales = shared_spans([shown_shares(table[table["action"] == action]) for action in actions])
-    for number, action in enumerate(actions, start=1):
-        of_action = table[table["action"] == action]
-        scale = scales[number - 1]
-        draw = partial(
-            plot_state_shares, found, shown=action, noun=noun, title="", urls=urls, scale=scale
-        )
-        title = title_of(action)
-        outside = _outside(of_action, _rejecting(unit, table, noisy=noisy))
-        explained = "" if figures else _explained(table, noun, unit.scatter, noisy=noisy)
-        caption = " ".join(filter(None, [explained, _hidden_bars(of_action, scale), outside]))
-        caption += own_scale(scale, scales)
-        figures.append(Figure(f"{key}-states-{number}", title, caption, draw, 3.7, names))
-    return figures, [sentence] if left_out > 0 else []
+    draw = partial(plot_state_panels, found, actions, scales, noun=noun, urls=urls)
+    apart = "Panels differ in their scale." if len(set(scales)) > 1 else ""
+    caption = (
+        _explained(table, noun, unit.scatter, noisy=noisy),
+        _hidden_bars(shown, scales),
+        _outside(shown, _rejecting(unit, table, noisy=noisy)),
+        apart,
+    )
+    text, width = " ".join(filter(None, caption)), {1: 5.4, 2: 8.0}.get(len(actions), 11.0)
+    return [Figure(f"{key}-states", TITLE, text, draw, 3.5, names, width)], (
+        [sentence] if left_out > 0 else []
+    )
 
 
 def is_lead(figure: Figure) -> bool:
-    """Tell whether a figure is one of the main test."""
-    return "-states-" in figure.key
+    """Tell whether a figure is that of the main test."""
+    return figure.key.endswith("-states")
 
 
 def _drawn(table: pd.DataFrame) -> list[object]:
-    """Choose the actions to draw, in the order of the table."""
-    actions = list(dict.fromkeys(table["action"]))
+    """Choose the actions to draw, the one that rises most with the belief first."""
+    first = rising_action(table)
+    actions = [first, *(action for action in dict.fromkeys(table["action"]) if action != first)]
     if len(actions) == 2:
-        return [rising_action(table)]  # it reads more easily than one that falls
+        return [first]  # it reads more easily than one that falls
     half = (table["band_high"] - table["band_low"]).clip(lower=1e-9)
     away = ((table["share"] - table["expected"]).abs() / half).groupby(table["action"]).max()
     kept = set(away.sort_values(ascending=False, kind="stable").index[:MOST_ACTIONS])
@@ -100,10 +101,10 @@ def _outside(shown: pd.DataFrame, rejecting: str) -> str:
     return f"{n_outside} of {len(shown)} points {verb} (ringed)."
 
 
-def _hidden_bars(shown: pd.DataFrame, scale: Span) -> str:
+def _hidden_bars(shown: pd.DataFrame, scales: Sequence[Span]) -> str:
     """Say where bars are so low that the points hide them, as of choices that hardly vary."""
     tallest = float((shown["band_high"] - shown["band_low"]).max())
-    span = scale[1] - scale[0]
+    span = max(high - low for low, high in scales)
     if tallest >= POINT * (1.0 if span >= WHOLE_FROM else span):
         return ""
     height = format_numbers([tallest])[0]
@@ -121,39 +122,27 @@ def _allowing_for_noise(unit: Unit, found: StateShares) -> tuple[StateShares, bo
 
 
 def _explained(table: pd.DataFrame, noun: str, scatter: Scatter | None, *, noisy: bool) -> str:
-    """Say how the figure is read; once for all actions."""
-    of_all = "bins and actions" if table["action"].nunique() > 2 else "bins"
-    points = (
-        "Points: share of the action where the state was 0 or 1 (1 is the one whose probability "
-        "the belief is), with 95% intervals over contexts."
-    )
-    sure = (
-        f"all points of all {of_all} would lie in their bars in at least 95% of tables "
-        "(simultaneous, contexts as units)"
-    )
-    fewest = f"In a bin, each state has at least {CONTEXTS_PER_STATE} contexts."
+    """Say how the figure is read."""
+    points = "Points: share of the action in a bin of beliefs and a state, with 95% intervals."
+    lines = "thin lines: what it gives on average."
+    sure = "all of them at once in 95% of tables"
     if noisy and scatter is not None:
         return (
-            f"{points} Bars: what the nearest rational agent allows, whose reports scatter around "
-            f"its belief as these do (SD {scatter.sd:.2f} over {scatter.across}): at equal report "
-            "its belief is higher where the state is 1, so that bars of the two states differ with "
-            f"nothing amiss. If it were this agent, {sure}; its fit is taken as known. {fewest}"
+            f"{points} Pale bars: what the nearest rational agent allows, whose reports scatter "
+            f"around its belief as these do (SD {scatter.sd:.2f} over {scatter.across}), {sure}; "
+            "at equal report its belief is higher where the state is 1."
         )
-    return (
-        f"{points} Bars: what the {noun} alone allows; if it were exactly the belief acted on, "
-        f"{sure}. {fewest} {_about_noise(scatter)}"
-    )
+    return f"{points} Pale bars: what the {noun} alone allows, {sure}; {lines} {_noise(scatter)}"
 
 
-def _about_noise(scatter: Scatter | None) -> str:
+def _noise(scatter: Scatter | None) -> str:
     """Say what the bars assume of the noise of reports, and whether it holds here."""
-    assumed = "The bars take each report for the belief itself"
     if scatter is None or not scatter.misleads:
-        return f"{assumed}: noise of reports alone would take points out of them."
+        return "The bars take each report for the belief itself."
     return (
-        f"{assumed}, and these reports do scatter (reports of equal evidence, over "
-        f"{scatter.across}, with SD {scatter.sd:.2f}): a point outside may be noise alone. The "
-        "check rational_agent and the twins allow for it."
+        "The bars take each report for the belief itself, and these reports do scatter (SD "
+        f"{scatter.sd:.2f} over {scatter.across}): a point outside may be noise alone, for which "
+        "rational_agent and the twins allow."
     )
 
 

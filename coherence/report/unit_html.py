@@ -10,7 +10,7 @@ from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import answering_sentences, belief_noun
 from coherence.report.movement import little_sentence, moves_sentence
-from coherence.report.page_figures import unit_figures
+from coherence.report.page_figures import is_overview, unit_figures
 from coherence.report.page_parts import breakable, environment, setting_rows, visible
 from coherence.report.questions import answers
 from coherence.report.result_columns import COLUMNS
@@ -110,9 +110,10 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         ],
         "notes": [wording.clean(note) for note in unit.other_notes],
         "answer_tables": _tables(unit, key, links),
-        # The figure of the main test stands with the answer, the others behind the numbers.
+        # What moves and the main test stand with the answer, the others behind the numbers.
+        "overview": [figure for figure in figures if is_overview(figure)],
         "lead": [figure for figure in figures if is_lead(figure)],
-        "figures": [figure for figure in figures if not is_lead(figure)],
+        "figures": [f for f in figures if not (is_lead(f) or is_overview(f))],
         "missing_figures": missing_figures,
         "unreadable_columns": unreadable_columns,
         "unreadable": unreadable,

@@ -23,7 +23,7 @@ def choice_result(pairs, name="yes/no", **settings):
     )
 
 
-STATES = [f"Share of {action}, by realised state" for action in ("defer", "no", "yes")]
+FIRST = ["What moves", "Choices by belief and realised state"]
 
 
 def titles(unit):
@@ -34,10 +34,10 @@ def pairwise(unit):
     return next(f for f in unit_figures(unit, "k")[0] if f.title.startswith("Share of yes among"))
 
 
-def test_a_unit_with_everything_misses_no_figure_and_the_main_test_comes_first(unit):
+def test_a_unit_with_everything_misses_no_figure_and_what_moves_comes_first(unit):
     figures, missing = unit_figures(unit(), "k")
     assert [figure.title for figure in figures] == [
-        *STATES,
+        *FIRST,
         "Share of yes among yes and no",
         "Beliefs by action",
         "Belief and exact posterior",
@@ -60,21 +60,21 @@ def test_the_caption_says_what_was_expected_and_what_was_found(unit, pairs):
 def test_a_pair_that_the_settings_do_not_name_is_read_from_the_check(unit, pairs):
     result = choice_result(pairs, "wait/treat/now")
     shown = titles(unit(results=(result,), verdicts=("V.",)))
-    assert shown[len(STATES)] == "Share of wait among wait and treat/now"
+    assert shown[len(FIRST)] == "Share of wait among wait and treat/now"
 
 
 @pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
 def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
     results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
     figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
-    assert len(figures) == len(STATES) + MOST_PAIRS + 2
+    assert len(figures) == len(FIRST) + MOST_PAIRS + 2
     assert len(missing) == n_sentences
 
 
 def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(unit, choices):
     beliefs = choices(p_true=False)
     assert titles(unit(results=(), verdicts=(), beliefs=beliefs)) == [
-        *STATES,
+        *FIRST,
         "Beliefs by action",
         "Calibration",
     ]
@@ -96,7 +96,7 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
     of_runs = unit(results=(result,), verdicts=("V.",), beliefs=runs)
     links = AnswerLinks("unit-1", runs["context"].unique(), most=1000)
     figures, _ = unit_figures(of_runs, "unit-1", links)
-    states, choice, histogram, calibration = (
+    moves, states, choice, histogram, calibration = (
         ElementTree.fromstring(figure.svg) for figure in figures
     )
     anchors = {f"answers/unit-1.html#{group.anchor}" for group in links.groups}
@@ -105,6 +105,7 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
     n_bins = result.settings["n_bins_used"]
     assert len(list(choice.iter("a"))) == n_bins
     assert not list(histogram.iter("a"))
+    assert not list(moves.iter("a"))
     contexts = [link for link in calibration.iter("a") if link.get("href") not in anchors]
     assert len(contexts) == runs["context"].nunique()
     # All choices of the pair are in one of its bins.

@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import AGENTS, simulate
 from coherence.checks.rational import rational_agent_test
@@ -16,10 +17,24 @@ def planned(unit, **changes):
     return state_figures(unit(**changes), "k", "stated belief")
 
 
+def panels(figure):
+    """Draw a figure; the titles of its panels and what its one legend says."""
+    drawn = MatplotlibFigure()
+    figure.draw(ax=drawn.add_subplot())
+    (legend,) = drawn.legends
+    assert not any(ax.get_legend() for ax in drawn.axes)
+    return [ax.get_title() for ax in drawn.axes], [t.get_text() for t in legend.get_texts()]
+
+
 def test_of_two_actions_the_one_that_rises_with_the_belief_is_drawn(unit, choices):
-    figures, missing = planned(unit, beliefs=choices(actions=("yes", "no")))
-    assert [figure.title for figure in figures] == ["Share of yes, by realised state"]
+    (figure,), missing = planned(unit, beliefs=choices(actions=("yes", "no")))
+    assert panels(figure) == (["yes"], ["state 0", "state 1"])
     assert missing == []
+
+
+def test_the_action_that_rises_most_with_the_belief_is_the_first_panel(unit, choices):
+    (figure,), _ = planned(unit, beliefs=choices())
+    assert panels(figure)[0] == ["yes", "defer", "no"]
 
 
 @pytest.mark.parametrize("n_actions", [MOST_ACTIONS, MOST_ACTIONS + 2])
@@ -27,8 +42,8 @@ def test_of_many_actions_those_that_differ_most_are_drawn_and_the_rest_counted(
     unit, choices, n_actions
 ):
     actions = tuple(f"a{at}" for at in range(n_actions))
-    figures, missing = planned(unit, beliefs=choices(actions=actions, n_contexts=120))
-    assert len(figures) == MOST_ACTIONS
+    (figure,), missing = planned(unit, beliefs=choices(actions=actions, n_contexts=120))
+    assert len(panels(figure)[0]) == MOST_ACTIONS
     many = n_actions > MOST_ACTIONS
     assert len(missing) == many
     assert not many or missing[0].startswith(f"Of {n_actions} actions, the {MOST_ACTIONS} whose")
@@ -53,9 +68,9 @@ def test_probabilities_of_actions_are_drawn(unit, choices):
     policies = rows.drop(columns="action").assign(
         action_yes=rows["belief"], action_no=1 - rows["belief"]
     )
-    figures, _ = planned(unit, beliefs=policies)
-    assert [figure.title for figure in figures] == ["Share of yes, by realised state"]
-    assert "No point lies outside" in figures[0].caption
+    (figure,), _ = planned(unit, beliefs=policies)
+    assert panels(figure)[0] == ["yes"]
+    assert "No point lies outside" in figure.caption
 
 
 @pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])

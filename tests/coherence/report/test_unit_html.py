@@ -44,5 +44,5 @@ def test_counts_of_statuses_lead_to_the_contexts_in_which_they_occurred(unit):
 def test_a_page_of_one_unit_leads_back_and_holds_its_figures(unit):
     text = render_unit_page(unit(), "unit-7", None)
     assert 'href="../report.html"' in text
-    assert len(re.findall("<svg[^>]*role", text)) == 6
-    assert text.index("by realised state") < text.index("<h3>Checks</h3>")
+    assert len(re.findall("<svg[^>]*role", text)) == 5
+    assert text.index("Choices by belief and realised state") < text.index("<h3>Checks</h3>")
