@@ -190,8 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CoherenceError as error:
         _complain(prefix, *error.lines())
         return 2
-    except KeyboardInterrupt:
-        print(f"\n{prefix}: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"\n{prefix}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return 130
     # The reader left, as `head` does; that is no failure of this program.
     except BrokenPipeError:

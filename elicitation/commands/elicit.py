@@ -4,18 +4,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from coherence.cli.progress import answer_progress
+from coherence.cli.progress import answer_progress, duration
 from coherence.table.printable import counted
-from elicitation.commands.elicit_preview import (
-    add_preview_options,
-    check_preview_options,
-    print_preview,
-    print_prompts,
-)
-from elicitation.commands.elicit_session import (
-    PROMPTS,
+from elicitation.commands.elicit_options import (
+    OF_A_TASK,
+    QuietParser,
+    add_options,
     design_of,
     load_model,
     named_model,
@@ -23,161 +19,110 @@ from elicitation.commands.elicit_session import (
     source_of,
 )
 from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.model_options import (
-    add_model_options,
-    add_store_options,
-    ask_and_keep,
-    drawn_at_a_time,
-)
-from elicitation.commands.task_options import TASK_OPTIONS, add_task_options
+from elicitation.commands.model_options import answer_store, drawn_at_a_time
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from elicitation.asking.overview import Preview
     from elicitation.asking.session import Tally
-    from elicitation.asking.store import AnswerStore
-    from elicitation.commands.elicit_session import Source
     from elicitation.questions.plan import Plan
+
+_SETTINGS = "docs/eliciting.md#settings"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model_options(parser, kind="causal or multiple-choice model", server=True, chat=True)
-    _add_subject(parser)
-    _add_answers(parser)
-    _add_design(parser)
-    parser.add_argument(
-        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
-    add_store_options(parser, usual="OUT.answers.sqlite")
-    add_preview_options(parser)
-    parser.add_argument(
-        "--status",
-        metavar="STORE",
-        help="count the answers of a store by model, question and status, and do nothing else",
-    )
-
-
-def _add_subject(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, _rare())
     parser.add_argument(
         "--agent",
         metavar="NAME",
         help="a simulated agent instead of a model, such as leaky; only with --task",
     )
     parser.add_argument(
-        "--task",
-        metavar="NAME_OR_FILE",
-        help="network or data set that supplies the cases, such as asia or randhie, or a network "
-        "of your own: .bif, .xml, .xmlbif or .json",
+        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
     parser.add_argument(
-        "--questions",
-        metavar="FILE",
-        help="questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md",
-    )
-    parser.add_argument(
-        "--target",
-        metavar="VARIABLE",
-        help="variable asked about (default: the usual one of the task)",
-    )
-    parser.add_argument(
-        "--contexts", type=int, metavar="N", help="number of contexts of a network (default: 200)"
-    )
-    add_task_options(parser)
-
-
-def _add_answers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--answers",
-        default="drawn",
-        choices=("drawn", "forced", "exact"),
-        help="free text that is read, drawn from the answers in the form asked for, or the "
-        "distribution over these without any draw; see docs/eliciting.md (default: drawn)",
-    )
-    parser.add_argument(
-        "--min-mass",
-        type=float,
-        default=0.0,
-        metavar="P",
-        help="leave unread what is read off answers that have less probability together "
-        "(default: 0; below .5 the status says low_mass)",
+        "--set",
+        dest="settings",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting that few need, such as timeout=30 or min_mass=.1; repeat it for several; "
+        f"{_SETTINGS} lists them",
     )
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--reps",
-        type=int,
-        metavar="N",
-        help="draws per question (default: 5; with --answers exact nothing is drawn)",
-    )
-    parser.add_argument(
-        "--prompts",
-        default=",".join(PROMPTS),
-        metavar="LIST",
-        help="framings of the belief question, and .toml files with framings of your own "
-        f"(default: {','.join(PROMPTS)})",
-    )
-    parser.add_argument(
-        "--belief",
-        default="verbalised",
-        choices=("verbalised", "token", "sampled"),
-        help="stated as a number, read from the probability of Yes, or from the rate of Yes over "
-        "draws (default: verbalised)",
-    )
-    parser.add_argument(
-        "--draws",
-        type=int,
-        default=20,
-        metavar="N",
-        help="answers of one sampled belief (default: 20)",
-    )
-    parser.add_argument(
-        "--no-lie",
-        action="store_true",
-        help="leave out the questions of the law of iterated expectation",
-    )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=1.0,
-        metavar="T",
-        help="0 takes the most probable answer (default: 1)",
-    )
-    parser.add_argument(
-        "--max-new-tokens",
-        type=int,
-        metavar="N",
-        help="cut of every answer (default: 256, or what a longer form needs; a model that thinks "
-        "aloud needs thousands)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed of the cases and of the draws (default: 0)",
-    )
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Declare everything a session can be told as an option, for study files."""
+    add_options(parser, parser)
+    parser.add_argument("--agent")
+    parser.add_argument("--out")
+
+
+def _rare() -> argparse.ArgumentParser:
+    return QuietParser(prog="coherence elicit --set", add_help=False, allow_abbrev=False)
+
+
+def settings_of(words: list[str]) -> dict[str, Any]:
+    """Read ``KEY=VALUE`` words, and what holds where nothing is said."""
+    from coherence.errors import InputError, closest
+
+    add_options(argparse.ArgumentParser(), rare := _rare())
+    options = {
+        action.option_strings[0].removeprefix("--").replace("-", "_"): action
+        for action in rare._actions
+    }
+    said = []
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in options or not value:
+            raise InputError(f"--set must be KEY=VALUE; received {word!r}. {closest(key, options)}")
+        option = options[key].option_strings[0]
+        if isinstance(options[key], argparse.BooleanOptionalAction):
+            if value not in ("true", "false"):
+                raise InputError(f"--set {key} must be true or false; received {value!r}.")
+            said.append(option if value == "true" else f"--no-{key}")
+        else:
+            said.append(f"{option}={value}")
+    return vars(rare.parse_args(said))
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
+    vars(args).update(settings_of(args.settings))
     if args.status is not None:
         _print_status(args.status)
         return 0
+    from coherence.table.storage import write_runs
+    from elicitation.asking.session import run_plan
+
     _check(args)
     design = design_of(args)  # an option out of its range is said before cases are drawn
     source = source_of(args)
     plan = plan_of(args, source, design)
     if args.show_prompts is not None:
-        print_prompts(plan, args.show_prompts)
+        _print_prompts(plan, args.show_prompts)
         return 0
     store = args.store or f"{args.out}.answers.sqlite"
     if args.dry_run:
-        print_preview(args, plan, named_model(args), store)
+        _print_preview(args, plan, store)
         _say_if_few(len(source.cases))
         return 0
-    return _ask(args, source, plan, store)
+    # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
+    model = load_model(args, source)
+    with answer_store(args, store) as opened:
+        _say_if_few(len(source.cases))
+        with answer_progress() as progress:
+            runs, tally = run_plan(
+                model,
+                plan,
+                opened,
+                batch_size=drawn_at_a_time(args),
+                keep_going=args.keep_going,
+                progress=progress,
+            )
+    write_runs(runs, args.out)
+    _print_tally(f"{args.out}: {counted(len(runs), 'row')}", tally)
+    return 0
 
 
 def _say_if_few(n_contexts: int) -> None:
@@ -222,13 +167,13 @@ def _check(args: argparse.Namespace) -> None:
     if args.out is not None:
         _check_out(args.out)
     if args.questions is not None:
-        for name in ("target", "contexts", *TASK_OPTIONS):
+        for name in OF_A_TASK:
             if getattr(args, name) is not None:
                 raise InputError(
                     f"--{name.replace('_', '-')} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
-    check_preview_options(args)
+    _check_preview(args)
     if drawn_at_a_time(args) < 1:
         raise InputError(f"batch_size must be positive; received {args.batch_size}.")
 
@@ -247,49 +192,20 @@ def _check_out(path: str) -> None:
         )
 
 
-def _ask(args: argparse.Namespace, source: "Source", plan: "Plan", path: str) -> int:
-    from coherence.table.storage import write_runs
-    from elicitation.asking.session import run_plan
-
-    # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
-    model = load_model(args, source)
-
-    def asking(store: "AnswerStore") -> "tuple[pd.DataFrame, Tally]":
-        _say_if_few(len(source.cases))
-        with answer_progress() as progress:
-            return run_plan(
-                model,
-                plan,
-                store,
-                batch_size=drawn_at_a_time(args),
-                keep_going=args.keep_going,
-                progress=progress,
-            )
-
-    result = ask_and_keep(args, path, asking)
-    if result is None:
-        return 130
-    runs, tally = result
-    write_runs(runs, args.out)
+def _print_tally(opening: str, tally: "Tally") -> None:
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
+    # What a count of readable answers leaves out: thinking, and answers that were cut.
+    ends = f", {tally.thought} thought aloud first" if tally.thought else ""
+    if tally.truncated:
+        ends += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
     print(
-        f"{args.out}: {counted(len(runs), 'row')}, {counted(tally.asked, 'answer')} asked, "
-        f"{tally.reused} reused, "
-        f"{share:.1%} readable{repaired}{_how_answers_ended(tally)}",
+        f"{opening}, {counted(tally.asked, 'answer')} asked, {tally.reused} reused, "
+        f"{share:.1%} readable{repaired}{ends}",
         file=sys.stderr,
     )
     if tally.masses:
         _print_masses(tally.masses)
-    return 0
-
-
-def _how_answers_ended(tally: "Tally") -> str:
-    """Say what a count of readable answers leaves out: thinking, and answers that were cut."""
-    said = f", {tally.thought} thought aloud first" if tally.thought else ""
-    if tally.truncated:
-        said += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
-    return said
 
 
 def _print_masses(masses: "tuple[float, ...]") -> None:
@@ -306,7 +222,7 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
         print(
             "warning: that is less than one half: the model would mostly say something else, and "
             "what was read is conditional on the form (status low_mass). Another prompt or "
-            "--prefill may help; --min-mass leaves such answers unread.",
+            "a prefill may help (--set prefill=TEXT); --set min_mass=P leaves such answers unread.",
             file=sys.stderr,
         )
 
@@ -327,3 +243,70 @@ def _print_status(path: str) -> None:
     ]
     print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
     print(counted(int(table["answers"].sum()), "answer"))
+
+
+def _check_preview(args: argparse.Namespace) -> None:
+    """Raise for prices that are none, or that nothing is made of."""
+    from coherence.errors import InputError
+
+    if args.show_prompts is not None and args.show_prompts < 1:
+        raise InputError(f"--show-prompts must be at least 1; received {args.show_prompts}.")
+    for name in ("price_in", "price_out"):
+        price = getattr(args, name)
+        if price is not None and not 0 <= price < float("inf"):
+            raise InputError(f"{name} must be at least 0 and finite; received {price}.")
+        if price is not None and not args.dry_run:
+            raise InputError(f"{name} belongs to --dry-run. Add that, or leave the price out.")
+
+
+def _print_preview(args: argparse.Namespace, plan: "Plan", store: str) -> None:
+    """Say what would be asked."""
+    from elicitation.asking.overview import preview
+
+    outlook = preview(plan, model_name=named_model(args), store=store)
+    print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
+    print(f"in store   {outlook.n_stored}")
+    print(f"to ask     {outlook.n_left}")
+    print(
+        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their characters), "
+        f"{_answer_tokens(outlook)}"
+    )
+    if args.price_in is not None or args.price_out is not None:
+        print(f"price      {_price(args, outlook)}")
+    print(f"time       {_time(outlook)}")
+
+
+def _print_prompts(plan: "Plan", n: int) -> None:
+    """Print the first questions whose texts differ."""
+    from coherence.report.wording import clean
+
+    first = {question.text: question for question in reversed(plan.questions)}
+    asked = sorted(first.values(), key=plan.questions.index)[:n]
+    for number, question in enumerate(asked, start=1):
+        topic = question.topic
+        what = f"{topic.role} ({topic.key})" if topic.key else topic.role
+        print(f"--- {number}: {clean(what)}, context {question.case + 1}")
+        print("\n".join(clean(line) for line in question.text.splitlines()))
+
+
+def _time(outlook: "Preview") -> str:
+    if outlook.seconds is None:
+        return "not known before the store has answers of this model"
+    return f"about {duration(outlook.seconds)}, at the speed of the answers in the store"
+
+
+def _answer_tokens(outlook: "Preview") -> str:
+    most = f"at most {outlook.n_answer_tokens:,} in answers"
+    if outlook.n_expected_tokens is None:
+        return most
+    return f"{most}, {outlook.n_expected_tokens:,.0f} if they are as long as those in the store"
+
+
+def _price(args: argparse.Namespace, outlook: "Preview") -> str:
+    per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
+    texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
+    said = f"at most {texts + most:,.2f} ({texts:,.2f} for texts, {most:,.2f} for answers)"
+    if outlook.n_expected_tokens is not None:
+        usual = texts + outlook.n_expected_tokens * per_answer
+        said += f", {usual:,.2f} if answers are as long as those in the store"
+    return said

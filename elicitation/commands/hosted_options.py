@@ -22,20 +22,23 @@ HOSTED_DEFAULTS: dict[str, Any] = {
 """What options of hosted models are where nothing is said."""
 
 
-def add_hosted_options(parser: argparse.ArgumentParser) -> None:
-    """Declare where a model is served, and how it is to be asked."""
+def add_hosted_options(
+    parser: argparse.ArgumentParser, rare: argparse.ArgumentParser | None = None
+) -> None:
+    """Declare where a model is served, and how it is asked; `rare` takes what few users need."""
     group = parser.add_argument_group("hosted models, see docs/servers.md")
+    seldom: argparse._ActionsContainer = group if rare is None else rare
     group.add_argument(
         "--server",
         metavar="URL",
         help="OpenAI-compatible server of the model, whose name there --model is",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--base-url",
         metavar="URL",
         help="address of a provider such as vllm/... or ollama/... where it is not the usual one",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--server-name",
         metavar="NAME",
         help="keeps answers under this name instead of the address",
@@ -46,20 +49,20 @@ def add_hosted_options(parser: argparse.ArgumentParser) -> None:
         help="environment variable that holds the API key (default: the provider's usual one; with "
         "--server no key)",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--max-connections",
         type=int,
         default=HOSTED_DEFAULTS["max_connections"],
         metavar="N",
         help="questions under way (default: 8)",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--max-retries",
         type=int,
         metavar="N",
         help="how often a failed call is tried again (default: until --timeout)",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--timeout",
         type=int,
         default=HOSTED_DEFAULTS["timeout"],
@@ -71,12 +74,12 @@ def add_hosted_options(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="how much the model thinks: none, low, medium, high, ... (default: its own)",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--chat-template-kwargs",
         metavar="JSON",
         help="arguments of the chat template, such as '{\"enable_thinking\": false}'",
     )
-    group.add_argument(
+    seldom.add_argument(
         "--extra-body",
         metavar="JSON",
         help="further fields of every request, such as '{\"top_k\": 20}'",

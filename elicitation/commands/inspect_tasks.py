@@ -50,7 +50,7 @@ def beliefs_and_actions(
     from argparse import Namespace
 
     from coherence.errors import InputError
-    from elicitation.commands.elicit_session import design_of, plan_of, source_of
+    from elicitation.commands.elicit_options import design_of, plan_of, source_of
     from elicitation.commands.inspect_samples import BELIEFS, belief_samples
 
     if belief not in ("verbalised", "sampled"):

@@ -7,7 +7,8 @@ is imported before it is asked for, so that ``--help`` stays fast.
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coherence.table.printable import counted, numbered
@@ -29,8 +30,9 @@ def add_model_options(
     several: bool = False,
     server: bool = False,
     chat: bool = False,
+    rare: argparse.ArgumentParser | None = None,
 ) -> None:
-    """Declare who is asked, where it runs and how."""
+    """Declare who is asked, where it runs and how; `rare` takes what few users need."""
     group = parser.add_argument_group("the model that is asked")
     group.add_argument(
         "--model",
@@ -42,8 +44,9 @@ def add_model_options(
         + ("; or PROVIDER/NAME of a hosted model; with --server its name there" if server else "")
         + ("; repeat it to ask several, one after the other" if several else ""),
     )
+    seldom: argparse._ActionsContainer = group if rare is None else rare
     if server:
-        add_hosted_options(parser)
+        add_hosted_options(parser, rare)
     if chat:
         group.add_argument(
             "--chat",
@@ -51,25 +54,25 @@ def add_model_options(
             default=None,
             help="use the chat template (default: if there is one)",
         )
-        group.add_argument(
+        seldom.add_argument(
             "--system",
             metavar="TEXT",
             help="system message before every question of a chat model (default: none)",
         )
-        group.add_argument(
+        seldom.add_argument(
             "--prefill",
             metavar="TEXT",
             default="",
             help="what every answer of a local model begins with (default: nothing)",
         )
-    group.add_argument(
+    seldom.add_argument(
         "--dtype",
         default="auto",
         choices=("auto", "float32", "bfloat16", "float16"),
         help="precision (default: auto, float32 on a processor)",
     )
     add_device_options(group)
-    _add_loading_options(group)
+    _add_loading_options(seldom)
     group.add_argument(
         "--batch-size",
         type=int,
@@ -114,7 +117,9 @@ def _add_loading_options(parser: "argparse._ActionsContainer") -> None:
     )
 
 
-def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
+def add_store_options(
+    parser: argparse.ArgumentParser, *, usual: str, rare: argparse.ArgumentParser | None = None
+) -> None:
     """Declare where answers are kept; `usual` names the place without ``--store``."""
     group = parser.add_argument_group("the store of answers")
     group.add_argument(
@@ -122,7 +127,7 @@ def add_store_options(parser: argparse.ArgumentParser, *, usual: str) -> None:
         metavar="FILE",
         help=f"where the model's answers are kept, for resuming (default: {usual})",
     )
-    group.add_argument(
+    (rare or group).add_argument(
         "--resume",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -207,12 +212,11 @@ def _device_map(text: str | None) -> str | dict[str, Any] | None:
     return parts
 
 
-def ask_and_keep(
-    args: argparse.Namespace,
-    usual: str | os.PathLike[str],
-    asking: "Callable[[AnswerStore], Result]",
-) -> Result | None:
-    """Ask with the store open, and say after Ctrl-C what is kept."""
+@contextmanager
+def answer_store(
+    args: argparse.Namespace, usual: str | os.PathLike[str]
+) -> "Iterator[AnswerStore]":
+    """Open the store of a command, and say after Ctrl-C what is kept."""
     from coherence.errors import InputError
     from elicitation.asking.store import AnswerStore
 
@@ -225,24 +229,25 @@ def ask_and_keep(
                 "Name another --store, or leave --no-resume out."
             )
         try:
-            result = asking(store)
-            tell_damage(store)
-            return result
+            yield store
         except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"interrupted; {counted(len(store), 'answer is', 'answers are')} kept in "
+                f"{store.path}. The same command resumes."
+            ) from None
+        if store.damaged:
             print(
-                f"\ncoherence {args.command}: interrupted; "
-                f"{counted(len(store), 'answer is', 'answers are')} kept in {store.path}. "
-                "The same command resumes.",
+                f"{counted(len(store.damaged), 'damaged answer')} in {store.path} "
+                f"{numbered(len(store.damaged), 'was', 'were')} asked again",
                 file=sys.stderr,
             )
-            return None
 
 
-def tell_damage(store: "AnswerStore") -> None:
-    """Say on stderr how many stored answers were not as they were written."""
-    if store.damaged:
-        print(
-            f"{counted(len(store.damaged), 'damaged answer')} in {store.path} "
-            f"{numbered(len(store.damaged), 'was', 'were')} asked again",
-            file=sys.stderr,
-        )
+def ask_and_keep(
+    args: argparse.Namespace,
+    usual: str | os.PathLike[str],
+    asking: "Callable[[AnswerStore], Result]",
+) -> Result:
+    """Ask with the store open; see `answer_store`."""
+    with answer_store(args, usual) as store:
+        return asking(store)

@@ -1,18 +1,20 @@
 """``coherence study``: run, look at, or report a study of several models and tasks."""
 
 import argparse
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.run_options import add_jobs, workers
-from coherence.table.printable import counted
 
 if TYPE_CHECKING:
-    from elicitation.commands.study.running import Asked
     from elicitation.commands.study.study_file import Study
-    from elicitation.commands.study.units import Unit
+    from elicitation.commands.study.units import Asked, Unit
 
+_HELD = ".running"
 ACTIONS = {
     "run": "ask what is missing, write a runs table for every model on every task, and report",
     "status": "say what is finished, what is left and what it costs; asks nothing",
@@ -48,9 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, look or report."""
-    from elicitation.commands.study.batteries import battery_units
     from elicitation.commands.study.study_file import load_study
-    from elicitation.commands.study.units import check_units, units_of
+    from elicitation.commands.study.units import battery_units, check_units, units_of
 
     study = load_study(args.file)
     folder = _folder_of(args)
@@ -85,38 +86,59 @@ def _folder_of(args: argparse.Namespace) -> Path:
 def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
-    from elicitation.asking.store import AnswerStore
-    from elicitation.commands.model_options import tell_damage
-    from elicitation.commands.study.batteries import ask_batteries, battery_units
-    from elicitation.commands.study.lock import alone_in
-    from elicitation.commands.study.running import ask_units
-    from elicitation.commands.study.units import RUNS, STORE
+    from elicitation.commands.model_options import answer_store
+    from elicitation.commands.study.units import (
+        RUNS,
+        STORE,
+        ask_batteries,
+        ask_units,
+        battery_units,
+    )
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
-    with alone_in(folder), AnswerStore(folder / STORE) as store:
-        try:
-            done = ask_units(units, store)
-            tell_damage(store)
-        except KeyboardInterrupt:
-            print(
-                "\ncoherence study: interrupted; "
-                f"{counted(len(store), 'answer is', 'answers are')} kept in {store.path}. "
-                "The same command resumes.",
-                file=sys.stderr,
-            )
-            return 130
+    batteries = battery_units(study, folder)
     with alone_in(folder):
-        batteries = battery_units(study, folder)
+        args.store, args.resume = folder / STORE, True
+        with answer_store(args, args.store) as store:
+            done = ask_units(units, store)
         ask_batteries(batteries, done)
     _tell(done)
-    there = any(unit.finished() for unit in units) or any(unit.is_finished for unit in batteries)
+    there = done.finished + done.found > 0 or any(unit.finished() for unit in units)
     if there and not args.no_report:
         from elicitation.commands.study.reporting import write_study_report
 
         with workers(args):
             write_study_report(study, units, folder, n_jobs=args.n_jobs)
     return 1 if done.failures else 0
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold the folder of a study until the block ends, also by a kill.
+
+    Two runs at a time would ask, and pay for, the same questions.
+    """
+    from coherence.errors import InputError
+
+    try:
+        import fcntl
+    except ImportError:  # not on Windows, where nothing is held
+        yield
+        return
+    handle = os.open(folder / _HELD, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(
+                f"another run of the study is under way in {folder}. Wait for its end, or choose "
+                "another folder by --out."
+            ) from error
+        yield
+    finally:
+        # The system lets go of the lock with the handle, whatever ends the process.
+        os.close(handle)
 
 
 def _tell(done: "Asked") -> None:

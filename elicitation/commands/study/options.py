@@ -11,10 +11,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from coherence.cli.main import MODULES
 from coherence.errors import InputError, closest
+from elicitation.commands import elicit
+from elicitation.commands.elicit_options import QuietParser
 from elicitation.questions.tasks import is_network_file
 
 DESIGN = (
@@ -40,18 +42,14 @@ _DRAWN_ONLY = ("reps", "temperature")
 _FILES = ("questions", "phrases", "records")
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that raises where the command line would print its usage and exit."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(message)
-
-
 @cache
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Return the parser of a command that asks, which raises an `InputError` for wrong words."""
-    parser = _Parser(prog=f"coherence {command}", add_help=False, allow_abbrev=False)
-    importlib.import_module(MODULES[command]).add_arguments(parser)
+    parser = QuietParser(prog=f"coherence {command}", add_help=False, allow_abbrev=False)
+    if command == "elicit":
+        elicit.add_all(parser)
+    else:
+        importlib.import_module(MODULES[command]).add_arguments(parser)
     return parser
 
 

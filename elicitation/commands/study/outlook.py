@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
 from coherence.table.printable import numbered
-from elicitation.commands.elicit_session import named_model
+from elicitation.commands.elicit_options import named_model
 from elicitation.commands.study.study_file import ModelEntry
-from elicitation.commands.study.units import STORE, Finished, Unit
+from elicitation.commands.study.units import STORE, Finished, Unit, held_answers
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
-    from elicitation.commands.study.batteries import BatteryUnit
+    from elicitation.commands.study.units import BatteryUnit
 
 HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out", "price", "time")
 
@@ -70,8 +70,9 @@ def look_at(units: Sequence[Unit]) -> list[Outlook]:
     from elicitation.asking.overview import preview
 
     outlooks = []
+    held = held_answers(units[0].folder) if units else set()
     for unit in units:
-        finished = unit.finished()
+        finished = unit.finished(held)
         ahead = None
         if finished is None:
             ahead = preview(

@@ -20,10 +20,9 @@ from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
 from coherence.table.storage import read_runs
-from elicitation.commands.study.batteries import battery_units
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Unit
+from elicitation.commands.study.units import Unit, battery_units, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
 SEED = 0
@@ -31,7 +30,8 @@ SEED = 0
 
 def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs: int = 1) -> None:
     """Analyse what is finished, compare the models, and write what follows into the folder."""
-    states = [(unit, unit.finished()) for unit in units]
+    held = held_answers(folder)
+    states = [(unit, unit.finished(held)) for unit in units]
     finished = [(unit, done) for unit, done in states if done is not None]
     batteries = battery_units(study, folder)
     if not finished and not any(unit.is_finished for unit in batteries):

@@ -4,17 +4,18 @@ A file is checked as a whole before anything is loaded, and all its faults are r
 """
 
 import os
+import re
 import tomllib
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from coherence.agents import AGENTS
+from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
-from elicitation.commands.study.analysis_options import analysis_faults
-from elicitation.commands.study.names import file_stem, repeated
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
@@ -33,6 +34,23 @@ _OF_BATTERY = ("name", "battery", "models")
 _FOR_ALL = ("keep_going", "threads", "batch_size")
 _PRICES = ("price_in", "price_out")
 _STUDY_OWNS = ("model", "server_name", "base", "instruct", "answers", "questions")
+ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
+    "checks": list,
+    "published": bool,
+    "strict": bool,
+    "positive": (str, list),
+    "reference": str,
+    "merge_labels": bool,
+    "twins": int,
+    "seed": int,
+}
+"""Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
+_KINDS: Mapping[type, str] = {
+    list: "a list",
+    bool: "true or false",
+    str: "a text",
+    int: "a whole number",
+}
 Entry = TypeVar("Entry")
 # A file of names and numbers that somebody wrote has kilobytes: more is a file named by mistake.
 _MOST_BYTES = 1 << 20
@@ -295,3 +313,53 @@ def _pair_faults(
     ]
     # One wrong value of a model shows in each of its tasks.
     return list(dict.fromkeys(faults))
+
+
+def analysis_faults(table: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a table ``[analysis]``, before anyone is asked."""
+    faults = unknown_keys(table, tuple(ANALYSIS))
+    for key, kind in ANALYSIS.items():
+        value = table.get(key)
+        # A truth value is a whole number to Python, and none to who wrote it.
+        wrong = isinstance(value, bool) and kind is not bool
+        if key in table and (wrong or not isinstance(value, kind)):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            names = " or ".join(_KINDS[each] for each in kinds)
+            faults.append(f"{key} must be {names}; received {value!r}.")
+    if faults:
+        return faults
+    # After hours of asking is no time to hear of a name mistyped.
+    checks = table.get("checks")
+    if checks is not None and not checks:
+        faults.append("checks must name at least one check. Leave it out to run all.")
+    faults += [
+        f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(str(name), CHECKS)}"
+        for name in checks or ()
+        if name not in CHECKS
+    ]
+    faults += [
+        f"{key} must be at least {least}; received {table[key]}."
+        for key, least in (("seed", 0), ("twins", 1))
+        if table.get(key, least) < least
+    ]
+    return faults
+
+
+def file_stem(*names: str) -> str:
+    """Return the name of a file for names from outside, which may hold anything."""
+    return "--".join(re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "_" for name in names)
+
+
+def repeated(section: str, names: Iterable[str]) -> list[str]:
+    """Return a fault for each name that another entry has, or that makes the same file."""
+    faults: list[str] = []
+    seen: dict[str, str] = {}
+    for name in names:
+        # File systems that do not tell capitals apart would lose one of two files, and readers of
+        # a table cannot tell two ways of writing one letter apart.
+        keys = {file_stem(name).casefold(), unicodedata.normalize("NFKC", name).casefold()}
+        if earlier := [seen[key] for key in keys if key in seen]:
+            how = "repeats an earlier one" if name in earlier else f"is too like {earlier[0]!r}"
+            faults.append(f"[[{section}]] name {name!r} {how}. Give each a name of its own.")
+        seen |= dict.fromkeys(keys, name)
+    return faults

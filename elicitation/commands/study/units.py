@@ -1,50 +1,60 @@
-"""Units of a study, a model on a task each, and what its folder holds of them.
+"""Sessions of a study: a model on a task each, and batteries put to models.
 
-A unit is finished where its table is there, is the one that was written, and was made from what the
-study file says now. Everything else is decided by the store of answers: a unit that is not finished
-is laid out again, and asks only what the store lacks.
+A run goes through all of them, one model in memory at a time: what the store has is not asked
+again, and every table is laid out from it. From outside a table is finished where it was made as
+the study file says now, and the store has every answer that the file asks for.
 """
 
 import argparse
-import hashlib
+import contextlib
+import importlib
+import io
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+import sys
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.folders import replace_text
-from coherence.errors import InputError
-from elicitation.commands.elicit_session import PROMPTS, Source, design_of, plan_of, source_of
-from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.study.names import file_stem
-from elicitation.commands.study.options import merged, parse
-from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry
+from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.main import MODULES
+from coherence.cli.progress import answer_progress
+from coherence.errors import CoherenceError, InputError
+from coherence.table.printable import counted
+from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
+from elicitation.commands.model_options import drawn_at_a_time
+from elicitation.commands.study.options import keys_of, merged, model_keys, parse
+from elicitation.commands.study.study_file import (
+    BatteryEntry,
+    ModelEntry,
+    Study,
+    TaskEntry,
+    file_stem,
+)
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from elicitation.asking.store import AnswerStore
+    from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
-STORE = "answers.sqlite"
-RUNS = "runs"
+STORE, RUNS, BATTERIES = "answers.sqlite", "runs", "batteries"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
     *("command", "api_key_env", "max_connections", "max_retries", "timeout"),
     *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
-    *("dry_run", "price_in", "price_out"),
+    *("dry_run", "price_in", "price_out", "show_prompts"),
 )
-_FILES = ("questions", "phrases", "records", "task", "prompts")
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What is written down of a unit that is finished."""
+    """What is written down of a table."""
 
-    digest: str  # of what it was made from, see `Unit.digest`.
-    table: str  # SHA-256 of its runs table
-    # n_answers, n_readable, n_repaired, n_truncated: answers that its table is made of, and those
-    # among them with a value, with a value that missed the form, and cut
+    said: dict[str, Any]  # options that it was made by
+    fingerprint: str  # of the model that answered
+    # n_answers, n_readable, n_repaired, n_truncated: answers that it is made of, and those among
+    # them with a value, with a value that missed the form, and cut
     n_answers: int
     n_readable: int
     n_repaired: int
@@ -53,6 +63,16 @@ class Finished:
     # them
     tokens_in: int | None
     tokens_out: int | None
+
+
+@dataclass
+class Asked:
+    """What a run did."""
+
+    finished: int = 0  # units that were finished now
+    found: int = 0  # units of which the store had every answer
+    # what could not be finished, and why
+    failures: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -78,12 +98,8 @@ class Unit:
 
     @property
     def record(self) -> Path:
-        """Where it is written down that the table is finished."""
+        """Where it is written down what the table was made by."""
         return self.path.with_suffix(".json")
-
-    def plan(self) -> "Plan":
-        """Return its questions."""
-        return plan_of(self.options, self.source(), design_of(self.options))
 
     def source(self) -> Source:
         """Return what is asked about; equal for all models."""
@@ -91,45 +107,101 @@ class Unit:
             self.sources[self.task.name] = source_of(self.options)
         return self.sources[self.task.name]
 
-    def digest(self) -> str:
-        """Return a text that stands for all that the table is made from.
+    def plan(self) -> "Plan":
+        """Return its questions."""
+        return plan_of(self.options, self.source(), design_of(self.options))
 
-        Files that say what is asked count by their content; a folder or file of a model by the
-        sizes and dates of its files, for weights take long to read.
+    def finished(self, held: Set[str] | None = None) -> Finished | None:
+        """Return what is written down of its table; None where it must be made (again).
+
+        `held` is what `held_answers` says of the folder, where many units are looked at.
         """
-        return digest_of(self.options, (self.task.name, self.model.name))
+        import pyarrow.parquet as pq
 
-    def finished(self) -> Finished | None:
-        """Return what is written down of its table; None where it must be made (again)."""
         try:
-            found = Finished(**json.loads(self.record.read_text(encoding="utf-8")))
-            table = _sha256(self.path)
+            done = Finished(**json.loads(self.record.read_text(encoding="utf-8")))
+            pq.read_metadata(self.path)
         # Half written, of another version, or not there: made again from the store.
         except (OSError, ValueError, TypeError):
             return None
-        return found if (found.digest, found.table) == (self.digest(), table) else None
+        if done.said != _said(self.options):
+            return None
+        # A text that was changed, in a file of questions or prompts, has no answer in the store.
+        held = held_answers(self.folder) if held is None else held
+        keys = {question.key(done.fingerprint) for question in self.plan().questions}
+        return done if keys <= held else None
 
-    def finish(self, runs: "pd.DataFrame", counts: Mapping[str, int | None]) -> None:
-        """Write the table, and then down that it is finished."""
+    def ask(self, model: "Model", store: "AnswerStore") -> int:
+        """Ask what the store lacks, and write the table; return how many answers were asked."""
         from coherence.table.storage import write_runs
+        from elicitation.asking.session import run_plan
 
+        plan = self.plan()
+        with answer_progress(self.label) as progress:
+            runs, tally = run_plan(
+                model,
+                plan,
+                store,
+                batch_size=drawn_at_a_time(self.options),
+                keep_going=self.options.keep_going,
+                progress=progress,
+            )
         named = runs.assign(task=self.task.name, model=self.model.name)
         # When an answer came is in the store: tables made at other times are equal.
-        named = named.drop(columns="created", errors="ignore")
-        write_runs(named, self.path)
-        done = Finished(self.digest(), _sha256(self.path), **counts)  # type: ignore[arg-type]
+        write_runs(named.drop(columns="created", errors="ignore"), self.path)
+        answers = store.get(question.key(model.fingerprint) for question in plan.questions).values()
+        done = Finished(
+            _said(self.options),
+            model.fingerprint,
+            tally.total,
+            tally.readable,
+            tally.repaired,
+            tally.truncated,
+            _sum(answer.n_prompt_tokens for answer in answers),
+            _sum(answer.n_tokens for answer in answers),
+        )
         replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
+        print(
+            f"{self.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
+            f"{tally.readable / tally.total:.1%} readable",
+            file=sys.stderr,
+        )
+        return tally.asked
+
+
+def _said(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that a question, an answer or its reading depends on."""
+    said = {key: value for key, value in vars(options).items() if key not in _MATTERS_NOT}
+    return dict(json.loads(json.dumps(said, default=str)))
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    return None if None in known else sum(each for each in known if each is not None)
+
+
+def held_answers(folder: Path) -> set[str]:
+    """Return the keys of the answers in the store of a study."""
+    from elicitation.asking.store import read_store
+
+    store = folder / STORE
+    return {row.key for row in read_store(store) if row.sound} if store.exists() else set()
 
 
 def units_of(study: Study, folder: Path) -> list[Unit]:
     """Return the units of a study, by model and then by task."""
-    units: list[Unit] = []
     sources: dict[str, Source] = {}
-    for model in study.models:
-        for task in study.tasks:
-            options = parse("elicit", merged(study.usual, model.options, task.options))
-            units.append(Unit(model, task, options, folder, sources))
-    return units
+    return [
+        Unit(
+            model,
+            task,
+            parse("elicit", merged(study.usual, model.options, task.options)),
+            folder,
+            sources,
+        )
+        for model in study.models
+        for task in study.tasks
+    ]
 
 
 def check_units(units: list[Unit]) -> None:
@@ -150,53 +222,115 @@ def check_units(units: list[Unit]) -> None:
 
 def by_model(units: list[Unit]) -> Iterator[tuple[ModelEntry, list[Unit]]]:
     """Yield each model with its units, in order: one model is in memory at a time."""
-    for model in dict.fromkeys(unit.model.name for unit in units):
-        own = [unit for unit in units if unit.model.name == model]
+    for name in dict.fromkeys(unit.model.name for unit in units):
+        own = [unit for unit in units if unit.model.name == name]
         yield own[0].model, own
 
 
-def digest_of(options: argparse.Namespace, names: tuple[str, ...]) -> str:
-    """Return a text that stands for what options ask, of whom, and how it is called."""
-    said = {key: value for key, value in vars(options).items() if key not in _MATTERS_NOT}
-    for key in _FILES:
-        if isinstance(said.get(key), str):
-            said[key] = [_content(word) for word in said[key].split(",")]
-    for key in ("model", "models"):
-        if said.get(key) is not None and not is_hosted(options):
-            models = said[key] if isinstance(said[key], list) else [said[key]]
-            said[key] = [_stamp(Path(model)) for model in models]
-    said |= {"named": names, "version": _version()}
-    text = json.dumps(said, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
+    """Ask what the store lacks, and write the table of every unit.
+
+    A model that cannot be loaded or reached, or whose answers cannot be read, stops its own units;
+    the others go on.
+    """
+    from elicitation.models.hosted.replies import HostedError
+
+    done = Asked()
+    for model, own in by_model(units):
+        loaded: Model | None = None
+        for number, unit in enumerate(own):
+            try:
+                # An agent answers from the exact posteriors of a task's cases; it is made for each.
+                if loaded is None or model.is_agent:
+                    loaded = load_model(unit.options, unit.source())
+                asked = unit.ask(loaded, store)
+            except CoherenceError as error:
+                # A model that is not there, or no longer, would fail for every other task as well.
+                gone = (loaded is None and not model.is_agent) or isinstance(error, HostedError)
+                lost = own[number:] if gone else [unit]
+                done.failures += [(each.label, str(error)) for each in lost]
+                if gone:
+                    break
+                continue
+            done.finished += asked > 0
+            done.found += asked == 0
+        del loaded  # before the next one is loaded
+    return done
 
 
-def _content(word: str) -> str:
-    """Return the digest of a file, or the word itself where it names none."""
-    if word in PROMPTS:
-        return word
-    path = Path(word)
-    return _sha256(path) if path.is_file() else word
+@dataclass(frozen=True)
+class BatteryUnit:
+    """One battery put to one model, by its own command into a folder of its own."""
+
+    battery: BatteryEntry  # what is asked
+    model: ModelEntry  # who is asked
+    study_folder: Path  # folder of the study
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"{self.model.name}, {self.battery.name}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its tables and report lie."""
+        return self.study_folder / BATTERIES / file_stem(self.battery.name, self.model.name)
+
+    @property
+    def record(self) -> Path:
+        """Where it is written down what its tables were made by."""
+        return Path(f"{self.folder}.json")
+
+    @cached_property
+    def options(self) -> argparse.Namespace:
+        """Options of its command: what it takes of the model's, and the battery's."""
+        taken = set(keys_of(self.battery.command)) & set(model_keys())
+        own = {key: value for key, value in self.model.options.items() if key in taken}
+        options = parse(self.battery.command, {**own, **self.battery.options})
+        options.out, options.store = str(self.folder), str(self.study_folder / STORE)
+        return options
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its tables are there, made as the file says now."""
+        try:
+            return bool(json.loads(self.record.read_text(encoding="utf-8")) == _said(self.options))
+        except (OSError, ValueError):
+            return False
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
+    """Return every battery with every model that it is put to; simulated agents answer none.
+
+    A battery asks in its own way: two entries that differ in nothing that it heeds are one, and the
+    first of them stands for both.
+    """
+    units: dict[tuple[str, str], BatteryUnit] = {}
+    for battery in study.batteries:
+        for model in study.models:
+            chosen = battery.models is None or model.name in battery.models
+            if chosen and not model.is_agent:
+                unit = BatteryUnit(battery, model, folder)
+                said = json.dumps(_said(unit.options), sort_keys=True)
+                units.setdefault((battery.name, said), unit)
+    return list(units.values())
 
 
-def _stamp(path: Path) -> list[Any]:
-    """Return name, sizes and dates of the files of a model; of a name on the hub the name."""
-    if not path.exists():
-        return [str(path)]
-    files = [path] if path.is_file() else sorted(each for each in path.iterdir() if each.is_file())
-    return [path.resolve().name] + [
-        (file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files
-    ]
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("belief-coherence")
-    except PackageNotFoundError:  # run from its source folder
-        return ""
+def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
+    """Put every battery to its model; what the store has is not asked again."""
+    for unit in units:
+        prepare_folder(unit.folder)
+        before = unit.is_finished
+        module = importlib.import_module(MODULES[unit.battery.command])
+        # What the command would print belongs to its tables, not between those of other units.
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                module.run(unit.options)
+        except CoherenceError as error:
+            done.failures.append((unit.label, str(error)))
+            continue
+        replace_text(unit.folder / "summary.txt", said.getvalue())
+        replace_text(unit.record, json.dumps(_said(unit.options), indent=1) + "\n")
+        done.found += before
+        done.finished += not before
+        print(f"{unit.label}: {unit.folder}", file=sys.stderr)

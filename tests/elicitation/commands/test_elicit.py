@@ -240,8 +240,11 @@ b,How probable is snow?,What now?,stay|go,0
             "prompts must be distinct names among standard, mse",
         ),
         (["--status", "none.sqlite"], "none.sqlite does not exist"),
+        (["--set", "time=30"], "--set must be KEY=VALUE; received 'time=30'. Closest name found: 'timeout'"),
+        (["--set", "timeout=soon"], "argument --timeout: invalid int value: 'soon'"),
+        (["--set", "resume=no"], "--set resume must be true or false; received 'no'"),
         (
-            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--prefill", "So: "],
+            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--set", "prefill=So: "],
             "--prefill begins the answers of a local model",
         ),
         (
@@ -262,7 +265,7 @@ b,How probable is snow?,What now?,stay|go,0
             "answers='exact' draws nothing",
         ),
         (
-            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--min-mass", "2"],
+            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--set", "min_mass=2"],
             "min_mass must be in [0, 1]; received 2.0",
         ),
     ],
@@ -306,7 +309,7 @@ def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
     # A beginning that leads elsewhere is another model; after a whole answer, the form of one has
     # next to nothing.
     ended = "No: 0.50\nYes: 0.50\nDecision: No\n"
-    assert main([*words, "--prefill", ended, "--store", str(tmp_path / "other")]) == 0
+    assert main([*words, "--set", f"prefill={ended}", "--store", str(tmp_path / "other")]) == 0
     said = capsys.readouterr().err
     assert "4 answers asked" in said
     assert "warning: that is less than one half" in said
@@ -315,10 +318,10 @@ def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
         main(
             [
                 *words,
-                "--prefill",
-                ended,
-                "--min-mass",
-                "0.9",
+                "--set",
+                f"prefill={ended}",
+                "--set",
+                "min_mass=0.9",
                 "--store",
                 str(tmp_path / "other"),
             ]
@@ -355,7 +358,7 @@ def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path,
     # Actions stand beside "standard" where it is among the framings.
     assert runs.loc[runs["prompt"] == "standard", "raw_action"].notna().all()
     assert runs.loc[runs["prompt"] == "number", "raw_action"].isna().all()
-    assert main(["elicit", *options, "--no-resume"]) == 2
+    assert main(["elicit", *options, "--set", "resume=false"]) == 2
     assert "--no-resume needs a new store" in capsys.readouterr().err
     assert main(["elicit", *options, "--dry-run"]) == 0
     assert "to ask     0\n" in capsys.readouterr().out

@@ -33,7 +33,7 @@ def dry_run(table, capsys, *words):
 
 
 def test_prices_make_money_of_tokens(table, capsys):
-    said = dry_run(table, capsys, "--price-in", "2", "--price-out", "8")
+    said = dry_run(table, capsys, "--set", "price_in=2", "--set", "price_out=8")
     n_texts = float(said["tokens"].split()[1].replace(",", ""))
     assert said["price"] == (
         f"at most {n_texts * 2e-6 + 0.8:.2f} ({n_texts * 2e-6:.2f} for texts, 0.80 for answers)"
@@ -53,7 +53,7 @@ def test_answers_in_the_store_say_how_long_others_will_be(table, tmp_path, capsy
     path = tmp_path / "runs.csv.answers.sqlite"
     with AnswerStore(path) as store:
         run_plan(Talker(), plan, store)
-    said = dry_run(table, capsys, "--price-out", "10")
+    said = dry_run(table, capsys, "--set", "price_out=10")
     assert said["in"] == "store   500"
     long = "if they are as long as those in the store"
     assert said["tokens"].endswith(f"50,000 in answers, 5,000 {long}")
@@ -67,9 +67,9 @@ def test_answers_in_the_store_say_how_long_others_will_be(table, tmp_path, capsy
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--price-in", "1"], "--price-in belongs to --dry-run"),
-        (["--price-out", "-1", "--dry-run"], "--price-out must be at least 0"),
-        (["--price-out", "nan", "--dry-run"], "--price-out must be at least 0"),
+        (["--set", "price_in=1"], "price_in belongs to --dry-run"),
+        (["--set", "price_out=-1", "--dry-run"], "price_out must be at least 0"),
+        (["--set", "price_out=nan", "--dry-run"], "price_out must be at least 0"),
     ],
 )
 def test_prices_that_are_none(table, capsys, words, message):

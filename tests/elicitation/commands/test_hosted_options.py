@@ -1,15 +1,22 @@
 """Options of hosted models: breaks if a command drops one, or two commands mean others."""
 
+import argparse
+
 import pytest
 
 from coherence.cli.main import build_parser, main
 from coherence.errors import InputError
+from elicitation.commands import elicit
 from elicitation.commands.hosted_options import HOSTED_DEFAULTS, connect_to, is_hosted
 
 COMMANDS = ("elicit", "mix", "reveal", "bets")
 
 
 def options(command, *words):
+    if command == "elicit":  # with what its --set takes
+        parser = argparse.ArgumentParser()
+        elicit.add_all(parser)
+        return parser.parse_args(words)
     return build_parser(command).parse_args([command, *words])
 
 
@@ -92,6 +99,10 @@ def test_fields_that_are_no_json_are_refused_and_not_repeated(text):
 
 def test_limits_out_of_range_are_refused(tmp_path, capsys):
     words = ["--task", "asia", "--contexts", "2", "--model", "m", "--server", "http://127.0.0.1:9"]
-    for option, value in (("--timeout", "0"), ("--max-retries", "-1"), ("--max-connections", "0")):
-        assert main(["elicit", *words, "--out", str(tmp_path / "r.csv"), option, value]) == 2
+    for key, value in (("timeout", "0"), ("max_retries", "-1"), ("max_connections", "0")):
+        assert (
+            main(["elicit", *words, "--out", str(tmp_path / "r.csv"), "--set", f"{key}={value}"])
+            == 2
+        )
+        option = f"--{key.replace('_', '-')}"
         assert f"({option}) must be" in capsys.readouterr().err

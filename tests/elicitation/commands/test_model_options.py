@@ -8,7 +8,7 @@ import pytest
 from coherence.cli.main import build_parser, main
 from coherence.errors import InputError
 from elicitation.asking.store import AnswerStore
-from elicitation.commands import model_options
+from elicitation.commands import elicit, model_options
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
@@ -17,6 +17,10 @@ SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume", "keep_g
 
 
 def options(command, *words):
+    if command == "elicit":  # with what its --set takes
+        parser = argparse.ArgumentParser()
+        elicit.add_all(parser)
+        return parser.parse_args(words)
     return build_parser(command).parse_args([command, *words])
 
 
@@ -78,11 +82,9 @@ def test_ctrl_c_says_what_is_kept_and_where(tmp_path, capsys):
         keep(store)
         raise KeyboardInterrupt
 
-    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", asking) is None
-    assert capsys.readouterr().err == (
-        "\ncoherence reveal: interrupted; 1 answer is kept in "
-        f"{tmp_path / 'usual.sqlite'}. The same command resumes.\n"
-    )
+    with pytest.raises(KeyboardInterrupt, match="1 answer is kept in .*usual.sqlite") as caught:
+        model_options.ask_and_keep(args, tmp_path / "usual.sqlite", asking)
+    assert str(caught.value).endswith("The same command resumes.")
     # What was asked for goes on from there; --no-resume does not.
     assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 1
     args.resume = False

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from coherence import analyze
-from elicitation.commands.study.analysis_options import ANALYSIS, analysis_faults
+from elicitation.commands.study.study_file import ANALYSIS, analysis_faults
 
 
 def test_keys_are_options_of_the_analysis():

@@ -65,6 +65,6 @@ def test_ctrl_c_says_what_is_kept(write, monkeypatch, tmp_path, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elicitation.commands.study.running._ask", interrupted)
+    monkeypatch.setattr("elicitation.commands.study.units.Unit.ask", interrupted)
     assert main(["study", "run", str(write())]) == 130
     assert f"0 answers are kept in {tmp_path}" in capsys.readouterr().err

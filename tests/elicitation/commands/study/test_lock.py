@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from coherence.errors import InputError
-from elicitation.commands.study.lock import alone_in
+from elicitation.commands.study.command import alone_in
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from elicitation.commands.study.lock import alone_in
+from elicitation.commands.study.command import alone_in
 with alone_in(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elicitation.commands.study.names import file_stem, repeated
+from elicitation.commands.study.study_file import file_stem, repeated
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "a\x00b", "\u202e", "-x"])

@@ -6,8 +6,10 @@ import pytest
 
 from coherence.cli.main import main
 from coherence.errors import InputError
+from elicitation.commands.study import units as units_module
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import by_model, check_units, units_of
+from elicitation.models.base import Answer
 
 
 @pytest.fixture
@@ -73,24 +75,31 @@ def test_damage_is_seen(units, finished, damage):
     assert states(units()) == [False, True, True, True]
 
 
-def test_files_that_are_asked_count_by_content(tmp_path, write):
-    questions = tmp_path / "own.csv"
-    questions.write_text("context,belief_question\na,Rain?\n", encoding="utf-8")
-    text = '[[models]]\nmodel = "none"\n[[tasks]]\nquestions = "own.csv"\n'
-    (unit,) = units_of(load_study(write(text)), tmp_path / "s")
-    before = unit.digest()
-    assert unit.digest() == before
-    questions.write_text("context,belief_question\na,Snow?\n", encoding="utf-8")
-    assert unit.digest() != before
+def test_a_question_that_was_changed_has_no_table(tmp_path, write, monkeypatch):
+    prompts = tmp_path / "own.toml"
+    text = "A patient {description}. Will they {question}? A number:"
+    prompts.write_text(f'[belief.own]\nform = "number"\ntext = "{text}"\n', encoding="utf-8")
+    study = (
+        '[study]\ncontexts=8\nreps=1\nno_lie=true\n[[models]]\nmodel="m"\n'
+        '[[tasks]]\ntask="asia"\nprompts="own.toml"\n'
+    )
 
+    class Steadfast:
+        name, fingerprint = "m", "f"
 
-def test_files_of_a_model_count(tmp_path, write):
-    (tmp_path / "m").mkdir()
-    text = '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asia"\n'
-    (unit,) = units_of(load_study(write(text)), tmp_path / "s")
-    before = unit.digest()
-    (tmp_path / "m" / "config.json").write_text("{}", encoding="utf-8")
-    assert unit.digest() != before
+        def generate(self, requests):
+            return [Answer("0.5") for _ in requests]
+
+    monkeypatch.setattr(units_module, "load_model", lambda options, source: Steadfast())
+    path = write(study)
+    assert main(["study", "run", str(path), "--no-report"]) == 0
+    (unit,) = units_of(load_study(path), tmp_path / "study")
+    assert unit.finished()
+    prompts.write_text(
+        f'[belief.own]\nform = "number"\ntext = "{text} Please."\n', encoding="utf-8"
+    )
+    (unit,) = units_of(load_study(path), tmp_path / "study")
+    assert unit.finished() is None
 
 
 def test_what_is_asked_about_is_checked_before_anyone_is_asked(tmp_path, write):

@@ -42,7 +42,7 @@ def test_a_data_set_takes_fewer_records(tmp_path):
     tables = []
     for least in ("100", "30"):
         out = tmp_path / f"{least}.csv"
-        assert elicit("breast_cancer", out, "--min-records", least, "--no-lie") == 0
+        assert elicit("breast_cancer", out, "--set", f"min_records={least}", "--no-lie") == 0
         tables.append(pd.read_csv(out))
     assert set(tables[0]["context"]) != set(tables[1]["context"])
 
@@ -51,8 +51,11 @@ def test_a_data_set_takes_fewer_records(tmp_path):
     ("words", "message"),
     [
         (["asia", "--phrases", "a.toml"], "--phrases goes with a network of your own"),
-        (["randhie", "--records", "a.csv"], "--records goes with a network of your own"),
-        (["asia", "--min-records", "50"], "the network 'asia' of the catalogue has none behind it"),
+        (["randhie", "--set", "records=a.csv"], "--records goes with a network of your own"),
+        (
+            ["asia", "--set", "min_records=50"],
+            "the network 'asia' of the catalogue has none behind it",
+        ),
         (["absent.bif", "--target", "x"], "network file must be a readable file"),
         (["asia.biff"], "A network of your own is a file"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 from coherence.errors import InputError
-from elicitation.commands.elicit_session import (
+from elicitation.commands.elicit_options import (
     design_of,
     load_model,
     named_model,
