@@ -9,9 +9,10 @@ from coherence.analysis.states import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import require
+from coherence.inputs import as_contexts, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent
+from coherence.statistics.resample import as_units
 from coherence.table.needs import JUDGED_CHOICES
 from coherence.table.prompts import reference_prompt
 
@@ -51,11 +52,14 @@ def fit_unit(
         "(theta); received none. An agent without answers is planned by its name.",
     )
     facts = unit.facts(JUDGED_CHOICES, False)
+    contexts = as_contexts(facts.context, len(facts.belief))
+    enough = facts.group is not None and not as_units(facts.group, *contexts).too_few
     agent = fit_rational_agent(
         facts.belief,
         facts.action,
         facts.truth,
         context=facts.context,
+        group=facts.group if enough else None,
         positive=facts.positive,
         noise=0.0 if facts.computed else None,
     )

@@ -58,6 +58,10 @@ _USUAL_DRAWS = 999
 REFITS = 12
 REFIT_SHARE, FEWEST_OF_REFIT = 4, 10  # a refit has a quarter of the studies
 FEWEST_REFITS = 6  # that a spread is taken of
+UNGROUPED = (
+    "contexts of the answers belong to groups, and those of the simulated studies do not: name how "
+    "many share one (group) for a plan of groups"
+)
 _PORTION = 20  # studies in one call of a worker
 
 
@@ -367,7 +371,9 @@ def power(
 
     threshold = alpha if margin is None else margin
     table = priced(_table(simulations, threshold))
-    cautions = population.cautions
+    cautions = list(population.cautions)
+    if isinstance(agent, RationalAgent) and agent.units.name == "group" and groups is None:
+        cautions.append(UNGROUPED)
     if isinstance(agent, RationalAgent) and refits:
         wanted = [cell for cell in simulations.kept if cell.signal or margin is not None]
         if target is not None:

@@ -52,3 +52,18 @@ def test_a_table_without_choices_is_refused():
     runs = simulate("rational", n_contexts=30, n_reps=1, rng=1).drop(columns="action")
     with pytest.raises(InputError, match="an action and a state"):
         fit_unit(runs)
+
+
+@pytest.mark.parametrize(("n_groups", "unit"), [(20, "group"), (5, "context")])
+def test_groups_are_the_units_where_there_are_ten(runs, n_groups, unit):
+    grouped = runs.assign(group=pd.factorize(runs["context"])[0] % n_groups)
+    agent, _ = fit_unit(grouped, task="b", model="noisy")
+    assert agent.units.name == unit
+
+
+def test_a_plan_from_grouped_answers_without_groups_says_so(runs):
+    grouped = runs.assign(group=pd.factorize(runs["context"])[0] % 20)
+    agent, _ = fit_unit(grouped, task="b", model="noisy")
+    few = {"n_contexts": 20, "n_reps": 1, "signal": [], "refits": 0, "n_simulations": 10}
+    notes = coherence.power(agent, **few, n_draws=99, rng=1).notes
+    assert any("group" in note for note in notes)
