@@ -24,7 +24,6 @@ from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
-from coherence.rational.fit import fit_rational_agent
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
 from coherence.table.schema import ACTION_PREFIX
@@ -310,35 +309,6 @@ def population_like(
         parameters=agent.chosen.parameters,
         cautions=tuple(cautions),
     )
-
-
-def resampled(agent: RationalAgent, rng: np.random.Generator) -> RationalAgent | None:
-    """Fit an agent to contexts, or groups, resampled from its own; None where none can be."""
-    data, units, settings = agent.data, agent.units, agent.settings
-    drawn = rng.integers(units.n, size=units.n)
-    of_unit = [np.flatnonzero(units.of_context[data.context] == unit) for unit in range(units.n)]
-    rows = np.concatenate([of_unit[unit] for unit in drawn])
-    copy = np.repeat(np.arange(units.n), [of_unit[unit].size for unit in drawn])
-    action: Any = (
-        np.array(data.actions, dtype=object)[data.action[rows]] if data.policy is None else None
-    )
-    if data.policy is not None:
-        action = pd.DataFrame(data.policy[rows], columns=list(map(str, data.actions)))
-    try:
-        return fit_rational_agent(
-            data.belief[rows],
-            action,
-            data.truth[rows],
-            context=copy * data.n_contexts + data.context[rows],
-            group=copy if units.name == "group" else None,
-            noise=None if settings["noise"] == "estimated" else settings["noise"],
-            shared_noise=settings.get("shared_noise", 0.0),
-            weighting=settings["weighting"],
-            lapses=agent.chosen.model.lapsing,
-            calibration=settings["calibration"],
-        )
-    except InputError:
-        return None  # one action or one state alone was drawn
 
 
 def _alike(agent: RationalAgent) -> float:

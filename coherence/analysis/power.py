@@ -2,17 +2,14 @@
 
 Studies are drawn from an agent whose flaw is known, or from the rational agent that was fitted to a
 model's answers, with a hidden signal planted; the checks themselves are run on each. At signal 0
-nothing is amiss, and what is rejected there is the size of the test. The random numbers of a study
-depend on the seed, its size and its number alone: a larger grid, more simulations or more processes
-leave the others as they are.
+nothing is amiss, and what is rejected there is the size of the test.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import filterfalse, pairwise
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -21,25 +18,17 @@ from scipy import stats
 
 from coherence.agents import Agent, named_agent
 from coherence.analysis.costs import Costs, prompts_for
-from coherence.analysis.margins import BOUNDED, as_margin, smallest_margin
-from coherence.analysis.populations import (
-    AgentPopulation,
-    Groups,
-    Population,
-    population_like,
-    resampled,
-)
+from coherence.analysis.margins import BOUNDED, as_margin
+from coherence.analysis.pilot import FEWEST_REFITS, REFITS, intervals_of_pilot, told_of_pilot
+from coherence.analysis.populations import AgentPopulation, Groups, Population, population_like
 from coherence.analysis.power_result import PowerResult
+from coherence.analysis.studies import Cell, Plan, Simulations, is_estimate
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration, sentences_of
-from coherence.checks.check import Call
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import MIN_CONTEXTS, Floats, number_of_jobs, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
-from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.needs import CONDITIONALS, WORDINGS
 
 CONTEXTS = (25, 50, 100, 200, 400)
 GROUPS = (10, 20, 40, 80)
@@ -52,143 +41,11 @@ USUAL = {
     "prompt_shift": "prompt_consistency",
 }
 """What is planted -> the check that looks for it, which is run unless others are named."""
-DRAWS = {"cmi": 199}
 FEWEST_DRAWS = 99
-_USUAL_DRAWS = 999
-REFITS = 12
-REFIT_SHARE, FEWEST_OF_REFIT = 4, 10  # a refit has a quarter of the studies
-FEWEST_REFITS = 6  # that a spread is taken of
 UNGROUPED = (
     "contexts of the answers belong to groups, and those of the simulated studies do not: name how "
     "many share one (group) for a plan of groups"
 )
-_PORTION = 20  # studies in one call of a worker
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A study that may be simulated many times."""
-
-    signal: float
-    n_reps: int
-    n_contexts: int
-
-    @property
-    def position(self) -> tuple[float, ...]:
-        """Where it stands in a table."""
-        return abs(self.signal), self.signal, self.n_reps, self.n_contexts
-
-    def __str__(self) -> str:
-        """Return the size, for a progress bar."""
-        return f"{self.n_contexts} x {self.n_reps}, signal {self.signal:g}"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What all simulated studies have in common."""
-
-    population: Population
-    checks: tuple[str, ...]
-    n_draws: int | None
-    entropy: tuple[int, ...]
-    margin: float | None = None
-    groups: Groups | None = None
-
-    def draws_of(self, check: str) -> int:
-        """Return the permutations or sign flips behind a p-value of a check."""
-        return self.n_draws or DRAWS.get(check, _USUAL_DRAWS)
-
-    def estimates(self, result: str) -> bool:
-        """Tell whether a result is planned by the width of its interval."""
-        return self.margin is None and not sentences_of(result)[0].rejected
-
-    def study(self, cell: Cell, number: int) -> dict[str, float]:
-        """Simulate a study and test it: a number by name of the result.
-
-        It is the p-value, NaN where the test is undefined, or of an estimate half the width of its
-        interval; with a margin the smallest one that holds.
-        """
-
-        def stream(which: int) -> np.random.Generator:
-            key = (cell.n_contexts, cell.n_reps, number, which)
-            return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=key))
-
-        declared = [declaration(name) for name in self.checks]
-        needs = [check.needs for check in declared]
-        facts = self.population.draw(
-            cell.signal,
-            cell.n_contexts,
-            cell.n_reps,
-            stream(0),
-            wordings=WORDINGS in needs,
-            iterated=CONDITIONALS in needs,
-            groups=self.groups,
-        )
-        numbers = {}
-        for check in declared:
-            rng = stream(1 + list(CHECKS).index(check.name))
-            for step in (step for part in (check, *check.parts) for step in part.plan(facts)):
-                if not isinstance(step, Call):
-                    continue
-                draws = dict.fromkeys(step.fewest, self.draws_of(check.name))
-                options: dict[str, Any] = {"rng": rng.spawn(1)[0]} if step.draws else {}
-                outcome = step.function(**draws, **options)
-                for result in outcome if isinstance(outcome, list) else [outcome]:
-                    ends = result.interval
-                    if self.margin is not None:
-                        numbers[result.check] = smallest_margin(result)
-                    elif not self.estimates(result.check):
-                        value = math.nan if result.pvalue is None else result.pvalue
-                        numbers[result.check] = value
-                    elif _is_estimate(check.name) and ends is not None:
-                        numbers[result.check] = (ends.high - ends.low) / 2
-        return numbers
-
-
-def _studies(plan: Plan, cell: Cell, first: int, last: int) -> list[dict[str, float]]:
-    return [plan.study(cell, number) for number in range(first, last)]
-
-
-def _is_estimate(check: str) -> bool:
-    """Tell whether nothing of a check is a test, so that it is planned by its intervals."""
-    return not any(says.rejected for says in declaration(check).sentences.values())
-
-
-@dataclass
-class _Simulations:
-    """Simulated studies of a plan; `kept` has a row for each study and a column for each result."""
-
-    plan: Plan
-    n: int
-    n_jobs: int = 1
-    progress: Any = None
-    kept: dict[Cell, pd.DataFrame] = field(default_factory=dict)
-
-    def run(self, cells: Iterable[Cell]) -> None:
-        """Simulate the cells that are not simulated yet."""
-        new = [cell for cell in dict.fromkeys(cells) if cell not in self.kept]
-        # The longest first, so that no worker is left with it at the end.
-        new.sort(key=lambda cell: -cell.n_contexts * cell.n_reps)
-        edges = [*range(0, self.n, _PORTION), self.n]
-        jobs = [(self.plan, cell, *ends) for cell in new for ends in pairwise(edges)]
-        done, total = len(self.kept) * self.n, (len(self.kept) + len(new)) * self.n
-        studies: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in new}
-        for (_, cell, *_), rows in zip(jobs, run_calls(_studies, jobs, self.n_jobs), strict=True):
-            studies[cell] += rows
-            done += len(rows)
-            if self.progress is not None:
-                self.progress(done, total, str(cell))
-        self.kept |= {cell: pd.DataFrame(rows) for cell, rows in studies.items()}
-
-    @property
-    def results(self) -> list[str]:
-        """Names of all results, in the order of the checks."""
-        return list(dict.fromkeys(str(name) for table in self.kept.values() for name in table))
-
-    def numbers(self, cell: Cell, result: str) -> Floats:
-        """Return the numbers of a result in the studies of a cell, NaN where undefined."""
-        table = self.kept[cell]
-        return np.asarray(table.get(result, np.full(len(table), np.nan)), dtype=np.float64)
 
 
 def power(
@@ -338,7 +195,7 @@ def power(
     groups = _groups(group, group_taste, group_missed)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
     plan = Plan(population, names, n_draws, entropy, margin, groups)
-    simulations = _Simulations(plan, n_simulations, n_jobs, progress)
+    simulations = Simulations(plan, n_simulations, n_jobs, progress)
     needed = pd.DataFrame()
     if target is None:
         sizes = _sizes(n_contexts, groups)
@@ -353,7 +210,7 @@ def power(
         "policies": population.policies,
         "checks": list(names),
         "n_simulations": n_simulations,
-        "n_draws": {check: plan.draws_of(check) for check in names if not _is_estimate(check)},
+        "n_draws": {check: plan.draws_of(check) for check in names if not is_estimate(check)},
         "alpha": alpha,
         **({} if margin is None else {"margin": margin}),
         **({} if groups is None else {"group": asdict(groups)}),
@@ -379,11 +236,11 @@ def power(
         if target is not None:
             reached = [round(size) for size in needed["n_contexts"].dropna()]
             wanted = [cell for cell in wanted if cell.n_contexts in (*reached, limit)]
-        of_pilot = _of_pilot(agent, simulations, wanted, threshold, refits)
+        of_pilot = intervals_of_pilot(agent, simulations, wanted, threshold, refits)
         if len(of_pilot):
             table = table.merge(of_pilot, how="left")
         if target is not None:
-            needed["sentence"] += [_told_of_pilot(row, of_pilot) for _, row in needed.iterrows()]
+            needed["sentence"] += [told_of_pilot(row, of_pilot) for _, row in needed.iterrows()]
     return PowerResult(table, priced(needed), settings, tuple(cautions))
 
 
@@ -426,7 +283,7 @@ def _checks(
             "beliefs given a variable). Plan it with a named agent, or leave it out.",
         )
         require(
-            target is None or not _is_estimate(name),
+            target is None or not is_estimate(name),
             f"check must be a test where a power is wanted; received {name!r}, which is an "
             "estimate. Leave target out: the table has the width of its interval for every size.",
         )
@@ -506,7 +363,7 @@ def _signals(signal: float | Sequence[float]) -> list[float]:
 
 
 def _search(
-    simulations: _Simulations,
+    simulations: Simulations,
     reps: Sequence[int],
     signals: Sequence[float],
     target: float,
@@ -528,7 +385,7 @@ def _search(
 
 
 def _needed(
-    simulations: _Simulations,
+    simulations: Simulations,
     result: str,
     n_reps: int,
     signal: float,
@@ -572,63 +429,6 @@ def _needed(
     return {"target": target, **row, "reached": reached, "sentence": sentence}
 
 
-def _of_pilot(
-    agent: RationalAgent,
-    simulations: _Simulations,
-    cells: Sequence[Cell],
-    threshold: float,
-    n_refits: int,
-) -> pd.DataFrame:
-    """Return 95% intervals of power that hold the error of the pilot that an agent was fitted to.
-
-    The promise plus and minus t times the spread of promises of agents that are fitted to resampled
-    contexts, on the probit scale. Their percentiles would promise too little: an agent fitted to
-    resampled contexts is further from the pilot's than the pilot's is from the truth, to one side.
-    """
-    plan, n = simulations.plan, max(simulations.n // REFIT_SHARE, FEWEST_OF_REFIT)
-    refits = []
-    for number in range(n_refits):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.entropy, spawn_key=(number,)))
-        refitted = resampled(agent, rng)
-        if refitted is not None:
-            population = population_like(refitted, policies=plan.population.policies)
-            refits.append(
-                replace(simulations, plan=replace(plan, population=population), n=n, kept={})
-            )
-            refits[-1].run(cells)
-    rows = []
-    for result in filterfalse(plan.estimates, simulations.results):
-        for cell in cells:
-            promise, noise = _probit(simulations.numbers(cell, result), threshold)
-            others = np.array([_probit(of.numbers(cell, result), threshold) for of in refits])
-            row = {"check": result, **asdict(cell), "pilot_low": math.nan, "pilot_high": math.nan}
-            if len(others) >= FEWEST_REFITS:
-                # What the few studies of a refit scatter by is no error of the pilot.
-                spread = max(float(others[:, 0].var(ddof=1) - (others[:, 1] ** 2).mean()), 0.0)
-                reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(math.sqrt(spread), noise)
-                row["pilot_low"] = float(stats.norm.cdf(promise - reach))
-                row["pilot_high"] = float(stats.norm.cdf(promise + reach))
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _told_of_pilot(needed: pd.Series[Any], of_pilot: pd.DataFrame) -> str:
-    """Say what power the number of contexts that was found has, as far as the pilot tells."""
-    line = ["check", "signal", "n_reps", "n_contexts"]
-    at = of_pilot[(of_pilot[line] == needed[line]).all(axis=1)].dropna()
-    if at.empty:
-        return ""
-    low, high = at[["pilot_low", "pilot_high"]].iloc[0]
-    return f" With the error of the pilot the power there is {low:.2f} to {high:.2f}."
-
-
-def _probit(numbers: Floats, threshold: float) -> tuple[float, float]:
-    """Return the probit of a share of studies, and its standard error."""
-    share = (float((numbers <= threshold).sum()) + 0.5) / (numbers.size + 1)
-    at = float(stats.norm.ppf(share))
-    return at, math.sqrt(share * (1 - share) / numbers.size) / float(stats.norm.pdf(at))
-
-
 def _read_off(rejected: Mapping[int, int], n: int, target: float, least: int) -> dict[str, float]:
     """Read the contexts for a power off a probit regression on the root of their number."""
     import statsmodels.api as sm
@@ -652,7 +452,7 @@ def _read_off(rejected: Mapping[int, int], n: int, target: float, least: int) ->
     return {"n_contexts": size, "low": low, "high": high}
 
 
-def _table(simulations: _Simulations, threshold: float) -> pd.DataFrame:
+def _table(simulations: Simulations, threshold: float) -> pd.DataFrame:
     plan, rows = simulations.plan, []
     for result in simulations.results:
         estimate = plan.estimates(result)

@@ -1,0 +1,155 @@
+"""Simulated studies, each tested by the checks themselves.
+
+The random numbers of a study depend on the seed, its size and its number alone: a larger grid, more
+simulations or more processes leave the others as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.margins import smallest_margin
+from coherence.analysis.populations import Groups, Population
+from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration, sentences_of
+from coherence.checks.check import Call
+from coherence.inputs import Floats
+from coherence.statistics.parallel import run_calls
+from coherence.table.needs import CONDITIONALS, WORDINGS
+
+DRAWS = {"cmi": 199}
+_USUAL_DRAWS = 999
+_PORTION = 20  # studies in one call of a worker
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A study that may be simulated many times."""
+
+    signal: float
+    n_reps: int
+    n_contexts: int
+
+    @property
+    def position(self) -> tuple[float, ...]:
+        """Where it stands in a table."""
+        return abs(self.signal), self.signal, self.n_reps, self.n_contexts
+
+    def __str__(self) -> str:
+        """Return the size, for a progress bar."""
+        return f"{self.n_contexts} x {self.n_reps}, signal {self.signal:g}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all simulated studies have in common."""
+
+    population: Population
+    checks: tuple[str, ...]
+    n_draws: int | None
+    entropy: tuple[int, ...]
+    margin: float | None = None
+    groups: Groups | None = None
+
+    def draws_of(self, check: str) -> int:
+        """Return the permutations or sign flips behind a p-value of a check."""
+        return self.n_draws or DRAWS.get(check, _USUAL_DRAWS)
+
+    def estimates(self, result: str) -> bool:
+        """Tell whether a result is planned by the width of its interval."""
+        return self.margin is None and not sentences_of(result)[0].rejected
+
+    def study(self, cell: Cell, number: int) -> dict[str, float]:
+        """Simulate a study and test it: a number by name of the result.
+
+        It is the p-value, NaN where the test is undefined, or of an estimate half the width of its
+        interval; with a margin the smallest one that holds.
+        """
+
+        def stream(which: int) -> np.random.Generator:
+            key = (cell.n_contexts, cell.n_reps, number, which)
+            return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=key))
+
+        declared = [declaration(name) for name in self.checks]
+        needs = [check.needs for check in declared]
+        facts = self.population.draw(
+            cell.signal,
+            cell.n_contexts,
+            cell.n_reps,
+            stream(0),
+            wordings=WORDINGS in needs,
+            iterated=CONDITIONALS in needs,
+            groups=self.groups,
+        )
+        numbers = {}
+        for check in declared:
+            rng = stream(1 + list(CHECKS).index(check.name))
+            for step in (step for part in (check, *check.parts) for step in part.plan(facts)):
+                if not isinstance(step, Call):
+                    continue
+                draws = dict.fromkeys(step.fewest, self.draws_of(check.name))
+                options: dict[str, Any] = {"rng": rng.spawn(1)[0]} if step.draws else {}
+                outcome = step.function(**draws, **options)
+                for result in outcome if isinstance(outcome, list) else [outcome]:
+                    ends = result.interval
+                    if self.margin is not None:
+                        numbers[result.check] = smallest_margin(result)
+                    elif not self.estimates(result.check):
+                        value = math.nan if result.pvalue is None else result.pvalue
+                        numbers[result.check] = value
+                    elif is_estimate(check.name) and ends is not None:
+                        numbers[result.check] = (ends.high - ends.low) / 2
+        return numbers
+
+
+def _studies(plan: Plan, cell: Cell, first: int, last: int) -> list[dict[str, float]]:
+    return [plan.study(cell, number) for number in range(first, last)]
+
+
+def is_estimate(check: str) -> bool:
+    """Tell whether nothing of a check is a test, so that it is planned by its intervals."""
+    return not any(says.rejected for says in declaration(check).sentences.values())
+
+
+@dataclass
+class Simulations:
+    """Simulated studies of a plan; `kept` has a row for each study and a column for each result."""
+
+    plan: Plan
+    n: int
+    n_jobs: int = 1
+    progress: Any = None
+    kept: dict[Cell, pd.DataFrame] = field(default_factory=dict)
+
+    def run(self, cells: Iterable[Cell]) -> None:
+        """Simulate the cells that are not simulated yet."""
+        new = [cell for cell in dict.fromkeys(cells) if cell not in self.kept]
+        # The longest first, so that no worker is left with it at the end.
+        new.sort(key=lambda cell: -cell.n_contexts * cell.n_reps)
+        edges = [*range(0, self.n, _PORTION), self.n]
+        jobs = [(self.plan, cell, *ends) for cell in new for ends in pairwise(edges)]
+        done, total = len(self.kept) * self.n, (len(self.kept) + len(new)) * self.n
+        studies: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in new}
+        for (_, cell, *_), rows in zip(jobs, run_calls(_studies, jobs, self.n_jobs), strict=True):
+            studies[cell] += rows
+            done += len(rows)
+            if self.progress is not None:
+                self.progress(done, total, str(cell))
+        self.kept |= {cell: pd.DataFrame(rows) for cell, rows in studies.items()}
+
+    @property
+    def results(self) -> list[str]:
+        """Names of all results, in the order of the checks."""
+        return list(dict.fromkeys(str(name) for table in self.kept.values() for name in table))
+
+    def numbers(self, cell: Cell, result: str) -> Floats:
+        """Return the numbers of a result in the studies of a cell, NaN where undefined."""
+        table = self.kept[cell]
+        return np.asarray(table.get(result, np.full(len(table), np.nan)), dtype=np.float64)
