@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Original, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError, listing
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -78,10 +78,10 @@ def reliability_table(
         f"target must have one value per belief; received shapes {wanted.shape} and "
         f"{values.shape}.",
     )
-    table = pd.DataFrame({"bin": belief_bins(values, n_bins), "belief": values, "target": wanted})
-    return table.groupby("bin", as_index=False).agg(
-        belief=("belief", "mean"), target=("target", "mean"), n=("belief", "size")
-    )
+    bins = belief_bins(values, n_bins)
+    n = np.bincount(bins)
+    belief, target = (np.bincount(bins, weights=of_row) / n for of_row in (values, wanted))
+    return pd.DataFrame({"bin": np.arange(n.size), "belief": belief, "target": target, "n": n})
 
 
 def _calibration_error(
@@ -351,28 +351,6 @@ class _Beliefs:
         return [noiseless, ece]
 
 
-def _effects(
-    belief: Floats,
-    state: pd.Series[float] | None,
-    original: Original,
-    rng: object,
-    *,
-    context: pd.Series,
-) -> dict[str, float]:
-    """Return the estimates against what happened alone: twins have no exact posterior."""
-    groups, contexts = as_contexts(context, len(belief))
-    if state is None or len(contexts) < MIN_CONTEXTS:
-        return {}
-    bins, target = belief_bins(belief, N_BINS), state.to_numpy(dtype=np.float64)
-    pseudo = _pseudo_values(*_bin_totals(bins, belief - target, groups, len(contexts)))
-    plain = np.abs(np.bincount(bins, weights=belief - target)).sum()
-    return {
-        "calibration:brier": float(((belief - target) ** 2).mean()),
-        "calibration:calibration_error": math.sqrt(max(float(pseudo.mean()), 0.0)),
-        "calibration:ece": float(plain / bins.size),
-    }
-
-
 def _plan(facts: Facts) -> CallsAndNotes:
     """Compare beliefs with both targets in one call where they are known of the same rows."""
     exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
@@ -404,11 +382,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
                 context=facts.context[rows],
                 group=None if facts.group is None else facts.group[rows],
             )
-            arrays = facts.belief[rows.to_numpy()], None if truth is None else truth[rows]
-            unit = facts.context if facts.group is None else facts.group
-            alone = partial(_effects, *arrays, context=unit[rows])
-            n_dropped = facts.n_asked - int(rows.sum())
-            yield Call(estimate, n_dropped=n_dropped, draws=False, effects=alone)
+            yield Call(estimate, n_dropped=facts.n_asked - int(rows.sum()), draws=False)
 
 
 CHECK = Check(

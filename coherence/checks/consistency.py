@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Original, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
@@ -273,29 +273,6 @@ def _compare(
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
 
 
-def _effect(
-    runs: pd.DataFrame, original: Original, rng: object, *, reference: str, prompt: str
-) -> dict[str, float] | None:
-    """Return the noise-corrected difference of two prompts alone, where beliefs are drawn."""
-    if "belief_kind" in runs.columns and runs["belief_kind"].isin(COMPUTED_KINDS).any():
-        return None
-    plain = runs[runs["z_state"].isna() & runs["p"].notna()]
-    codes, contexts = pd.factorize(plain["context"])
-    belief = plain["p"].to_numpy(dtype=np.float64)
-    means, noise = np.full((2, 2, len(contexts)), np.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for position, name in enumerate((reference, prompt)):
-            rows = (plain["prompt"] == name).to_numpy()
-            n = np.bincount(codes[rows], minlength=len(contexts))
-            means[position] = np.bincount(codes[rows], belief[rows], len(contexts)) / n
-            away = (belief - means[position][codes])[rows] ** 2
-            noise[position] = np.bincount(codes[rows], away, len(contexts)) / (n - 1) / n
-    square = (means[1] - means[0]) ** 2 - noise.sum(axis=0)
-    square = square[~np.isnan(square)]
-    statistic = float(_root(square.mean())) if square.size >= MIN_CONTEXTS else math.nan
-    return {f"prompt_consistency:{prompt}": statistic}
-
-
 def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.columns:
         yield "no p column: prompt consistency was not checked."
@@ -316,8 +293,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
             )
             continue
         compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
-        alone = partial(_effect, runs, reference=facts.reference, prompt=prompt)
-        yield Call(partial(compare, published=facts.published), effects=alone)
+        yield Call(partial(compare, published=facts.published))
 
 
 def _differ(under: str, kind: str) -> str:
