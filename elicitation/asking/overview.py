@@ -17,7 +17,6 @@ import pandas as pd
 
 from elicitation.answers.reading import decode_answer
 from elicitation.asking.store import read_store
-from elicitation.models.base import Answer
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import OTHER, Question, Topic
 
@@ -79,11 +78,10 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     topic_of = cache(Topic.load)  # a store may have millions of answers, of few kinds
     for row in read_store(path):
         topic = topic_of(row.about)
-        name, status = UNKNOWN, UNKNOWN if row.sound else DAMAGED
-        if topic is not None:
+        name, status = UNKNOWN, UNKNOWN if row.answer else DAMAGED
+        if topic is not None and row.answer is not None:
             name = f"belief: {topic.key}" if topic.role == "belief" else topic.role
-            answer = Answer(row.text, finish_reason=row.finish_reason)
-            status = decode_answer(topic, answer).status
+            status = decode_answer(topic, row.answer).status
         counts[row.model, row.fingerprint, name, status] += 1
     # A name in two versions, by weights or precision, is two models.
     names = Counter(
@@ -159,14 +157,14 @@ def preview(
     lengths: list[int] = []
     written: dict[bool, list[str]] = {False: [], True: []}  # by whether a distribution was read
     for row in stored:
-        if row.model != model_name or not row.sound:
+        if row.model != model_name or row.answer is None:
             continue
         kept.add(row.key)
         fingerprints.add(row.fingerprint)
-        lengths += [] if row.n_tokens is None else [row.n_tokens]
+        lengths += [] if row.answer.n_tokens is None else [row.answer.n_tokens]
         way = (topic_of(row.about) or OTHER).way
         if way != "forced":  # these came in an instant, after a reading
-            written[way == "exact"].append(row.created)
+            written[way == "exact"].append(row.answer.created or "")
 
     def is_kept(question: Question) -> bool:
         return any(question.key(fingerprint) in kept for fingerprint in fingerprints)

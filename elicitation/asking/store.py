@@ -71,9 +71,27 @@ def _is_sound(cells: Sequence[Any], digest: Any) -> bool:
     ) and digest == _digest_of_row(cells)
 
 
-def _details_of(extra: str) -> dict[str, Any]:
-    known = json.loads(extra)
-    return {name: known.get(name) for name in DETAILS} | {"about": known.get("about", "")}
+@dataclass(frozen=True)
+class StoredRow:
+    """An answer with who gave it, for looking back at a store."""
+
+    key: str  # from `Question.key`
+    # model, fingerprint: who answered
+    model: str
+    fingerprint: str
+    about: str = ""  # see `Question`
+    answer: Answer | None = None  # None where the row is not as it was written
+
+
+def _row(cells: Sequence[Any], digest: Any) -> StoredRow:
+    row = dict(zip(CELLS, cells, strict=True))
+    key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
+    if not _is_sound(cells, digest):
+        return StoredRow(key, model, fingerprint)
+    known = json.loads(row["extra"])
+    details = {name: known.get(name) for name in DETAILS}
+    answer = Answer(row["answer"], **details, seed=row["seed"], created=row["created"])
+    return StoredRow(key, model, fingerprint, known.get("about", ""), answer)
 
 
 class AnswerStore:
@@ -171,15 +189,11 @@ class AnswerStore:
                 for *cells, digest in self._database.execute(
                     f"SELECT {_COLUMNS}, digest FROM answers WHERE key IN ({marks})", portion
                 ):
-                    row = dict(zip(CELLS, cells, strict=True))
-                    if not _is_sound(cells, digest):
-                        self.damaged.add(row["key"])
-                        continue
-                    details = _details_of(row["extra"])
-                    del details["about"]
-                    answers[row["key"]] = Answer(
-                        row["answer"], **details, seed=row["seed"], created=row["created"]
-                    )
+                    row = _row(cells, digest)
+                    if row.answer is None:
+                        self.damaged.add(row.key)
+                    else:
+                        answers[row.key] = row.answer
         return answers
 
     def put(
@@ -296,25 +310,6 @@ class AnswerStore:
             ) from error
 
 
-@dataclass(frozen=True)
-class StoredRow:
-    """An answer with all that is known of how it came about, for looking back at a store."""
-
-    key: str  # from `Question.key`.
-    # model, fingerprint: who answered
-    model: str
-    fingerprint: str
-    about: str  # see `Question`; empty where a store does not have it
-    # text, created, n_tokens, finish_reason: see `Answer`
-    text: str
-    created: str
-    n_tokens: int | None = None
-    finish_reason: str | None = None
-    # whether the row is as it was written; of one that is not, only `key`, `model` and
-    # `fingerprint` are given
-    sound: bool = True
-
-
 def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     """Read a store from outside, also while a session writes to it; nothing is made or changed."""
     file = Path(path)
@@ -335,22 +330,7 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
             for *cells, digest in database.execute(
                 f"SELECT {_COLUMNS}, digest FROM answers ORDER BY created"
             ):
-                row = dict(zip(CELLS, cells, strict=True))
-                key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
-                if not _is_sound(cells, digest):
-                    yield StoredRow(key, model, fingerprint, "", "", "", sound=False)
-                    continue
-                known = _details_of(row["extra"])
-                yield StoredRow(
-                    key,
-                    model,
-                    fingerprint,
-                    known["about"],
-                    row["answer"],
-                    row["created"],
-                    known["n_tokens"],
-                    known["finish_reason"],
-                )
+                yield _row(cells, digest)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. "

@@ -90,10 +90,10 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
     ]
     if not len(table):
         faults.append("it has no rows.")
-    faults += _context_faults(table)
+    if "context" not in names:
+        faults.append("column 'context' (or 'id') is missing.")
     if not {"belief_question", "yes_no_question"} & set(names):
         faults.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
-    faults += _text_faults(table)
     if ("action_question" in names) != ("options" in names):
         faults.append(
             "columns 'action_question' and 'options' belong together; one of them is missing."
@@ -101,53 +101,52 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
     if "options" in names:
         options = pd.Series(map(_options, table["options"]), dtype=object, index=table.index)
         table = table.assign(options=options)
-        faults += _rows_fault(
-            f"column 'options' must hold two or more different options ('a{OPTION_MARK}b'), "
-            "in capitals and small letters too, each on one line; see",
-            ~options.map(_usable).astype(bool),
-        )
-    if "p_true" in names:
-        numbers = pd.to_numeric(table["p_true"], errors="coerce")
-        # An empty cell is a truth that is not known; a word in its place is a fault.
-        word = numbers.isna() & ~table["p_true"].map(_blank).astype(bool)
-        faults += _rows_fault(
-            "column 'p_true' must hold probabilities in [0, 1]; see",
-            word | (numbers < 0) | (numbers > 1),
-        )
-        table = table.assign(p_true=numbers)
-    for name in dict.fromkeys(name for name in names if name in _AS_TEXT):
-        faults += _rows_fault(
-            f"column {name!r} has half a surrogate pair, which is no text; see",
-            ~table[name].map(_is_unicode).astype(bool),
-        )
+    for name in dict.fromkeys(name for name in names if name in COLUMNS):
+        for rule, broken in _rules(name, table[name]).items():
+            if rows := [str(row) for row, wrong in enumerate(map(bool, broken)) if wrong]:
+                more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+                faults.append(
+                    f"column {name!r} {rule}; see row{'s'[: len(rows) > 1]} "
+                    f"{', '.join(rows[:5])}{more}."
+                )
     if faults:
         raise InputError.all_at_once(
             f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
         )
+    if "p_true" in names:
+        table = table.assign(p_true=pd.to_numeric(table["p_true"]))
     return table.astype({"context": str})
 
 
-def _context_faults(table: pd.DataFrame) -> list[str]:
-    if "context" not in table.columns:
-        return ["column 'context' (or 'id') is missing."]
-    unnamed = table["context"].map(_blank).astype(bool)
-    # Two rows of one name would be resampled, and set beside each other, as one context.
-    repeated = table["context"].duplicated() & ~unnamed
-    return _rows_fault("column 'context' is empty in", unnamed) + _rows_fault(
-        "column 'context' must be unique;", repeated, " an earlier one", "repeat"
-    )
-
-
-def _text_faults(table: pd.DataFrame) -> list[str]:
-    faults = []
-    for name in _TEXTS:
-        if name in table.columns:
-            blank = table[name].map(_blank).astype(bool)
-            # JSONL may hold a number or a list where a text belongs.
-            strange = ~blank & ~table[name].map(lambda text: isinstance(text, str)).astype(bool)
-            faults += _rows_fault(f"column {name!r} is empty in", blank)
-            faults += _rows_fault(f"column {name!r} must hold texts; see", strange)
-    return faults
+def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
+    """Return what a column must be, with where it is not."""
+    blank = column.map(_blank).astype(bool)
+    rules: dict[str, Iterable[Any]] = {}
+    if name in ("context", *_TEXTS):
+        rules["is empty"] = blank
+    if name == "context":
+        # Two rows of one name would be resampled, and set beside each other, as one context.
+        rules["must be unique"] = column.duplicated() & ~blank
+    if name in _TEXTS:
+        # JSONL may hold a number or a list where a text belongs.
+        texts = column.map(lambda text: isinstance(text, str)).astype(bool)
+        rules["must hold texts"] = ~blank & ~texts
+    if name == "options":
+        rules[
+            f"must hold two or more different options ('a{OPTION_MARK}b'), in capitals and small "
+            "letters too, each on one line"
+        ] = [not _usable(options) for options in column]
+    if name == "p_true":
+        numbers = pd.to_numeric(column, errors="coerce")
+        # An empty cell is a truth that is not known; a word in its place is a fault.
+        wrong = (numbers.isna() & ~blank) | (numbers < 0) | (numbers > 1)
+        rules["must hold probabilities in [0, 1]"] = wrong
+    if name in _AS_TEXT:
+        rules["has half a surrogate pair, which is no text"] = [
+            any("\ud800" <= letter <= "\udfff" for letter in text)
+            for text in ("".join(cell) if isinstance(cell, tuple) else str(cell) for cell in column)
+        ]
+    return rules
 
 
 def _read(source: Path) -> pd.DataFrame:
@@ -162,27 +161,23 @@ def _read(source: Path) -> pd.DataFrame:
                 na_values=[""],
                 dtype=dict.fromkeys(_AS_TEXT, str),
             )
-        records: list[Any] = []
-        with source.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    records.append(json.loads(line))
-                    if not isinstance(records[-1], dict):
-                        raise InputError(
-                            f"questions {source}: line {number} must be a JSON object."
-                        )
-        return pd.DataFrame.from_records(records)
+        lines = source.read_text(encoding="utf-8").split("\n")
+        records = {at: json.loads(line) for at, line in enumerate(lines, start=1) if line.strip()}
     except OSError as error:
         raise InputError(
             f"questions {source} cannot be read ({error.strerror}). Name a file that exists."
         ) from error
-    except InputError:
-        raise  # it is a ValueError too, and says more than the line below would
     except (ValueError, RecursionError, pd.errors.ParserError) as error:
+        if isinstance(error, InputError):
+            raise  # it says more than the line below would
         raise InputError(
             f"questions {source} cannot be read ({str(error).splitlines()[0]}). "
             "Check that the file is complete."
         ) from error
+    for number, record in records.items():
+        if not isinstance(record, dict):
+            raise InputError(f"questions {source}: line {number} must be a JSON object.")
+    return pd.DataFrame.from_records(list(records.values()))
 
 
 def _blank(value: Any) -> bool:
@@ -194,16 +189,10 @@ def _blank(value: Any) -> bool:
     )
 
 
-def _is_unicode(value: Any) -> bool:
-    texts = [value] if isinstance(value, str) else value if isinstance(value, tuple) else []
-    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in str(text))
-
-
 def _options(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(option.strip() for option in value.split(OPTION_MARK))
-    if isinstance(value, list | tuple) and all(isinstance(option, str) for option in value):
-        return tuple(option.strip() for option in value)
+    listed = value.split(OPTION_MARK) if isinstance(value, str) else value
+    if isinstance(listed, list | tuple) and all(isinstance(option, str) for option in listed):
+        return tuple(option.strip() for option in listed)
     return ()
 
 
@@ -214,19 +203,4 @@ def _usable(options: tuple[str, ...]) -> bool:
         option and "\n" not in option and "\r" not in option and len(option) <= _LONGEST_OPTION
         for option in options
     )
-    return (
-        fair and len(options) > 1 and len({option.casefold() for option in options}) == len(options)
-    )
-
-
-def _rows_fault(rule: str, wrong: Iterable[bool], rest: str = "", verb: str = "") -> list[str]:
-    """Return a fault that names the first rows where a rule is broken; none where it holds."""
-    positions = [position for position, value in enumerate(wrong) if value]
-    if not positions:
-        return []
-    shown = ", ".join(map(str, positions[:5])) + (
-        f" and {len(positions) - 5} more" if len(positions) > 5 else ""
-    )
-    several = len(positions) > 1
-    does = f" {verb}{'' if several else 's'}" if verb else ""
-    return [f"{rule} row{'s' if several else ''} {shown}{does}{rest}."]
+    return fair and 1 < len(options) == len({option.casefold() for option in options})

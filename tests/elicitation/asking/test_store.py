@@ -66,9 +66,9 @@ def test_how_an_answer_is_read_is_kept_and_is_no_part_of_its_key(tmp_path):
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put([_draw(about="one")], [Answer("a", -1.5)], model="m", fingerprint="f")
         assert store.get([_draw().key("f")])[_draw().key("f")].logprob == -1.5
-        assert [(row.key, row.about, row.text) for row in read_store(tmp_path / "s.sqlite")] == [
-            (_draw().key("f"), "one", "a")
-        ]
+        assert [
+            (row.key, row.about, row.answer.text) for row in read_store(tmp_path / "s.sqlite")
+        ] == [(_draw().key("f"), "one", "a")]
 
 
 def test_keys_stay_what_they_were():
@@ -248,7 +248,7 @@ def test_a_damaged_row_is_missing_and_its_place_is_taken(tmp_path, damage):
     with AnswerStore(path) as store:
         _put(store, draws)
     _change(path, DAMAGES[damage], keys[1])
-    assert sorted(row.sound for row in read_store(path)) == [False, True, True]
+    assert sorted(row.answer is not None for row in read_store(path)) == [False, True, True]
     with AnswerStore(path) as store:
         assert store.get(keys).keys() == {keys[0], keys[2]}
         assert store.damaged == {keys[1]}
@@ -256,7 +256,7 @@ def test_a_damaged_row_is_missing_and_its_place_is_taken(tmp_path, damage):
         assert store.get(keys)[keys[1]].text == "again0"
         _put(store, draws, "late")
         assert [store.get(keys)[key].text for key in keys] == ["a0", "again0", "a2"]
-    assert all(row.sound for row in read_store(path))
+    assert all(row.answer for row in read_store(path))
 
 
 def test_an_answer_that_another_process_put_in_place_of_a_damaged_one_stays(tmp_path):

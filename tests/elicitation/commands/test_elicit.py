@@ -240,7 +240,10 @@ b,How probable is snow?,What now?,stay|go,0
             "prompts must be distinct names among standard, mse",
         ),
         (["--status", "none.sqlite"], "none.sqlite does not exist"),
-        (["--set", "time=30"], "--set must be KEY=VALUE; received 'time=30'. Closest name found: 'timeout'"),
+        (
+            ["--set", "time=30"],
+            "--set must be KEY=VALUE; received 'time=30'. Closest name found: 'timeout'",
+        ),
         (["--set", "timeout=soon"], "argument --timeout: invalid int value: 'soon'"),
         (["--set", "resume=no"], "--set resume must be true or false; received 'no'"),
         (

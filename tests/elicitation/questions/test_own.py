@@ -272,9 +272,9 @@ def test_every_fault_of_a_table_comes_at_once():
     for part in (
         "7 faults",
         "'truth' is unknown",
-        "'context' is empty in row 2",
-        "row 1 repeats",
-        "'belief_question' is empty in row 1",
+        "'context' is empty; see row 2",
+        "'context' must be unique; see row 1",
+        "'belief_question' is empty; see row 1",
         "must hold texts; see row 2",
         "two or more different options",
         "'p_true' must hold probabilities in [0, 1]; see rows 1, 2",
