@@ -2,11 +2,13 @@
 
 A row is one answer, or `count` equal ones; a row with a `probability` is an outcome whose rate is
 known exactly. Answers that cannot be read stay in the table with their status, leave the
-denominator of the rates, and come back as bounds on every score.
+denominator of the rates, and come back as bounds on every score. The `p` of the runs table is
+instructed, not stated: the rate that an action should have. There is no realised state, so that
+only the direction of the choices can be checked: does an action become more frequent as its best
+rate rises?
 """
 
 import os
-import zlib
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -15,16 +17,38 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.batteries.battery import AnswerColumn, AnswerTable, plain_text, read_answer_table
 from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, optimal_rates
-from coherence.errors import InputError, SchemaError, closest
+from coherence.errors import InputError
 from coherence.inputs import Floats
-from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame, require_path
 from coherence.table.schema import READABLE, STATUSES
-from coherence.table.text_files import is_gzip, refuse_bomb
 
-_FILE_TEXTS = ("model", "experiment", "item", "order", "answer", "status")
-_FILE_KEYS = ["model", "experiment", "p", "item", "order"]
+COLUMNS = (
+    AnswerColumn("model"),
+    AnswerColumn("experiment", required=True, one_of=tuple(PARTS)),
+    AnswerColumn(
+        "p", number=True, low=0, high=1, may_lack=True, default=np.nan
+    ),  # of words one half
+    AnswerColumn("item"),
+    AnswerColumn("order"),
+    AnswerColumn("answer", required=True),
+    AnswerColumn("status", one_of=STATUSES),
+    AnswerColumn("count", number=True, low=0, whole=True, default=1),
+    AnswerColumn(
+        "probability", number=True, low=0, high=1, above=1e-6, may_lack=True, default=np.nan
+    ),
+    AnswerColumn("draw", number=True, may_lack=True, default=np.nan),
+)
+MOST_DRAWS = 10_000
+"""Answers to one condition that are scored as drawn ones; the exact expectations take time and
+memory that grow with the square."""
+RUN_PARTS = ("flip", "reads", "pennies", "positioning")
+"""Parts with two actions whose best rate varies; three outcomes have no single p, and that of words
+is always one half."""
+_CONDITION = ["p", "item", "order"]
+_KEYS = ["model", "experiment", *_CONDITION]
+_TEXTS = ("model", "experiment", "item", "order", "answer", "status")
 
 
 def read_mixing_answers(
@@ -36,7 +60,7 @@ def read_mixing_answers(
     ----------
     path, *others : path-like
         .csv or .parquet files with the columns of
-        `coherence.batteries.mixing.answers.count_answers`; several are joined.
+        `COLUMNS`; several are joined.
 
     Returns
     -------
@@ -62,7 +86,7 @@ def read_mixing_answers(
     ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']
     """
     paths = [require_path(one) for one in (path, *others)]
-    tables = [_read(path) for path in paths]
+    tables = [read_answer_table(path, texts=_TEXTS) for path in paths]
     if len(tables) == 1:
         return tables[0]
     names = distinct_names(paths)
@@ -89,45 +113,27 @@ def distinct_names(paths: list[Path]) -> list[str]:
     return names
 
 
-def _read(source: Path) -> pd.DataFrame:
-    if not source.is_file():
-        raise InputError(f"{source}: no such file. Name a .csv or .parquet table of answers.")
-    refuse_bomb(source)
-    try:
-        if source.suffix.lower() == ".parquet":
-            return pd.read_parquet(source)
-        return read_exact_csv(
-            source,
-            compression="gzip" if is_gzip(source) else None,
-            dtype=dict.fromkeys(_FILE_TEXTS, str),
-            keep_default_na=False,
-            na_values=[""],
-        )
-    except (OSError, EOFError, ValueError, TypeError, NotImplementedError, zlib.error) as error:
-        raise InputError(
-            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
-            "Check that it is complete."
-        ) from error
-
-
 def _completed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Fill in what this table leaves to its default, which would be lost in the joined table."""
     table = table.copy()
     for column, default in (("model", name), ("item", ""), ("order", "")):
-        texts = pd.Series(None, index=table.index, dtype=object)
-        if column in table.columns:
-            texts = table[column].astype(object)
-        table[column] = texts.where(texts.notna() & (texts != ""), default)
+        texts = plain_text(table[column]) if column in table.columns else pd.Series("", table.index)
+        table[column] = texts.where(texts != "", default)
     if "count" not in table.columns:
         table["count"] = 1
-    if "status" not in table.columns and "answer" in table.columns:
-        table["status"] = np.where(table["answer"].notna(), "ok", "unparsed")
-    return table
+    return _with_status(table)
+
+
+def _with_status(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which answers without a status have one: parsed, where there are words."""
+    if "status" in table.columns or "answer" not in table.columns:
+        return table
+    return table.assign(status=np.where(table["answer"].notna(), "ok", "unparsed"))
 
 
 def _check_apart(path: Path, table: pd.DataFrame, other: Path, theirs: pd.DataFrame) -> None:
     """Raise where two files may hold the same answers."""
-    keys = [name for name in _FILE_KEYS if name in table.columns and name in theirs.columns]
+    keys = [name for name in _KEYS if name in table.columns and name in theirs.columns]
     if "experiment" not in keys:
         return  # a fault of the table, which is named where it is counted
     first, second = _numbered_draws(table, keys), _numbered_draws(theirs, keys)
@@ -177,175 +183,6 @@ def _first(table: pd.DataFrame, column: str) -> str:
     if column in ("model", "item"):
         return repr(value)
     return f"{value:g}" if column in ("p", "draw") else str(value)
-
-
-MOST_DRAWS = 10_000
-"""Answers to one condition that are scored as drawn ones; the exact expectations take time and
-memory that grow with the square."""
-NUMBERS = ("p", "count", "probability", "draw")
-_SHARE_TOLERANCE = 1e-6
-_MOST_ROWS = 5
-_KEYS = ["model", "experiment", "p", "item", "order"]
-
-
-def answer_faults(table: pd.DataFrame, received: pd.DataFrame) -> list[str]:
-    """Return what is wrong with a table of answers."""
-    faults = _Faults(table, received)
-    _check_texts(table, faults)
-    _check_numbers(table, faults)
-    if not faults.messages:
-        faults.add(
-            table["status"].isin(READABLE) & (table["outcome"] < 0),
-            "a readable 'answer' must be one of the outcomes of its experiment",
-            "answer",
-            " Give it the status that says why it is none, or see docs/mixing.md for the outcomes.",
-        )
-    return faults.messages or _condition_faults(table)
-
-
-class _Faults:
-    """Faults of rows, with the first value that is at fault."""
-
-    def __init__(self, table: pd.DataFrame, received: pd.DataFrame) -> None:
-        self.table, self.received = table, received
-        self.messages: list[str] = []
-
-    def add(self, wrong: "pd.Series[bool]", rule: str, column: str, remedy: str = "") -> None:
-        """Add the fault of some rows, if there are any."""
-        if wrong.any():
-            rows = self.table.index[wrong]
-            source = self.received if column in self.received.columns else self.table
-            # Plain Python, whose text says no more than the value.
-            first = source[column].astype(object).tolist()[rows[0]]
-            self.messages.append(
-                f"{rule}; the first other value is {first!r} (row {_shown(rows)}).{remedy}"
-            )
-
-    def no_number(self, name: str) -> "pd.Series[bool]":
-        """Return where something stands that is no number: it must not count as absent."""
-        if name not in self.received.columns:
-            return pd.Series(False, index=self.received.index)
-        column = self.received[name]
-        unknown = pd.to_numeric(column, errors="coerce").isna()
-        return unknown & column.notna() & (column.astype(str).str.strip() != "")
-
-    def percent(self, name: str) -> str:
-        """Return a remedy if a column holds percentages."""
-        signs = name in self.received.columns and bool(
-            self.received[name].astype(str).str.strip().str.endswith("%").any()
-        )
-        # A probability above 1 may be rounding, a `p` hardly.
-        above = name == "p" and self.table["p"].max() > 1
-        return " Divide percentages by 100." if signs or above else ""
-
-
-def _check_texts(table: pd.DataFrame, faults: _Faults) -> None:
-    """Add faults of the columns that name what was asked and what came of it."""
-    part, item = table["experiment"], table["item"]
-    experiments = f"column 'experiment' must be one of {', '.join(PARTS)}"
-    faults.add(~part.isin(PARTS), experiments, "experiment")
-    out_of_range = ~table["p"].between(0, 1) | faults.no_number("p")
-    rule = "column 'p' must hold probabilities in [0, 1]"
-    faults.add(out_of_range, rule, "p", faults.percent("p"))
-    # At the ends one action is always best, and no equilibrium mixes.
-    certain = part.isin(list(GAMES)) & table["p"].isin([0.0, 1.0])
-    faults.add(certain, "the parameter of a game must lie strictly between 0 and 1", "p")
-    above = (part == "three_outcomes") & (table["p"] > 1 - MIDDLE + 1e-9)
-    rule = f"the probability of outcome 0 among three must be at most {1 - MIDDLE:g}"
-    faults.add(above, rule, "p")
-    words = part == "words"
-    paired = item.str.count("/").eq(1) & ~item.str.startswith("/") & ~item.str.endswith("/")
-    rule = "column 'item' must name the two words of 'words' as 'first/second'"
-    faults.add(words & ~paired, rule, "item")
-    rule = f"column 'order' must be {' or '.join(ORDERS)} for 'words'"
-    faults.add(words & ~table["order"].isin(ORDERS), rule, "order")
-    rule = f"column 'status' must be ok, a repair, or one of {', '.join(STATUSES[-4:])}"
-    faults.add(~table["status"].isin(STATUSES), rule, "status")
-
-
-def _check_numbers(table: pd.DataFrame, faults: _Faults) -> None:
-    """Add faults of counts, exact rates and numbers of draws."""
-    count, probability = table["count"], table["probability"]
-    uncountable = ~np.isfinite(count) | (count < 0) | (count % 1 != 0)
-    faults.add(uncountable, "column 'count' must hold whole numbers of at least 0", "count")
-    out_of_range = (probability < 0) | (probability > 1 + _SHARE_TOLERANCE)
-    out_of_range |= faults.no_number("probability")
-    rule = "column 'probability' must lie in [0, 1]"
-    faults.add(out_of_range, rule, "probability", faults.percent("probability"))
-    unknown = faults.no_number("draw") | np.isinf(table["draw"])
-    faults.add(unknown, "column 'draw' must hold numbers, or nothing", "draw")
-
-
-def _condition_faults(table: pd.DataFrame) -> list[str]:
-    """Return what is wrong with conditions as wholes, where every row for itself is right."""
-    faults = []
-    exact = table["probability"].notna()
-    share_exact = exact.groupby([table["model"], table["experiment"]]).mean()
-    for (_, part), share in zip(share_exact.index.to_list(), share_exact, strict=True):
-        if 0 < share < 1:
-            faults.append(
-                f"the rows of {part!r} must all have a 'probability', or none; "
-                f"{share:.0%} have one."
-            )
-    totals = table.groupby(_KEYS, sort=False)["probability"].sum()
-    over = totals[totals > 1 + _SHARE_TOLERANCE]
-    if len(over):
-        faults.append(
-            "the probabilities of a condition must sum to at most 1; "
-            f"those of {_condition(over.index[0])} sum to {over.iloc[0]:g}."
-        )
-    for rows, name, what, remedy in (
-        (~exact & table["draw"].notna(), "draw", "draw", "number the draws anew"),
-        # Of exact rates an outcome has one row; of drawn answers it may have any number.
-        (
-            exact & table["status"].isin(READABLE),
-            "outcome",
-            "answer",
-            "add their probabilities up",
-        ),
-    ):
-        twice = table[rows][table[rows].duplicated([*_KEYS, name], keep=False)]
-        if len(twice):
-            faults.append(
-                f"({', '.join([*_KEYS, what])}) must be unique; {len(twice)} rows share theirs "
-                f"with another (row {_shown(twice.index)}), "
-                f"and would count twice. Leave rows out, or {remedy}."
-            )
-    return faults + _count_faults(table[~exact].groupby(_KEYS, sort=False)["count"].sum())
-
-
-def _count_faults(answers: "pd.Series[float]") -> list[str]:
-    """Return what is wrong with the numbers of answers of conditions."""
-    faults = []
-    if len(none := answers[answers == 0]):
-        faults.append(
-            f"every condition must have answers; the counts of {len(none)} are all 0, "
-            f"the first is {_condition(none.index[0])}. Leave their rows out."
-        )
-    if len(many := answers[answers > MOST_DRAWS]):
-        faults.append(
-            f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, "
-            f"the first is {_condition(many.index[0])} with {many.iloc[0]:g}. Rates of so many "
-            "are hardly noisy: give exact rates in 'probability' instead of 'count'."
-        )
-    return faults
-
-
-def _condition(key: Any) -> str:
-    """Name a condition by what it has: the experiment, p or a pair of words, perhaps a model."""
-    model, part, p, item, order = key
-    condition = f"{part} {item!r} {order}" if item else f"{part} at p = {p:g}"
-    return f"{condition} of model {model!r}" if model else condition
-
-
-def _shown(rows: Any) -> str:
-    """Name the first rows."""
-    more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    return ", ".join(map(str, rows[:_MOST_ROWS])) + more
-
-
-_CONDITION = ["p", "item", "order"]
-_TEXTS = ("model", "item", "order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,50 +237,88 @@ class Counts:
 
 def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
     """Check a table of answers and count it."""
-    table = _complete(answers)
-    table["outcome"] = _outcomes(table)
-    faults = answer_faults(table, answers.reset_index(drop=True))
-    if faults:
-        raise SchemaError(faults, "table of answers")
-    return {
-        str(model): {
-            str(part): _count(str(part), rows)
-            for part, rows in by_model.groupby("experiment", sort=False)
-        }
-        for model, by_model in table.groupby("model", sort=False)
-    }
+    return count_checked(check_answers(answers))
 
 
-def _complete(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with all columns, in their types; what is no number is missing."""
+def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with all `COLUMNS` in their types, and the number of each row's `outcome`."""
     require_frame(answers, "answers")
-    missing = [name for name in ("experiment", "answer") if name not in answers.columns]
-    if missing:
-        raise SchemaError(
-            [f"column {name!r} is missing. {closest(name, answers.columns)}" for name in missing],
-            "table of answers",
-        )
-    if len(answers) == 0:
-        raise SchemaError(["it has no rows."], "table of answers")
-    table = answers.reset_index(drop=True).copy()
-    for name in ("experiment", *_TEXTS):
-        table[name] = plain_text(table[name]) if name in table.columns else ""
-    for name in NUMBERS:
-        default = 1.0 if name == "count" else np.nan
-        values = table[name] if name in table.columns else pd.Series(default, index=table.index)
-        table[name] = pd.to_numeric(values, errors="coerce").astype(float)
+    checked = AnswerTable(_with_status(answers), COLUMNS)
+    table = checked.table
     # A rounding error in p must not part one condition in two.
     table["p"] = table["p"].round(9)
-    words = table["experiment"] == "words"
-    table.loc[words & table["p"].isna(), "p"] = 0.5
-    if "status" not in table.columns:
-        table["status"] = np.where(table["answer"].notna(), "ok", "unparsed")
+    part, words = table["experiment"], table["experiment"] == "words"
+    lacks = table["p"].isna() & ~checked.faulty("p")
+    checked.fault(lacks & ~words, "column 'p' must hold probabilities in [0, 1]", "p")
+    table.loc[words & lacks, "p"] = 0.5
+    # At the ends one action is always best, and no equilibrium mixes.
+    certain = part.isin(list(GAMES)) & table["p"].isin([0.0, 1.0])
+    checked.fault(certain, "the parameter of a game must lie strictly between 0 and 1", "p")
+    above = (part == "three_outcomes") & (table["p"] > 1 - MIDDLE + 1e-9) & (table["p"] <= 1)
+    rule = f"the probability of outcome 0 among three must be at most {1 - MIDDLE:g}"
+    checked.fault(above, rule, "p")
+    item = table["item"]
+    paired = item.str.count("/").eq(1) & ~item.str.startswith("/") & ~item.str.endswith("/")
+    rule = "column 'item' must name the two words of 'words' as 'first/second'"
+    checked.fault(words & ~paired, rule, "item")
+    rule = f"column 'order' must be {' or '.join(ORDERS)} for 'words'"
+    checked.fault(words & ~table["order"].isin(ORDERS), rule, "order")
+    table["outcome"] = _outcomes(table)
+    if not checked.faults:
+        checked.fault(
+            table["status"].isin(READABLE) & (table["outcome"] < 0),
+            "a readable 'answer' must be one of the outcomes of its experiment",
+            "answer",
+            "Give it the status that says why it is none, or see docs/mixing.md for the outcomes.",
+        )
+    if not checked.faults:
+        _check_conditions(checked)
+    checked.raise_faults()
     return table
 
 
-def plain_text(column: pd.Series) -> "pd.Series[str]":
-    """Return a column as text, empty where it is missing."""
-    return column.astype(object).where(column.notna(), "").astype(str)
+def _check_conditions(checked: AnswerTable) -> None:
+    """Add what is wrong with conditions as wholes, where every row for itself is right."""
+    table, faults = checked.table, checked.faults
+    exact = table["probability"].notna()
+    share_exact = exact.groupby([table["model"], table["experiment"]]).mean()
+    for (_, part), share in zip(share_exact.index.to_list(), share_exact, strict=True):
+        if 0 < share < 1:
+            faults.append(
+                f"the rows of {part!r} must all have a 'probability', or none; "
+                f"{share:.0%} have one."
+            )
+    totals = table.groupby(_KEYS, sort=False)["probability"].sum()
+    if len(over := totals[totals > 1 + 1e-6]):
+        faults.append(
+            "the probabilities of a condition must sum to at most 1; "
+            f"those of {_condition(over.index[0])} sum to {over.iloc[0]:g}."
+        )
+    remedy = "Leave rows out, or number the draws anew."
+    checked.unique([*_KEYS, "draw"], ~exact & table["draw"].notna(), remedy=remedy)
+    # Of exact rates an outcome has one row; of drawn answers it may have any number.
+    readable = exact & table["status"].isin(READABLE)
+    remedy = "Leave rows out, or add their probabilities up."
+    checked.unique([*_KEYS, "outcome"], readable, named="answer", remedy=remedy)
+    answers = table[~exact].groupby(_KEYS, sort=False)["count"].sum()
+    if len(none := answers[answers == 0]):
+        faults.append(
+            f"every condition must have answers; the counts of {len(none)} are all 0, "
+            f"the first is {_condition(none.index[0])}. Leave their rows out."
+        )
+    if len(many := answers[answers > MOST_DRAWS]):
+        faults.append(
+            f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, "
+            f"the first is {_condition(many.index[0])} with {many.iloc[0]:g}. Rates of so many "
+            "are hardly noisy: give exact rates in 'probability' instead of 'count'."
+        )
+
+
+def _condition(key: Any) -> str:
+    """Name a condition by what it has: the experiment, p or a pair of words, perhaps a model."""
+    model, part, p, item, order = key
+    condition = f"{part} {item!r} {order}" if item else f"{part} at p = {p:g}"
+    return f"{condition} of model {model!r}" if model else condition
 
 
 def _outcomes(table: pd.DataFrame) -> "pd.Series[int]":
@@ -467,6 +342,17 @@ def _outcomes(table: pd.DataFrame) -> "pd.Series[int]":
     return codes
 
 
+def count_checked(table: pd.DataFrame) -> dict[str, dict[str, Counts]]:
+    """Count a table from `check_answers`, by model and part."""
+    return {
+        str(model): {
+            str(part): _count(str(part), rows)
+            for part, rows in by_model.groupby("experiment", sort=False)
+        }
+        for model, by_model in table.groupby("model", sort=False)
+    }
+
+
 def _count(part: str, rows: pd.DataFrame) -> Counts:
     exact = bool(rows["probability"].notna().any())
     weight = rows["probability"] if exact else rows["count"]
@@ -486,54 +372,22 @@ def _count(part: str, rows: pd.DataFrame) -> Counts:
     return Counts(part, conditions, weights, failures, exact)
 
 
-RUN_PARTS = ("flip", "reads", "pennies", "positioning")
-"""Parts with two actions whose best rate varies; three outcomes have no single p, and that of words
-is always one half."""
-
-
 def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the drawn answers as a runs table."""
-    count_answers(answers)  # every fault at once, before anything is laid out
-    drawn = answers[answers["experiment"].isin(RUN_PARTS)]
-    if "probability" in drawn.columns:
-        drawn = drawn[drawn["probability"].isna()]
-    if "count" in drawn.columns:
-        drawn = drawn.loc[drawn.index.repeat(pd.to_numeric(drawn["count"]).fillna(0).astype(int))]
-    drawn = drawn.reset_index(drop=True)
-    answer = drawn["answer"].astype(object)
-    status = (
-        drawn["status"]
-        if "status" in drawn.columns
-        else pd.Series(np.where(answer.notna(), "ok", "unparsed"), index=drawn.index)
-    )
-    p = pd.to_numeric(drawn["p"]).astype(float).round(9)
-    best = p.copy()
+    table = check_answers(answers)
+    drawn = table[table["experiment"].isin(RUN_PARTS) & table["probability"].isna()]
+    drawn = drawn.loc[drawn.index.repeat(drawn["count"].astype(int))].reset_index(drop=True)
+    part, best = drawn["experiment"], drawn["p"].copy()
+    action = pd.Series(None, index=drawn.index, dtype=object)
     for name in RUN_PARTS:
-        rows = (drawn["experiment"] == name).to_numpy()
-        best[rows] = optimal_rates(name, np.asarray(p[rows], dtype=np.float64))
-    # What cannot be read must not become an action of its own.
-    action = answer.map(_action, na_action="ignore").where(status.isin(READABLE), None)
-    runs = pd.DataFrame(
-        {
-            "task": [f"mixing:{name}" for name in drawn["experiment"]],
-            "model": plain_text(drawn["model"]) if "model" in drawn.columns else "",
-            "context": [
-                f"{name} p={value:g}" for name, value in zip(drawn["experiment"], p, strict=True)
-            ],
-            "p": best,
-            "action": action,
-            "status": status,
-        }
-    )
+        best[part == name] = optimal_rates(name, drawn.loc[part == name, "p"].to_numpy())
+        # What cannot be read must not become an action of its own.
+        readable = (part == name) & drawn["status"].isin(READABLE)
+        action[readable] = np.array(PARTS[name].outcomes)[drawn.loc[readable, "outcome"]]
+    context = [f"{name} p={value:g}" for name, value in zip(part, drawn["p"], strict=True)]
+    named = {"task": "mixing:" + part, "model": drawn["model"], "context": context}
+    runs = pd.DataFrame(named | {"p": best, "action": action, "status": drawn["status"]})
     if runs["action"].isna().all():
         runs = runs.iloc[:0]
     runs.insert(3, "rep", runs.groupby(["task", "model", "context"]).cumcount())
     return runs
-
-
-def _action(answer: object) -> str:
-    """Return an answer in the spelling of its outcome."""
-    # Spreadsheets turn 0 into 0.0.
-    text = str(answer).strip().casefold().removesuffix(".0")
-    names = {outcome.casefold(): outcome for name in RUN_PARTS for outcome in PARTS[name].outcomes}
-    return names.get(text, text)

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from coherence.batteries.mixing.answers import Counts, count_answers, plain_text
+from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,
     FLIPS,
@@ -238,7 +238,7 @@ def _two_sided(chances: Floats, observed: int) -> float:
     return min(float(chances[distance >= distance[observed] - 1e-9].sum()), 1.0)
 
 
-def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
+def dependence_table(table: pd.DataFrame, counted: dict[str, dict[str, Counts]]) -> pd.DataFrame:
     """Return both tests for every model whose answers allow them."""
     rows = []
     for model, parts in counted.items():
@@ -246,36 +246,24 @@ def dependence_table(answers: pd.DataFrame, counted: dict[str, dict[str, Counts]
             weights = parts["two_flips"].weights
             result = (*flip_dependence(weights), float(weights.sum()))
             rows.append((model, "second flip given the first", *result))
-        sequences = _sequences(answers, model) if "flip" in parts else []
+        sequences = _sequences(table, model) if "flip" in parts else []
         if sequences:
             n_pairs = float(sum(len(sequence) - 1 for sequence in sequences))
             result = (*draw_dependence(sequences), n_pairs)
             rows.append((model, "flip given the draw before", *result))
-    table = pd.DataFrame(rows, columns=[name for name in _TESTS if name != "excess"])
-    table.insert(4, "excess", table["observed"] - table["expected"])
-    return table
+    tests = pd.DataFrame(rows, columns=[name for name in _TESTS if name != "excess"])
+    tests.insert(4, "excess", tests["observed"] - tests["expected"])
+    return tests
 
 
-def _sequences(answers: pd.DataFrame, model: str) -> list[list[int]]:
+def _sequences(table: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
-    if "draw" not in answers.columns:
-        return []
-    # Numbers that came as text would stand in the order 1, 10, 100, 2; and p is rounded as in
-    # `count_answers`.
-    draw = pd.to_numeric(answers["draw"], errors="coerce")
-    p = pd.to_numeric(answers["p"], errors="coerce").astype(float).round(9)
-    kept = (answers["experiment"] == "flip") & draw.notna() & answers["answer"].notna()
-    if "model" in answers.columns:
-        kept &= plain_text(answers["model"]) == model
+    kept = (table["experiment"] == "flip") & (table["model"] == model) & table["draw"].notna()
+    flips = table[kept & table["status"].isin(READABLE)].sort_values("draw", kind="stable")
     # Rows of several answers do not say in which order these came.
-    if "count" in answers.columns and (pd.to_numeric(answers.loc[kept, "count"]) != 1).any():
+    if (table.loc[kept & (table["answer"] != ""), "count"] != 1).any():
         return []
-    if "status" in answers.columns:
-        kept &= answers["status"].isin(READABLE)
-    ones = answers["answer"].astype(str).str.strip().str.startswith("1").astype(int)
-    flips = pd.DataFrame({"p": p, "draw": draw, "one": ones})[kept]
-    in_order = flips.sort_values("draw", kind="stable")
-    return [rows["one"].tolist() for _, rows in in_order.groupby("p")]
+    return [(rows["outcome"] == 0).astype(int).tolist() for _, rows in flips.groupby("p")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +328,7 @@ def score_mixing(
     Parameters
     ----------
     answers : DataFrame
-        See `coherence.batteries.mixing.answers.count_answers`; one or several models, all or some
+        See `coherence.batteries.mixing.answers.COLUMNS`; one or several models, all or some
         of the experiments.
     n_resamples : int
         Resamples for the intervals, at least 100.
@@ -380,7 +368,8 @@ def score_mixing(
     """
     whole_number(n_resamples, "n_resamples", 100)
     generator = as_generator(rng)
-    counted = count_answers(answers)
+    table = check_answers(answers)
+    counted = count_checked(table)
     measures: list[dict[str, Any]] = []
     experiments: list[dict[str, Any]] = []
     for model, parts in counted.items():
@@ -395,7 +384,7 @@ def score_mixing(
         pd.DataFrame(experiments),
         pd.DataFrame(measures),
         pd.concat(curves, ignore_index=True),
-        dependence_table(answers, counted),
+        dependence_table(table, counted),
         tuple(note for model, parts in counted.items() for note in _too_few(model, parts)),
     )
 

@@ -22,9 +22,9 @@ from coherence.batteries.mixing.scores import score_mixing
             "the first other value is 'heads' (row 0)",
         ),
         ({"answer": None}, "a readable 'answer' must be one of the outcomes"),
-        ({"status": "fine"}, "column 'status' must be ok, a repair"),
+        ({"status": "fine"}, "column 'status' must be one of ok, "),
         ({"count": 1.5}, "column 'count' must hold whole numbers of at least 0"),
-        ({"probability": 2.0}, "column 'probability' must lie in [0, 1]"),
+        ({"probability": 2.0}, "column 'probability' must hold probabilities in [0, 1]"),
         ({"probability": 0.5}, "must all have a 'probability', or none"),
         (
             {"experiment": "words", "item": "cat", "order": "forward"},
@@ -115,12 +115,12 @@ def faults(table):
     [
         (
             {"probability": ["30%", "70%", "30%", "70%"]},
-            "'probability' must lie in [0, 1]; the first other value is '30%' (row 0, 1, 2, "
+            "'probability' must hold probabilities in [0, 1]; the first other value is '30%' (row 0, 1, 2, "
             "3). Divide",
         ),
         (
             {"probability": [0.5, "abc", 0.5, "abc"]},
-            "'probability' must lie in [0, 1]; the first other value is 'abc' (row 1, 3).",
+            "'probability' must hold probabilities in [0, 1]; the first other value is 'abc' (row 1, 3).",
         ),
         (
             {"p": ["20%", "20%", "80%", "80%"]},
@@ -230,7 +230,10 @@ def test_rates_may_miss_one_by_a_rounding_error():
         counts = count_answers(flips(**rates, probability=probability))[""]["flip"]
         assert counts.weights[0].tolist() == pytest.approx([1, 0])
     (message,) = faults(flips(**rates, probability=[1.0001, 0, 0.5, 0.5]))
-    assert "'probability' must lie in [0, 1]; the first other value is 1.0001 (row 0)" in message
+    assert (
+        "'probability' must hold probabilities in [0, 1]; the first other value is 1.0001 (row 0)"
+        in message
+    )
     assert "percentages" not in message
     (message,) = faults(flips(**rates, probability=[-0.1, 0.5, 0.5, 0.5]))
     assert "the first other value is -0.1 (row 0)" in message
