@@ -40,6 +40,7 @@ class AnswerColumn:
     above: float = 0.0
     whole: bool = False  # whether numbers must be whole
     may_lack: bool = False  # whether a number may be missing in a row
+    remedy: str = ""  # what to do about a value that the column must not hold
 
     @property
     def rule(self) -> str:
@@ -111,7 +112,7 @@ class AnswerTable:
         name = column if isinstance(column, str) else column.name
         if not isinstance(column, str):
             rule = rule or f"column {name!r} {column.rule}"
-            remedy = remedy or self._percent(column)
+            remedy = remedy or column.remedy or self._percent(column)
         rows = self.table.index[wrong]
         source = self.received if name in self.received.columns else self.table
         # Plain Python, whose text says no more than the value.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from coherence.batteries.battery import AnswerColumn, AnswerTable
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     NO_CHOICE,
@@ -20,9 +21,8 @@ from coherence.batteries.bets.truths import (
     standard_choices,
 )
 from coherence.decoding.decode import decode_choice
-from coherence.errors import InputError, closest
+from coherence.errors import closest
 from coherence.inputs import Codes, Floats
-from coherence.table.frames import require_frame
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
@@ -32,6 +32,7 @@ _ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *_ROLE)
 _BETS = ("wins", "chance", "stake")
 _AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
+_LOGITS = "Take the logistic transform of scores that are logits, and divide percentages by 100."
 _LETTERS = re.compile(r"\(?[abc]\)?\.?(?:(?:\s*[+,;/&]\s*|\s+and\s+|\s+)\(?[abc]\)?\.?)*")
 _MARKUP = re.compile(r'[*`"“”„«»]')
 
@@ -73,50 +74,10 @@ class BetAnswers:
         )
 
 
-def check_bet_questions(questions: pd.DataFrame) -> None:
-    """Raise if a table is not a table of bet questions."""
-    only_values = "kind" in questions and (questions["kind"] == "value").all()
-    for name in _ALWAYS if only_values else (*_ALWAYS, *_BETS):
-        if name not in questions.columns:
-            raise InputError(
-                f"questions lack the column {name!r}. {closest(name, questions.columns)}"
-            )
-    twice = questions["question"][questions["question"].duplicated()]
-    if len(twice):
-        raise InputError(
-            f"questions must have different ids; {twice.iloc[0]!r} occurs more than once."
-        )
-    for kind, part in questions.groupby("kind", sort=False):
-        if kind not in _KINDS:
-            raise InputError(f"kind must be one of {', '.join(_KINDS)}; received {kind!r}.")
-        expected = set(_KINDS[str(kind)])
-        wrong = [set(row) != expected for row in part[_ROLE].to_numpy()]
-        if any(wrong):
-            first = part["question"].iloc[wrong.index(True)]
-            raise InputError(
-                f"role_a to role_c must be {', '.join(_KINDS[str(kind)])} in some order; "
-                f"question {first!r} has others."
-            )
-    bets = questions[questions["kind"] != "value"]
-    for name in (name for name in _AMOUNTS if name in bets.columns):
-        # A payout that is not stated is none.
-        needed = bets[name].notna() | (name != "payout")
-        faulty = pd.to_numeric(bets[name], errors="coerce").isna() & needed
-        if faulty.any():
-            first = bets["question"][faulty].iloc[0]
-            raise InputError(
-                f"{name} must hold numbers for bets; {int(faulty.sum())} are none, "
-                f"the first is that of question {first!r}."
-            )
-
-
 def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:
     """Bring answers to their questions."""
-    require_frame(questions, "questions")
-    require_frame(answers, "answers")
     check_bet_questions(questions)
-    answers = _checked(questions, answers)
-    joined = questions.merge(answers, on="question", how="inner", sort=False)
+    joined = questions.merge(_checked(questions, answers), on="question", how="inner", sort=False)
     groups = joined.groupby(["model", "kind", "template"], sort=False)
     return [
         _answers(str(model), str(kind), str(template), part.reset_index(drop=True))
@@ -124,63 +85,63 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
     ]
 
 
+def check_bet_questions(questions: pd.DataFrame) -> None:
+    """Raise `SchemaError` if a table is not a table of bet questions."""
+    only_values = "kind" in questions and (questions["kind"] == "value").all()
+    needed = _ALWAYS if only_values else (*_ALWAYS, *_BETS)
+    columns = [
+        AnswerColumn(name, required=True, one_of=tuple(_KINDS) if name == "kind" else None)
+        for name in needed
+        if name not in _AMOUNTS
+    ]
+    # A payout that is not stated is none; values alone need no amounts.
+    columns += [
+        AnswerColumn(name, required=name in needed, number=True, may_lack=True)
+        for name in _AMOUNTS
+        if name in (*needed, *questions.columns)
+    ]
+    checked = AnswerTable(questions, columns, source="questions")
+    table = checked.table
+    checked.unique(["question"], table["question"].notna())
+    roles = pd.Series([sorted(row) for row in table[_ROLE].to_numpy()], table.index)
+    expected = table["kind"].map({kind: sorted(choices) for kind, choices in _KINDS.items()})
+    known = table["kind"].isin(_KINDS)
+    rule = "role_a to role_c must be the choices of their kind in some order"
+    checked.fault((roles != expected) & known, rule, _ROLE[0])
+    bets = known & (table["kind"] != "value")
+    for name in _AMOUNTS:
+        if name in table.columns and name != "payout":
+            lacks = table[name].isna() & ~checked.faulty(name)
+            checked.fault(bets & lacks, f"column {name!r} must hold numbers for bets", name)
+    checked.raise_faults()
+
+
 def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of answers that count, with scores as numbers and a model throughout."""
-    if "question" not in answers.columns:
-        raise InputError(
-            f"answers lack the column 'question'. {closest('question', answers.columns)}"
-        )
-    if "answer" not in answers.columns and not set(SCORES) <= set(answers.columns):
-        raise InputError(
-            "answers need a column 'answer' with letters, or columns score_a, score_b and score_c."
-        )
-    if not len(answers):
-        raise InputError("answers have no rows.")
-    known = set(questions["question"])
-    unknown = answers["question"][~answers["question"].isin(known)]
-    if len(unknown):
-        raise InputError(
-            f"{len(unknown)} answers are to questions that there are not, "
-            f"the first to {unknown.iloc[0]!r}. {closest(str(unknown.iloc[0]), known)}"
-        )
-    answers = answers if "model" in answers.columns else answers.assign(model="model")
-    if answers["model"].isna().any():
-        raise InputError(
-            f"column 'model' is empty in {int(answers['model'].isna().sum())} rows of the answers."
-        )
-    twice = answers[answers.duplicated(["model", "question"])]
-    if len(twice):
-        raise InputError(
-            f"a model must answer a question once; {twice['model'].iloc[0]!r} answers "
-            f"{twice['question'].iloc[0]!r} more often."
-        )
-    answers = _checked_numbers(answers)
-    columns = ("question", "model", "answer", *SCORES, *PROBABILITIES)
-    return answers[[name for name in columns if name in answers.columns]]
-
-
-def _checked_numbers(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return answers with their scores and probabilities as numbers."""
-    for names in (SCORES, PROBABILITIES):
-        if set(names) <= set(answers.columns):
-            values = answers[names].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-            wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
-            if wrong.any():
-                raise InputError(
-                    f"{', '.join(names)} must be in [0, 1]; {int(wrong.sum())} rows are not, the "
-                    f"first is that of question {answers['question'].to_numpy()[wrong][0]!r}. "
-                    "Take the logistic transform of scores that are logits."
-                )
-            answers = answers.assign(**dict(zip(names, values.T, strict=True)))
-    if set(PROBABILITIES) <= set(answers.columns):
+    scored = [names for names in (SCORES, PROBABILITIES) if set(names) <= set(answers.columns)]
+    numbers = [name for names in scored for name in names]
+    columns = [
+        AnswerColumn("question", required=True),
+        AnswerColumn("model", default="model"),
+        *(AnswerColumn(name, number=True, low=0, high=1, remedy=_LOGITS) for name in numbers),
+    ]
+    checked = AnswerTable(answers, columns)
+    table, faults = checked.table, checked.faults
+    if "answer" not in table.columns and SCORES not in scored:
+        faults.append("it needs a column 'answer' with letters, or columns score_a to score_c.")
+    unknown = ~table["question"].isin(questions["question"])
+    first = "".join(table["question"][unknown].head(1))
+    near = closest(first, questions["question"])
+    checked.fault(unknown, "column 'question' must name questions that there are", "question", near)
+    checked.fault(table["model"] == "", "column 'model' must not be empty", "model")
+    checked.unique(["model", "question"], ~unknown)
+    if PROBABILITIES in scored:
         # Tables from elsewhere may hold rounded probabilities.
-        off = np.abs(answers[PROBABILITIES].sum(axis=1) - 1) > 0.02
-        if off.any():
-            raise InputError(
-                f"prob_a to prob_c must sum to 1; {int(off.sum())} rows do not. "
-                "Leave them out, or divide them by their sum."
-            )
-    return answers
+        off = (table[PROBABILITIES].sum(axis=1) - 1).abs() > 0.02
+        remedy = "Leave them out, or divide them by their sum."
+        checked.fault(off, "prob_a to prob_c must sum to 1", PROBABILITIES[0], remedy)
+    checked.raise_faults()
+    return table[[name for name in ("question", "model", "answer", *numbers) if name in table]]
 
 
 def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAnswers:

@@ -215,8 +215,10 @@ def score_bets(
 
     Raises
     ------
+    SchemaError
+        A table breaks a rule; all of them are listed.
     InputError
-        See `join_answers`; or no answer is to a question of `split`.
+        No answer is to a question of `split`.
 
     Examples
     --------

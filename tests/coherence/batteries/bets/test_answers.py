@@ -6,7 +6,7 @@ import pytest
 
 from coherence.batteries.bets.answers import join_answers, read_letters
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
-from coherence.errors import InputError
+from coherence.errors import SchemaError
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import (
     bet_questions,
@@ -95,42 +95,42 @@ def test_words_that_two_options_share_are_no_answer():
     [
         (
             lambda t: t.assign(question="coin-tset-001"),
-            "answers are to questions that there are not.*Closest name found",
+            "column 'question'.*Closest name found: 'coin-test-001'",
         ),
-        (lambda t: pd.concat([t, t]), "must answer a question once"),
+        (lambda t: pd.concat([t, t]), r"\(model, question\) must be unique; 6 rows"),
         (
             lambda t: t.drop(columns="answer"),
-            "need a column 'answer' with letters, or columns score_a",
+            "a column 'answer' with letters, or columns score_a",
         ),
-        (lambda t: t.drop(columns="question"), "lack the column 'question'"),
-        (lambda t: t.head(0), "answers have no rows"),
+        (lambda t: t.drop(columns="question"), "column 'question' is missing"),
+        (lambda t: t.head(0), "it has no rows"),
         (
             lambda t: t.assign(score_a=3.2, score_b=0.1, score_c=0.1),
-            "must be in .0, 1.*logistic transform",
+            "'score_a' must hold probabilities.*3.2 .*logistic transform",
         ),
         (lambda t: t.assign(prob_a=0.5, prob_b=0.1, prob_c=0.1), "prob_a to prob_c must sum to 1"),
     ],
 )
 def test_faulty_answers_are_refused(questions, change, message):
     table = pd.DataFrame({"question": questions["question"].head(3), "answer": "a"})
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(SchemaError, match=message):
         join_answers(questions, change(table))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="stake"), "questions lack the column 'stake'"),
-        (lambda t: pd.concat([t, t]), "must have different ids"),
+        (lambda t: t.drop(columns="stake"), "column 'stake' is missing"),
+        (lambda t: pd.concat([t, t]), r"\(question\) must be unique"),
         (
             lambda t: t.assign(kind="wager"),
-            "kind must be one of value, bet, ladder; received 'wager'",
+            "'kind' must be one of value, bet, ladder; .* 'wager'",
         ),
         (lambda t: t.assign(role_a="none"), "role_a to role_c must be"),
     ],
 )
 def test_faulty_questions_are_refused(questions, change, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(SchemaError, match=message):
         join_answers(
             change(questions), pd.DataFrame({"question": ["coin-test-001"], "answer": "a"})
         )
@@ -143,9 +143,8 @@ def test_amounts_that_are_no_numbers_are_refused():
     bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"])
     faulty = bets.assign(stake=bets["stake"].astype(object).where(bets.index != 3, "lots"))
     with pytest.raises(
-        InputError,
-        match="stake must hold numbers for bets; 1 are none, the first is that of question "
-        "'coin-test-004'",
+        SchemaError,
+        match="'stake' must hold numbers, or nothing; the first other value is 'lots' .row 3",
     ):
         join_answers(faulty, pd.DataFrame({"question": ["coin-test-001"], "answer": ["a"]}))
 
@@ -216,7 +215,7 @@ def test_probabilities_tell_scores_apart_that_round_to_one(bets):
     # Rounded probabilities are as good; such as sum to .97 or 1.03 are none.
     answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), 0.33)))
     for faulty in (0.97 / 3, 1.03 / 3):
-        with pytest.raises(InputError, match="must sum to 1; 12 rows do not"):
+        with pytest.raises(SchemaError, match="prob_a to prob_c must sum to 1"):
             answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), faulty)))
 
 

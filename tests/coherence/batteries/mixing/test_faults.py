@@ -115,12 +115,13 @@ def faults(table):
     [
         (
             {"probability": ["30%", "70%", "30%", "70%"]},
-            "'probability' must hold probabilities in [0, 1]; the first other value is '30%' (row 0, 1, 2, "
-            "3). Divide",
+            "'probability' must hold probabilities in [0, 1]; "
+            "the first other value is '30%' (row 0, 1, 2, 3). Divide",
         ),
         (
             {"probability": [0.5, "abc", 0.5, "abc"]},
-            "'probability' must hold probabilities in [0, 1]; the first other value is 'abc' (row 1, 3).",
+            "'probability' must hold probabilities in [0, 1]; "
+            "the first other value is 'abc' (row 1, 3).",
         ),
         (
             {"p": ["20%", "20%", "80%", "80%"]},
