@@ -3,22 +3,17 @@
 What is not filled in was not asked. All faults of a file are listed at once, with their rows.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError
+from coherence.batteries.battery import AnswerColumn, AnswerTable, name_rows, read_answer_table
+from coherence.errors import SchemaError, closest
 from coherence.table.schema import STATE_SUM_TOLERANCE
-from elicitation.batteries.revealed.answer_faults import (
-    column_faults,
-    name_rows,
-    question_faults,
-    value_faults,
-)
 from elicitation.batteries.revealed.battery import BELIEF, STATED, BatteryQuestion, battery
 from elicitation.batteries.revealed.beliefs import tabulate_beliefs
 from elicitation.batteries.revealed.bets import NO, YES, Beliefs, Bet, bet_of_masses
@@ -27,9 +22,12 @@ from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 from elicitation.batteries.revealed.stated import tabulate_stated
 
-_EMPTY = (
-    "nothing is filled in. Write numbers into 'probability', or what was answered into 'answer'."
+_COLUMNS = (
+    *map(AnswerColumn, ("question", "setting", "outcome", "answer", "rep", "wording", "source")),
+    AnswerColumn("probability", number=True, low=0, high=1, may_lack=True, default=math.nan),
 )
+_NEEDED = (("question", "setting"), ("probability", "answer"))
+"""Of each pair a file must have one."""
 _DECISIONS = {"Yes": YES, "No": NO}
 
 
@@ -49,48 +47,76 @@ def read_answer_file(
     path: str | os.PathLike[str], settings: Sequence[Setting]
 ) -> dict[str, Answers]:
     """Read what was elicited elsewhere."""
-    table = _read(path)
-    faults = column_faults(table)
-    if faults:
-        raise SchemaError(faults, f"answers {path}")
-    filled = _filled(table, Path(path).stem)
     known = {question.name: question for question in battery(settings)}
-    faults = [*value_faults(filled), *question_faults(filled, known)] if len(filled) else [_EMPTY]
-    if faults:
-        raise SchemaError(faults, f"answers {path}")
-    answers = {}
+    filled = _filled(read_answer_table(path, texts=None), path, known)
+    answers, faults = {}, []
+    several = filled["source"].nunique() > 1
     for source, rows in filled.groupby("source", sort=False):
         reader = _Reader(rows, known)
         answers[str(source)] = reader.answers()
-        faults += [
-            f"{fault} (source {source!r})" if filled["source"].nunique() > 1 else fault
-            for fault in reader.faults
-        ]
+        faults += [f"{fault} (source {source!r})" if several else fault for fault in reader.faults]
     if faults:
-        raise SchemaError(faults, f"answers {path}")
+        raise SchemaError(faults, f"table of answers {path}")
     return answers
 
 
-def _read(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the file as text, with an empty one for what is missing."""
-    parquet = Path(path).suffix.lower() == ".parquet"
-    try:
-        if not parquet:
-            return pd.read_csv(path, dtype=str, keep_default_na=False)
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"answers {path} cannot be read as {'parquet' if parquet else 'CSV'}: {error}"
-        ) from error
-    return pd.DataFrame({name: [_text(value) for value in table[name]] for name in table.columns})
-
-
-def _text(value: object) -> str:
-    """Return a value as a CSV file has it."""
-    if value is None or value is pd.NA or value != value:
-        return ""
-    # A column of whole numbers is one of floats as soon as a value is missing.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _filled(
+    received: pd.DataFrame, path: str | os.PathLike[str], known: dict[str, BatteryQuestion]
+) -> pd.DataFrame:
+    """Return the rows that are filled in, where none of them breaks a rule for itself."""
+    names = list(received.columns)
+    lacking = [pair for pair in _NEEDED if not set(pair) & set(names)]
+    faults = [
+        f"column {first!r} is missing, and {second!r} too. {closest(first, names)}"
+        for first, second in lacking
+    ]
+    if "probability" in names and "outcome" not in names:
+        near = closest("outcome", names)
+        faults.append(f"column 'outcome' is missing: a probability belongs to one. {near}")
+    if faults:
+        raise SchemaError(faults, f"table of answers {path}")
+    checked = AnswerTable(received, _COLUMNS, source=f"answers {path}")
+    table = checked.table
+    for name, usual in (("wording", REFERENCE), ("source", Path(path).stem)):
+        table[name] = table[name].where(table[name].str.strip() != "", usual)
+    if "question" not in names:
+        table["question"] = table["setting"] + " | " + table["wording"]
+    answered = table["answer"].str.strip() != ""
+    valued = table["probability"].notna() | checked.faulty("probability")
+    if not (answered | valued).any():
+        checked.faults.append(
+            "nothing is filled in. Write numbers into 'probability', or what was answered into "
+            "'answer'."
+        )
+    rule = "'probability' and 'answer' must not both be filled in"
+    checked.fault(answered & valued, rule, "answer", "Keep one of them.")
+    unknown = (answered | valued) & ~table["question"].isin(list(known))
+    first = "".join(table["question"][unknown].head(1))
+    checked.fault(
+        unknown,
+        "column 'question' must name questions of this grid",
+        "question",
+        f"{closest(first, known)} Give the options that the questions were written with.",
+    )
+    # The rest is asked of known questions alone: one wrong name is one fault, not three.
+    valued, answered = valued & ~unknown, answered & ~unknown
+    asked = table["question"].map(known)
+    rows = zip(asked, table["outcome"], valued, strict=True)
+    beside = [
+        is_valued and outcome not in question.outcomes for question, outcome, is_valued in rows
+    ]
+    stray = pd.Series(beside, index=table.index, dtype=bool)
+    has = f"It has {', '.join(asked[stray].iloc[0].outcomes)}." if stray.any() else ""
+    checked.fault(stray, "column 'outcome' must be one that the question has", "outcome", has)
+    checked.unique(["source", "question", "outcome"], valued)
+    beliefs = [name for name, question in known.items() if question.kind == BELIEF]
+    belief = answered & ~valued & table["question"].isin(beliefs)
+    remedy = "Read it off the model, or use the share of many draws."
+    checked.fault(belief, "beliefs need 'probability', not 'answer'", "answer", remedy)
+    # Draws without a number are taken as different ones.
+    checked.unique(["source", "question", "rep"], answered & (table["rep"].str.strip() != ""))
+    checked.raise_faults()
+    return table[answered | valued]
 
 
 def beliefs_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.DataFrame:
@@ -126,21 +152,6 @@ def stated_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.Da
     return pd.concat(pieces, ignore_index=True)
 
 
-def _filled(table: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return the rows that are filled in, with all columns that a reader looks at."""
-    # Numbered before any is left out: faults name rows of the file.
-    table = table.assign(row=np.arange(len(table)))
-    for column in ("outcome", "probability", "answer", "rep", "wording", "source"):
-        if column not in table.columns:
-            table[column] = ""
-    table["wording"] = table["wording"].where(table["wording"].str.strip() != "", REFERENCE)
-    table["source"] = table["source"].where(table["source"].str.strip() != "", source)
-    if "question" not in table.columns:
-        table["question"] = table["setting"] + " | " + table["wording"]
-    table["number"] = pd.to_numeric(table["probability"], errors="coerce")
-    return table[(table["probability"].str.strip() != "") | (table["answer"].str.strip() != "")]
-
-
 class _Reader:
     """Reads the answers of one source, question by question, and collects their faults."""
 
@@ -153,7 +164,7 @@ class _Reader:
             self._read(known[str(name)], rows)
 
     def _read(self, question: BatteryQuestion, rows: pd.DataFrame) -> None:
-        where = name_rows(pd.Series(True, index=rows.index), rows)
+        where = name_rows(rows.index)
         drawn = rows["answer"].str.strip() != ""
         if drawn.any() and not drawn.all():
             self.faults.append(
@@ -180,7 +191,7 @@ class _Reader:
                 f"({where}). Fill in 0 for what never comes."
             )
             return
-        total = float(rows["number"].sum())
+        total = float(rows["probability"].sum())
         if total > 1 + STATE_SUM_TOLERANCE:
             self.faults.append(
                 f"probabilities of question {question.name!r} must sum to at most 1; they sum to "
@@ -191,7 +202,7 @@ class _Reader:
         scale = max(total, 1.0)
         self.masses[question.name] = {
             outcome: float(number) / scale
-            for outcome, number in zip(rows["outcome"], rows["number"], strict=True)
+            for outcome, number in zip(rows["outcome"], rows["probability"], strict=True)
         }
 
     def answers(self) -> Answers:

@@ -37,7 +37,7 @@ def test_a_parquet_is_read_like_a_csv(tmp_path, fill, write):
     as_parquet = beliefs_of(read_answer_file(tmp_path / "mine.parquet", SINGLE), SINGLE)
     pd.testing.assert_frame_equal(as_parquet, as_csv[as_csv["scenario"] == "dice"])
     (tmp_path / "broken.parquet").write_text("no table")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
+    with pytest.raises(InputError, match="broken.parquet: the file cannot be read"):
         read_answer_file(tmp_path / "broken.parquet", SINGLE)
 
 
