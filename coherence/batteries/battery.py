@@ -10,6 +10,7 @@ import os
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,17 @@ def _written(value: object) -> str:
         return ""
     # A column of whole numbers is one of floats as soon as a value is missing.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def distinct_names(paths: list[Path]) -> list[str]:
+    """Return the last parts of paths, as many as tell all of them apart."""
+    resolved = [path.resolve() for path in paths]
+    for path, whole in zip(paths, resolved, strict=True):
+        if resolved.count(whole) > 1:
+            raise InputError(f"{path} is named twice. Leave one of them out.")
+    # The root is a part too, so that the longest names always differ.
+    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
+        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
+        if len(set(names)) == len(names):
+            break
+    return names

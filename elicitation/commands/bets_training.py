@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.cli.folders import new_files
-from elicitation.commands.bets_answers import folder_of
+from elicitation.commands.battery import folder_of, paper_folder, write_paper_tables
+from elicitation.commands.bets import PAPER
 from elicitation.commands.bets_questions import MODALITIES, VALUES, things_of
-from elicitation.commands.bets_report import between, percent
-from elicitation.commands.paper_option import paper_folder, write_paper_tables
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
@@ -141,8 +140,8 @@ def transfer(args: argparse.Namespace) -> int:
     import pandas as pd
 
     from coherence.batteries.bets.figures import plot_transfer, save_bet_plot
-    from coherence.batteries.bets.paper_tables import EARLIER, transfer_tables
     from coherence.batteries.bets.scores import score_bets
+    from coherence.batteries.bets.tables import between, percent, transfer_tables
     from coherence.report.columns import aligned
     from coherence.table.storage import write_runs
     from elicitation.batteries.bets.models import load_chooser, score_choices
@@ -164,7 +163,7 @@ def transfer(args: argparse.Namespace) -> int:
     # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     renamed = scores.rename(columns={"model": "trained_on", "template": "tested_on"})
-    write_paper_tables(paper, "Thinking in bets", transfer_tables(renamed), earlier=EARLIER)
+    write_paper_tables(paper, "Thinking in bets", transfer_tables(renamed), earlier=PAPER)
     correct = scores[scores["truth"] == "correct"]
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)

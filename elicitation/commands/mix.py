@@ -1,54 +1,47 @@
-"""``coherence mix``: whether a model can draw at the rates it is asked for.
-
-Asks the battery, or scores answers that are there.
-"""
+"""``coherence mix``: whether a model can draw at the rates it is asked for."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import in_place, prepare_folder
 from coherence.cli.progress import answer_progress, duration
 from coherence.cli.reading import is_log
-from elicitation.commands.hosted_options import connect_to, is_hosted
-from elicitation.commands.mix_report import WRITTEN, mix_report, write_mix_results
-from elicitation.commands.model_options import (
-    add_model_options,
-    add_store_options,
-    ask_and_keep,
-    drawn_at_a_time,
-    load_causal,
+from elicitation.commands.battery import (
+    Battery,
+    Results,
+    add_battery_options,
+    check_options,
+    run_battery,
 )
-from elicitation.commands.paper_option import (
-    add_paper_option,
-    paper_folder,
-    write_paper_tables,
-)
+from elicitation.commands.hosted_options import is_hosted
+from elicitation.commands.model_options import drawn_at_a_time, load_causal
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coherence.batteries.mixing.scores import MixingScores
     from elicitation.asking.store import AnswerStore
-    from elicitation.models.base import Model
+    from elicitation.commands.battery import Asked
+    from elicitation.models.hosted.model import HostedModel
+
+_WRITTEN = (
+    r"(scores|measures|curves|dependence|leaderboard)\.csv|scores\.json|(answers|runs)\.parquet"
+    r"|(rates(-[1-9][0-9]*)?|flips)\.png"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model_options(parser, several=True, server=True, chat=True)
-    parser.add_argument(
-        "--answers",
-        action="extend",
-        nargs="+",
-        metavar="FILE",
-        help="answers that are there instead, in one or several files: .csv or .parquet, "
+    add_battery_options(
+        parser,
+        several=True,
+        answers="answers that are there instead, in one or several files: .csv or .parquet, "
         "see docs/mixing.md, or logs of our task in Inspect (.eval)",
+        seed="seed of the draws and of the intervals",
+        room="cut of every answer (default: what a readable answer needs at most)",
     )
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for tables and figures, made if need be"
-    )
-    add_paper_option(parser)
     parser.add_argument(
         "--draws",
         type=int,
@@ -62,90 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "seconds a question on one core for a model of 135 million parameters, more for larger "
         "ones",
     )
-    parser.add_argument(
-        "--max-new-tokens",
-        type=int,
-        metavar="N",
-        help="cut of every answer (default: what a readable answer needs at most)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed of the draws and of the intervals (default: 0)",
-    )
-    add_store_options(parser, usual="DIR/answers.sqlite")
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
-    from coherence.batteries.mixing.scores import score_mixing
-
-    _check(args)
-    out = Path(args.out)
-    if args.answers is not None:
-        answers = _read(args.answers)
-        # Before the folder is made: a table with faults leaves none behind.
-        scores = score_mixing(answers, rng=args.seed)
-        prepare_folder(out)
-        paper = paper_folder(args)
-    else:
-        paper = paper_folder(args)
-        asked = _ask(args, out)
-        if asked is None:
-            return 130
-        answers, scores = asked, score_mixing(asked, rng=args.seed)
-    where = f"{out}{in_place(out, WRITTEN)}"
-    written = write_mix_results(out, answers, scores, inputs=args.answers)
-    print(mix_report(scores))
-    print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
-    if paper is not None:
-        from coherence.batteries.mixing.paper_tables import EARLIER, mixing_table
-
-        title = "Failure to mix"
-        write_paper_tables(paper, title, [mixing_table(scores.experiments)], earlier=EARLIER)
-    return 0
-
-
-def _read(files: Sequence[str]) -> "pd.DataFrame":
-    """Read tables of answers, or logs of our task in Inspect."""
-    from coherence.batteries.mixing.answers import read_mixing_answers
     from coherence.errors import InputError
 
-    logs = [file for file in files if is_log(file)]
-    if not logs:
-        return read_mixing_answers(*files)
-    if len(logs) < len(files):
+    check_options(args, draws=1)
+    if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError(
-            f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
+            "--exact and --draws are for --model; the answers of --answers are there already. "
+            "Leave them out."
         )
-    from elicitation.commands.inspect_logs import read_inspect_mixing
-
-    return read_inspect_mixing(logs)
-
-
-def _check(args: argparse.Namespace) -> None:
-    from coherence.errors import InputError
-
-    if (args.model is None) == (args.answers is None):
-        raise InputError(
-            "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
-            "See 'coherence mix --help'."
-        )
-    if args.answers is not None and args.server is not None:
-        raise InputError(
-            "--server is for --model, the model's name there; the answers of --answers are there "
-            "already. Leave one of them out."
-        )
-    if args.out is None:
-        raise InputError("--out DIR is missing. Name a folder for tables and figures.")
-    for name, least in (("seed", 0), ("draws", 1), ("batch_size", 1), ("max_new_tokens", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise InputError(
-                f"--{name.replace('_', '-')} must be at least {least}; received {value}."
-            )
     if args.exact and args.draws is not None:
         raise InputError(
             "--exact draws no answers, so that --draws has no meaning beside it. "
@@ -157,60 +78,45 @@ def _check(args: argparse.Namespace) -> None:
             "which bound its rates, no more. Leave --exact out to draw answers, or name a "
             "folder."
         )
-    if args.answers is not None and (args.exact or args.draws is not None):
-        raise InputError(
-            "--exact and --draws are for --model; the answers of --answers are there already. "
-            "Leave them out."
-        )
-    out = Path(args.out)
-    # The folder itself is made when there is something to put into it.
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder; {out} is a file. Choose another name.")
+    return run_battery(args, _BATTERY)
 
 
-def _ask(args: argparse.Namespace, out: Path) -> "pd.DataFrame | None":
-    """Return the answers of all models, or None after Ctrl-C."""
-    import pandas as pd
-
-    models = _models(args)
-    return ask_and_keep(
-        args,
-        prepare_folder(out) / "answers.sqlite",
-        lambda store: pd.concat(
-            [
-                _ask_model(args, store, name, model, alone=len(models) == 1)
-                for name, model in models.items()
-            ],
-            ignore_index=True,
-        ),
-    )
-
-
-def _models(args: argparse.Namespace) -> "dict[str, Model | Path]":
-    """Return hosted models, or folders, by name.
-
-    What is wrong with any of them should show before the first is asked.
-    """
-    from coherence.batteries.mixing.answers import distinct_names
+def _read(args: argparse.Namespace) -> "pd.DataFrame":
+    """Read tables of answers, or logs of our task in Inspect."""
+    from coherence.batteries.mixing.answers import read_mixing_answers
     from coherence.errors import InputError
 
-    if is_hosted(args):
-        if len(set(args.model)) < len(args.model):
-            raise InputError(
-                f"--model must name different models; received {', '.join(args.model)}."
-            )
-        return {name: connect_to(args, name) for name in args.model}
-    from elicitation.models.local.sources import find_source
+    logs = [file for file in args.answers if is_log(file)]
+    if not logs:
+        return read_mixing_answers(*args.answers)
+    if len(logs) < len(args.answers):
+        raise InputError(
+            "--answers must be tables or logs of Inspect, not both; received "
+            f"{', '.join(args.answers)}."
+        )
+    from elicitation.inspect.logs import read_inspect_mixing
 
-    for model in args.model:
-        find_source(model, revision=args.revision)
-    # Folders may have one name: `distinct_names` adds what tells them apart.
-    local = [Path(model) for model in args.model]
-    return dict(zip(distinct_names(local), local, strict=True))
+    return read_inspect_mixing(logs)
+
+
+def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> "pd.DataFrame":
+    """Return the answers of all models."""
+    import pandas as pd
+
+    tables = [
+        _ask_model(args, store, name, model, alone=len(models) == 1)
+        for name, model in models.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _ask_model(
-    args: argparse.Namespace, store: "AnswerStore", name: str, model: "Model | Path", *, alone: bool
+    args: argparse.Namespace,
+    store: "AnswerStore",
+    name: str,
+    model: "str | HostedModel",
+    *,
+    alone: bool,
 ) -> "pd.DataFrame":
     import gc
 
@@ -231,8 +137,8 @@ def _ask_model(
     with answer_progress("" if alone else name) as progress:
         answers = elicit_mixing(
             # A model from a folder has no name here, so that it goes with the call.
-            load_causal(args, model, chat=args.chat, system=args.system)
-            if isinstance(model, Path)
+            load_causal(args, model, chat=args.chat, system=args.system, prefill=args.prefill)
+            if isinstance(model, str)
             else model,
             store,
             draws=draws,
@@ -252,3 +158,66 @@ def _ask_model(
             file=sys.stderr,
         )
     return answers.assign(model=name)
+
+
+def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
+    from coherence.batteries.mixing.answers import mixing_runs
+    from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
+    from coherence.batteries.mixing.scores import score_mixing
+    from coherence.batteries.mixing.tables import mix_report, mixing_table
+
+    scores = score_mixing(answers, rng=args.seed)
+    board = scores.leaderboard()
+    several = len(board) > 1
+    tables = {
+        "scores.csv": scores.experiments,
+        "measures.csv": scores.measures,
+        "curves.csv": scores.curves,
+        "dependence.csv": scores.dependence,
+        "leaderboard.csv": board if several else board[:0],
+        # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
+        # in two.
+        "answers.parquet": answers if args.answers is None else answers[:0],
+        "runs.parquet": mixing_runs(answers),
+    }
+    results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
+    results.files["scores.json"] = partial(_write_json, scores)
+    for number, model in enumerate(board["model"], start=1):
+        curves = scores.curves[scores.curves["model"] == model]
+        figure = mixing_figure(curves, title=model or "rates")
+        # Names of models are text from outside and never become part of a path.
+        name = f"rates-{number}.png" if several else "rates.png"
+        results.files[name] = partial(save_panels, figure)
+    if several and (scores.curves["part"] == "flip").any():
+        figure = compare_figure(scores.curves, list(board["model"]))
+        results.files["flips.png"] = partial(save_panels, figure)
+    return results
+
+
+def _write_json(scores: "MixingScores", path: Path) -> None:
+    import json
+
+    tables = {
+        "experiments": scores.experiments,
+        "measures": scores.measures,
+        "dependence": scores.dependence,
+    }
+    # NaN is no JSON: what is undefined is null.
+    records = {
+        name: table.astype(object).where(table.notna(), None).to_dict("records")
+        for name, table in tables.items()
+    }
+    text = json.dumps(
+        records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
+    )
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+_BATTERY = Battery(
+    title="Failure to mix",
+    written=_WRITTEN,
+    earlier=r"mixing\.(md|tex|csv)",
+    read=_read,
+    ask=_ask,
+    score=_score,
+)

@@ -4,33 +4,57 @@ The texts are about dice, coins, choices and preferences.
 """
 
 import argparse
-import os
 import sys
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted, numbered
-from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.model_options import (
-    add_model_options,
-    add_store_options,
-    ask_and_keep,
-    load_causal,
+from elicitation.commands.battery import (
+    Battery,
+    Results,
+    add_battery_options,
+    check_options,
+    run_battery,
 )
-from elicitation.commands.paper_option import add_paper_option, paper_folder
-from elicitation.commands.reveal_hosted import ask_hosted, check_hosted
-from elicitation.commands.reveal_results import Battery, write_battery
+from elicitation.commands.hosted_options import connect_to, is_hosted
+from elicitation.commands.model_options import load_causal
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.scenarios.setting import Setting
+    from elicitation.commands.battery import Asked
+    from elicitation.models.hosted.model import HostedModel
+
+_WRITTEN = (
+    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
+    r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
+)
+
+
+@dataclass
+class Asking:
+    """Tables of what was asked, one of each kind per model."""
+
+    beliefs: "list[pd.DataFrame]" = field(default_factory=list)
+    stated: "list[pd.DataFrame]" = field(default_factory=list)
+    bets: "list[pd.DataFrame]" = field(default_factory=list)
+    runs: "list[pd.DataFrame]" = field(default_factory=list)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model_options(parser, several=True, server=True)
+    add_battery_options(
+        parser,
+        chat=False,
+        answers="questions that were asked elsewhere, filled in; needs no model",
+        seed="seed of the simulated outcomes, the actions and the checks",
+        room="cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
+    )
     parser.add_argument(
         "--base", metavar="DIR", help="folder of a base model, to stand beside --instruct"
     )
@@ -40,21 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the instruction-tuned model; stated answers are its own",
     )
     parser.add_argument(
-        "--answers",
-        metavar="FILE",
-        help="questions that were asked elsewhere, filled in; needs no model",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for tables, figures, runs table and report; made if it does not exist",
-    )
-    parser.add_argument(
         "--questions",
         metavar="FILE",
         help="write all questions as CSV, to be asked elsewhere, and stop",
     )
-    add_paper_option(parser)
     _add_grid(parser)
     parser.add_argument(
         "--only-revealed",
@@ -68,20 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="actions drawn per bet, and answers of a hosted model per question (default: 5)",
     )
-    parser.add_argument(
-        "--max-new-tokens",
-        type=int,
-        metavar="N",
-        help="cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed of the simulated outcomes, the actions and the checks (default: 0)",
-    )
-    add_store_options(parser, usual="DIR/answers.sqlite")
 
 
 def _add_grid(parser: argparse.ArgumentParser) -> None:
@@ -112,30 +111,38 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, measure, draw, check, write."""
-    _check(args)
-    settings = _settings(args)
     if args.questions is not None:
-        _write_questions(args, settings)
+        _write_questions(args)
         return 0
-    # Before the folder and the store are made: a name that is wrong leaves nothing behind.
-    _require_models(args)
-    folder, paper = prepare_folder(args.out), paper_folder(args)
-    if args.answers is not None:
-        battery = _read(args, settings)
-        write_battery(folder, battery, seed=args.seed, inputs=[args.answers], paper=paper)
-        return 0
-    asked = ask_and_keep(args, folder / "answers.sqlite", lambda store: _ask(args, settings, store))
-    if asked is None:
-        return 130
-    write_battery(folder, asked, seed=args.seed, paper=paper)
-    return 0
+    _check(args)
+    _settings(args)  # a grid that is none is said before folders are made
+    return run_battery(args, _BATTERY)
 
 
-def _write_questions(args: argparse.Namespace, settings: "list[Setting]") -> None:
+def _check(args: argparse.Namespace) -> None:
+    """Raise for options that do not go together."""
+    from coherence.errors import InputError
+
+    check_options(args, reps=1)
+    if args.max_new_tokens is not None and not is_hosted(args):
+        raise InputError(
+            "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
+            "and nothing is drawn. Leave it out."
+        )
+
+
+def _write_questions(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
     from coherence.table.files import replacing
     from elicitation.batteries.revealed.battery import questions_table
 
+    unused = ("model", "base", "instruct", "answers", "out", "paper")
+    if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
+        raise InputError(
+            f"--questions writes the questions and stops, so that {', '.join(beside)} has no "
+            "meaning beside it. Leave it out."
+        )
+    settings = _settings(args)
     table = questions_table(settings, only_revealed=args.only_revealed)
     try:
         with replacing(Path(args.questions)) as temporary:
@@ -151,69 +158,6 @@ def _write_questions(args: argparse.Namespace, settings: "list[Setting]") -> Non
         "fill in 'probability' or 'answer'",
         file=sys.stderr,
     )
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Raise for what can be known before anything is loaded."""
-    from coherence.errors import InputError
-
-    if args.questions is not None:
-        unused = ("model", "base", "instruct", "answers", "out", "paper")
-        if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
-            raise InputError(
-                f"--questions writes the questions and stops, so that {', '.join(beside)} has no "
-                "meaning beside it. Leave it out."
-            )
-        return
-    # The pair counts as one way; half of it is none.
-    paired = [args.base is not None, args.instruct is not None]
-    single = [args.model is not None, args.answers is not None]
-    if sum(single) + any(paired) != 1 or (any(paired) and not all(paired)):
-        raise InputError(
-            "needed: --model DIR, or both --base DIR and --instruct DIR, or --answers FILE, and "
-            "only one of these."
-        )
-    check_hosted(args)
-    _folders(args)
-    if args.out is None:
-        raise InputError("--out DIR is missing. Name a folder.")
-    if args.reps < 1 or args.seed < 0:
-        raise InputError(
-            f"--reps must be at least 1 and --seed at least 0; received {args.reps} and "
-            f"{args.seed}."
-        )
-
-
-def _folders(args: argparse.Namespace) -> dict[str, str]:
-    """Return the folders of the models by the name of their source; raise for equal names."""
-    from coherence.errors import InputError
-
-    if args.model is None:
-        return {"base": args.base, "instruct": args.instruct}
-    if is_hosted(args):
-        return {name: name for name in args.model}
-    folders: dict[str, str] = {}
-    for folder in args.model:
-        # The last name, not the target of a link: linking is how two folders of one name are told
-        # apart.
-        name = os.path.basename(os.path.abspath(folder)).removesuffix(".gguf")
-        if name in folders:
-            raise InputError(
-                "--model folders must differ in their last name, which names the model; "
-                f"{folders[name]} and {folder} are both {name!r}. Rename one, or link to it by "
-                f"another name: ln -s {folder} other-name."
-            )
-        folders[name] = folder
-    return folders
-
-
-def _require_models(args: argparse.Namespace) -> None:
-    """Raise for a model of this machine or the hub that is not there."""
-    from elicitation.models.local.sources import locate
-
-    if args.answers is None and not is_hosted(args):
-        for model in _folders(args).values():
-            locate(model, revision=args.revision)
 
 
 def _settings(args: argparse.Namespace) -> "list[Setting]":
@@ -249,7 +193,7 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
     return select(settings, where)
 
 
-def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStore") -> Battery:
+def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
     from elicitation.batteries.revealed.beliefs import reveal
     from elicitation.batteries.revealed.bets import ask_wagers, tabulate_bets, wagered
@@ -257,14 +201,13 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
     from elicitation.batteries.revealed.runs import tabulate_wagers
     from elicitation.batteries.revealed.stated import state
 
-    battery = Battery()
-    if is_hosted(args):
-        for name in args.model:
-            ask_hosted(args, name, settings, store, battery)
-        return battery
-    for source, folder in _folders(args).items():
+    settings, battery = _settings(args), Asking()
+    for source, place in models.items():
+        if not isinstance(place, str):
+            _ask_hosted(args, place, settings, store, battery)
+            continue
         # Texts are continued, not answered: without a chat template, whether there is one or not.
-        model = load_causal(args, folder, chat=False)
+        model = load_causal(args, place, chat=False)
         with answer_progress(f"{source}, beliefs") as progress:
             battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
         if not args.only_revealed:
@@ -291,14 +234,88 @@ def _ask(args: argparse.Namespace, settings: "list[Setting]", store: "AnswerStor
     return battery
 
 
-def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
+def _ask_hosted(
+    args: argparse.Namespace,
+    model: "HostedModel",
+    settings: "list[Setting]",
+    store: "AnswerStore",
+    battery: Asking,
+) -> None:
+    """Put to a hosted model what it can answer, and say before what it cannot."""
+    from elicitation.batteries.revealed.bets import tabulate_bets, wagered
+    from elicitation.batteries.revealed.served import (
+        ROOM,
+        bet_in_words,
+        reveal_by_tokens,
+        state_in_words,
+    )
+
+    name = model.name
+    # First what may end in an error: nothing is asked before all is known.
+    revealing = _continuing(args, name, settings)
+    if revealing is not None:
+        with answer_progress(f"{name}, beliefs") as progress:
+            battery.beliefs.append(
+                reveal_by_tokens(revealing, settings, store, source=name, progress=progress)
+            )
+    if args.only_revealed:
+        return
+    drawing = {
+        "reps": args.reps,
+        "seed": args.seed,
+        "max_new_tokens": ROOM if args.max_new_tokens is None else args.max_new_tokens,
+        "keep_going": args.keep_going,
+    }
+    with answer_progress(f"{name}, stated answers") as progress:
+        battery.stated.append(
+            state_in_words(model, settings, store, source=name, **drawing, progress=progress)
+        )
+    if wagered(settings):
+        with answer_progress(f"{name}, bets") as progress:
+            bets = bet_in_words(model, settings, store, **drawing, progress=progress)
+        battery.bets.append(tabulate_bets(settings, bets, source=name))
+
+
+def _continuing(
+    args: argparse.Namespace, name: str, settings: "list[Setting]"
+) -> "HostedModel | None":
+    """Return the model as it continues texts, or None where that tells nothing; say why not."""
+    from coherence.errors import InputError
+    from elicitation.batteries.revealed.served import worded
+
+    n_worded = len(worded(settings))
+    missing = [
+        "Beliefs about numbers need the model's files: the first tokens that a server lists do not "
+        "tell 1 from 10 or 1.5, and without these beliefs bets have no runs table."
+    ]
+    model = None
+    if n_worded:
+        try:
+            model = connect_to(args, name, continuing=True)
+        except InputError as error:
+            missing.append(f"Beliefs about words need completions, and {error}")
+    if model is not None and not model.n_likely_tokens:
+        missing.append(
+            "Beliefs about words need log-probabilities, which the server does not give."
+        )
+        model = None
+    said = missing[1:] if n_worded == len(settings) else missing
+    if args.only_revealed and model is None:
+        raise InputError(" ".join(["--only-revealed leaves nothing to ask.", *missing]))
+    for line in said:
+        print(f"coherence reveal: {line}", file=sys.stderr)
+    return model
+
+
+def _read(args: argparse.Namespace) -> Asking:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
     from elicitation.batteries.revealed.bets import tabulate_bets
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
+    settings = _settings(args)
     answers = read_answer_file(args.answers, settings)
-    battery = Battery(beliefs=[beliefs_of(answers, settings)])
+    battery = Asking(beliefs=[beliefs_of(answers, settings)])
     if args.only_revealed:
         return battery
     battery.stated.append(stated_of(answers, settings))
@@ -318,3 +335,89 @@ def _read(args: argparse.Namespace, settings: "list[Setting]") -> Battery:
                 file=sys.stderr,
             )
     return battery
+
+
+def _score(args: argparse.Namespace, battery: Asking) -> Results:
+    from coherence.batteries.revealed import scores as measures
+    from coherence.batteries.revealed import tables as shown
+    from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
+
+    beliefs, stated, bets, runs = map(
+        _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
+    )
+    tables: dict[str, pd.DataFrame] = {}
+    texts: list[str] = []
+    if stated is not None:
+        tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}
+    errors = tables.get("stated_errors")
+    if beliefs is not None:
+        scores = measures.score_beliefs(beliefs)
+        influences = measures.previous_influences(beliefs)
+        orders = measures.order_preferences(beliefs)
+        summary = measures.summarise_scores(scores)
+        distances = measures.comparison_table(summary, errors)
+        tables |= {
+            "beliefs": beliefs,
+            "scores": scores,
+            "summary": summary,
+            "table": distances,
+            "influence": influences,
+            "orders": orders,
+        }
+        texts.append(shown.render_distances(distances))
+        texts.append(shown.render_notes(scores, influences, orders))
+    if errors is not None:
+        texts.append(shown.render_stated(errors))
+    misses = None
+    if stated is not None and beliefs is not None:
+        tables["misses"] = misses = measures.compare_misses(beliefs, stated)
+        texts.append(shown.render_misses(misses))
+    if bets is not None:
+        tables["bets"] = measures.score_wagers(bets)
+        texts.append(shown.render_bets(tables["bets"]))
+    results = Results(
+        {f"{name}.csv": table for name, table in tables.items()}, "\n\n".join(filter(None, texts))
+    )
+    if beliefs is not None:
+        results.figures = partial(write_figures, beliefs)
+        results.paper = shown.revealed_tables(tables["summary"], errors, misses)
+    if misses is not None and len(misses):
+        figure = misses_figure(tables["beliefs"], misses)
+        results.files["misses.png"] = figure.savefig
+        results.draw = partial(draw_misses, figure)
+    if runs is not None:
+        results.last = partial(_check_coherence, runs, seed=args.seed)
+    return results
+
+
+def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
+    """Run the ordinary checks, write their report and return it as text."""
+    from coherence.analysis.analyze import analyze
+    from coherence.report.terminal import render_report
+    from coherence.table.storage import write_runs
+
+    # First, so that a check that fails leaves the table to look at.
+    write_runs(runs, folder / "runs.parquet")
+    print("checking the coherence of beliefs and bets", file=sys.stderr)
+    report = analyze(runs, rng=seed)
+    (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
+    return f"\n{render_report(report.units, full=True)}"
+
+
+def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":
+    """Return the tables below each other, or None if there is no row."""
+    import pandas as pd
+
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else None
+
+
+_BATTERY = Battery(
+    title="Revealed beliefs",
+    written=_WRITTEN,
+    earlier=r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)",
+    read=_read,
+    ask=_ask,
+    score=_score,
+)

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.battery import AnswerColumn, AnswerTable, plain_text, read_answer_table
+from coherence.batteries.battery import (
+    AnswerColumn,
+    AnswerTable,
+    distinct_names,
+    plain_text,
+    read_answer_table,
+)
 from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, optimal_rates
 from coherence.errors import InputError
 from coherence.inputs import Floats
@@ -97,20 +103,6 @@ def read_mixing_answers(
     for first, second in combinations(zip(paths, tables, strict=True), 2):
         _check_apart(*first, *second)
     return pd.concat(tables, ignore_index=True)
-
-
-def distinct_names(paths: list[Path]) -> list[str]:
-    """Return the last parts of paths, as many as tell all of them apart."""
-    resolved = [path.resolve() for path in paths]
-    for path, whole in zip(paths, resolved, strict=True):
-        if resolved.count(whole) > 1:
-            raise InputError(f"{path} is named twice. Leave one of them out.")
-    # The root is a part too, so that the longest names always differ.
-    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
-        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
-        if len(set(names)) == len(names):
-            break
-    return names
 
 
 def _completed(table: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -30,6 +30,7 @@ from coherence.plots.style import (
     figure_style,
     frame_axes,
 )
+from coherence.report.tables.document import PaperFigure
 from coherence.report.wording import clean
 
 _TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}
@@ -434,6 +435,13 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
                     ax.set_xlabel("")
         _legend(figure)
     return figure
+
+
+def draw_misses(figure: Figure, folder: Path) -> list[PaperFigure]:
+    """Write the figure of `misses_figure` for a document."""
+    for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
+        figure.savefig(folder / f"misses.{ending}", metadata={date: None})
+    return [PaperFigure("misses", "Figure", TITLE, CAPTION)]
 
 
 def _legend(figure: Figure) -> None:

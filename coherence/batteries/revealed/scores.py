@@ -27,7 +27,6 @@ from coherence.batteries.revealed.distances import (
 )
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Floats, require
-from coherence.report.wording import clean
 from coherence.table.frames import require_frame
 
 BELIEFS = {
@@ -413,35 +412,3 @@ def _row(
         *(stated, by_rotation.min(), by_rotation.max(), settings["guess"].mean()),
         *(difference, least, most, settings["mass"].mean()),
     )
-
-
-def render_misses(misses: pd.DataFrame) -> str:
-    """Say for every source which of the two is nearer to the truth, and by how much."""
-    lines = []
-    for source, rows in misses.groupby("source", sort=False):
-        total = rows[rows["group"] == ALL].iloc[0]
-        groups = rows[rows["group"] != ALL]
-        nearer = "revealed belief" if total["difference"] < 0 else "stated answer"
-        n_nearer = int(((groups["difference"] < 0) == (total["difference"] < 0)).sum())
-        apart = abs(total["difference"])
-        ends = sorted(abs(total[end]) for end in ("low", "high"))
-        over = f"over {total['n_wordings']} wordings"
-        said = f"the {nearer} is nearer to the truth, by {apart:.3f}"
-        if math.isnan(total["low"]):
-            said += " (in one wording, so that no interval is known)"
-        elif total["low"] <= 0 <= total["high"]:
-            said = (
-                f"which is nearer to the truth is not settled; on average the {nearer} is, by "
-                f"{apart:.3f} (95% interval of revealed less stated {total['low']:+.3f} to "
-                f"{total['high']:+.3f} {over})"
-            )
-        else:
-            said += f" (95% interval {ends[0]:.3f} to {ends[1]:.3f} {over})"
-        lines.append(
-            f"{clean(source, limit=40)}: {said}, and in {n_nearer} of {len(groups)} groups. The "
-            f"probability of the outcome asked about is {total['revealed_miss']:.3f} off in the "
-            f"revealed belief (with all outcomes alike {total['revealed_uniform']:.3f}) and "
-            f"{total['stated_miss']:.3f} off in the stated answer (with letters at random "
-            f"{total['stated_guess']:.3f}), on average over {total['n_settings']} settings."
-        )
-    return "\n".join(lines)

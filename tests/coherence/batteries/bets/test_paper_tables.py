@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.paper_tables import bet_tables, transfer_tables
 from coherence.batteries.bets.scores import score_bets
+from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.tables.markup import render_csv
 from coherence.table.exact_csv import read_exact_csv
 from elicitation.batteries.bets.items import default_items

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
+from coherence.batteries.battery import distinct_names
 from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
-from coherence.batteries.mixing.answers import distinct_names, read_mixing_answers
+from coherence.batteries.mixing.answers import read_mixing_answers
 from coherence.batteries.mixing.scores import score_mixing
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.paper_tables import MOST_ROWS, revealed_tables
 from coherence.batteries.revealed.scores import (
     compare_misses,
     score_beliefs,
     score_stated,
     summarise_scores,
 )
+from coherence.batteries.revealed.tables import MOST_ROWS, revealed_tables
 from coherence.report.tables.markup import render_csv
 from coherence.table.exact_csv import read_exact_csv
 

@@ -9,7 +9,7 @@ from coherence.batteries.revealed.scores import score_stated, score_wagers
 
 
 def test_text_warns_of_stated_answers_that_are_none(stated_rows):
-    from coherence.batteries.revealed.text import render_stated
+    from coherence.batteries.revealed.tables import render_stated
 
     both = pd.concat(
         [stated_rows(0.24, source="says letters"), stated_rows(0.001, source="does not")]
@@ -23,7 +23,7 @@ def test_text_warns_of_stated_answers_that_are_none(stated_rows):
 
 
 def test_text_on_bets():
-    from coherence.batteries.revealed.text import render_bets
+    from coherence.batteries.revealed.tables import render_bets
 
     table = pd.DataFrame(
         {"source": "m", "truth": [0.75, 0.25], "share": [1.0, math.nan], "answer_mass": [0.9, 0.0]}
@@ -40,7 +40,7 @@ def test_text_on_bets():
 
 @pytest.mark.parametrize(("mass", "warned"), [(0.49, True), (0.5, False)])
 def test_below_one_half_is_little(mass, warned):
-    from coherence.batteries.revealed.text import render_bets, render_stated
+    from coherence.batteries.revealed.tables import render_bets, render_stated
 
     errors = pd.DataFrame(
         {"source": "m", "scenario": "dice", "group": "g", "setting": ["s", "t"]}
@@ -52,7 +52,7 @@ def test_below_one_half_is_little(mass, warned):
 
 
 def test_distances_stand_in_columns_beside_their_spread():
-    from coherence.batteries.revealed.text import render_distances
+    from coherence.batteries.revealed.tables import render_distances
 
     table = pd.DataFrame(
         {"scenario": "dice", "group": ["short", "g" * 80], "metric": "l1", "n_settings": [3, 12]}
@@ -75,7 +75,7 @@ def test_distances_stand_in_columns_beside_their_spread():
 
 
 def test_stated_answers_stand_in_columns():
-    from coherence.batteries.revealed.text import render_stated
+    from coherence.batteries.revealed.tables import render_stated
 
     errors = pd.DataFrame(
         {"source": ["m", "other"], "scenario": "dice", "group": ["g", "h"], "setting": "s"}
@@ -90,7 +90,7 @@ def test_stated_answers_stand_in_columns():
 
 
 def test_notes_tell_each_source_apart():
-    from coherence.batteries.revealed.text import render_notes
+    from coherence.batteries.revealed.tables import render_notes
 
     scores = pd.DataFrame(
         {"source": ["m", "m", "n"], "group": ["1 die, single", "g", "g"]}

@@ -1,94 +1,88 @@
-"""What ``coherence mix`` writes and prints: tables, figures and lines for the terminal."""
+"""The scores of the battery as tables: those of the paper, and lines for the terminal."""
 
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coherence.cli.folders import new_files
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
+from coherence.batteries.mixing.design import EXPERIMENTS
+from coherence.batteries.mixing.scores import MixingScores
+from coherence.report.columns import aligned
+from coherence.report.tables.cells import Cell, Column, PaperTable, number_cell, text_cell
+from coherence.report.wording import NOT_GIVEN, clean
 
-    from coherence.batteries.mixing.scores import MixingScores
-
-_NONE = "–"
-# All that the command may write, but for the store of answers.
-WRITTEN = (
-    r"(scores|measures|curves|dependence|leaderboard)\.csv|scores\.json|(answers|runs)\.parquet"
-    r"|(rates(-[1-9][0-9]*)?|flips)\.png"
+_UNDEFINED = "Undefined: a part was not asked, or some condition has no readable answer."
+_COLUMNS = (
+    Column("model", "model", number=False),
+    Column("experiment", "experiment", number=False),
+    Column("points", "of"),
+    Column("published", "published"),
+    Column("ceiling", "ceiling"),
+    Column("equilibrium", "at the equilibria"),
+    Column("corrected", "corrected"),
+    Column("bounds", "published, if all were read"),
+    Column("unread", "unreadable"),
+    Column("refused", "refused"),
 )
 
 
-def write_mix_results(
-    out: Path, answers: "pd.DataFrame", scores: "MixingScores", *, inputs: list[str] | None
-) -> list[str]:
-    """Write tables and figures, in place of those of an earlier call."""
-    from coherence.batteries.mixing.answers import mixing_runs
-    from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
-    from coherence.table.storage import write_runs
-
-    tables = {
-        "scores.csv": scores.experiments,
-        "measures.csv": scores.measures,
-        "curves.csv": scores.curves,
-        "dependence.csv": scores.dependence,
-    }
-    board = scores.leaderboard()
-    if len(board) > 1:
-        tables["leaderboard.csv"] = board
-    if inputs is None:
-        # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
-        # in two.
-        tables["answers.parquet"] = answers
-    runs = mixing_runs(answers)
-    if len(runs):
-        tables["runs.parquet"] = runs
-    # Names of models are text from outside and never become part of a path.
-    rates = (
-        ["rates.png"]
-        if len(board) == 1
-        else [f"rates-{number}.png" for number in range(1, len(board) + 1)]
+def mixing_table(experiments: pd.DataFrame) -> PaperTable:
+    """Lay out the scores of every model and experiment."""
+    return PaperTable(
+        name="mixing",
+        label="Table",
+        title="Points by experiment and the attainable ceiling",
+        caption=(
+            "Published is the score of the paper. Ceiling is what a faultless sampler with as many "
+            "draws gets on average, playing p for the rate everywhere, and the next column what it "
+            "gets playing the games at their equilibria. Corrected is the score at the true rates, "
+            "without the noise of drawing, with its 95% interval in brackets. The bounds are the "
+            "published score over all that unreadable answers might have been. "
+            f"{_answers(experiments)}"
+        ),
+        columns=_COLUMNS,
+        rows=tuple(_row(row) for row in experiments.to_dict("records")),
     )
-    side_by_side = (
-        ["flips.png"] if len(board) > 1 and (scores.curves["part"] == "flip").any() else []
+
+
+def _answers(experiments: pd.DataFrame) -> str:
+    total = experiments.loc[experiments["experiment"] == 0, "answers"]
+    if total.isna().any():
+        return "Rates are exact probabilities and not shares of answers, or models differ in that."
+    return f"Scored are {', '.join(f'{n:.0f}' for n in total)} answers, in the order of the models."
+
+
+def _row(row: dict[object, object]) -> tuple[Cell, ...]:
+    number = int(str(row["experiment"]))
+    name = f"{number} {EXPERIMENTS[number]}" if number else "total"
+    value = {key: float(str(row[key])) for key in row if key not in ("model", "experiment")}
+    bounds = value["worst"], value["best"]
+    interval = value["low"], value["high"]
+    known = bounds[0] == bounds[0]
+    return (
+        text_cell(str(row["model"]) or "–"),
+        Cell(name, {"": number}),
+        *(
+            number_cell(value[key], {}, why=_UNDEFINED)
+            for key in ("points", "published", "ceiling", "equilibrium")
+        ),
+        number_cell(
+            value["corrected"],
+            {"low": interval[0], "high": interval[1]},
+            ends=interval,
+            why=_UNDEFINED,
+        ),
+        Cell(
+            f"{bounds[0]:.1f} to {bounds[1]:.1f}" if known else "–",
+            {"worst": bounds[0], "best": bounds[1]},
+            "" if known else _UNDEFINED,
+        ),
+        *(number_cell(value[key], {}, percent=True) for key in ("unread", "refused")),
     )
-    written = [*tables, "scores.json", *rates, *side_by_side]
-    with new_files(out, WRITTEN, inputs or ()) as new:
-        for name, table in tables.items():
-            write_runs(table, new / name)
-        _write_json(new / "scores.json", scores)
-        for name, model in zip(rates, board["model"], strict=True):
-            curves = scores.curves[scores.curves["model"] == model]
-            save_panels(mixing_figure(curves, title=model or "rates"), new / name)
-        for name in side_by_side:
-            save_panels(compare_figure(scores.curves, list(board["model"])), new / name)
-    return written
 
 
-def _write_json(path: Path, scores: "MixingScores") -> None:
-    import json
-
-    tables = {
-        "experiments": scores.experiments,
-        "measures": scores.measures,
-        "dependence": scores.dependence,
-    }
-    # NaN is no JSON: what is undefined is null.
-    records = {
-        name: table.astype(object).where(table.notna(), None).to_dict("records")
-        for name, table in tables.items()
-    }
-    text = json.dumps(
-        records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
-    )
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def mix_report(scores: "MixingScores") -> str:
+def mix_report(scores: MixingScores) -> str:
     """Return the tables for the terminal."""
-    from coherence.report.columns import aligned
-    from coherence.report.wording import clean
-
     blocks = []
     for model, rows in scores.experiments.groupby("model", sort=False):
         head = [
@@ -102,7 +96,7 @@ def mix_report(scores: "MixingScores") -> str:
             "refused",
             "published, if all were read",
         ]
-        body = [_row(row) for row in rows.to_dict("records")]
+        body = [_line(row) for row in rows.to_dict("records")]
         # The bounds say what unread answers could change; without any they are the score.
         if not (rows["unread"] > 0).any():
             head, body = head[:-1], [row[:-1] for row in body]
@@ -123,12 +117,10 @@ def mix_report(scores: "MixingScores") -> str:
     return "\n\n\n".join(blocks)
 
 
-def _row(row: "dict[Any, Any]") -> list[str]:
-    from coherence.batteries.mixing.design import EXPERIMENTS
-
+def _line(row: dict[Any, Any]) -> list[str]:
     number = int(row["experiment"])
-    interval = _NONE if math.isnan(row["low"]) else f"[{row['low']:.1f}, {row['high']:.1f}]"
-    bounds = _NONE if math.isnan(row["worst"]) else f"[{row['worst']:.1f}, {row['best']:.1f}]"
+    interval = NOT_GIVEN if math.isnan(row["low"]) else f"[{row['low']:.1f}, {row['high']:.1f}]"
+    bounds = NOT_GIVEN if math.isnan(row["worst"]) else f"[{row['worst']:.1f}, {row['best']:.1f}]"
     name = f"{number} {EXPERIMENTS[number]}" if number else "total"
     numbers = [_number(row[column]) for column in ("published", "ceiling", "corrected")]
     return [
@@ -143,10 +135,10 @@ def _row(row: "dict[Any, Any]") -> list[str]:
 
 
 def _number(value: float, decimals: int = 1) -> str:
-    return _NONE if math.isnan(value) else f"{value:.{decimals}f}"
+    return NOT_GIVEN if math.isnan(value) else f"{value:.{decimals}f}"
 
 
-def _unread(rows: "pd.DataFrame") -> list[str]:
+def _unread(rows: pd.DataFrame) -> list[str]:
     """Warn of experiments most of whose answers cannot be read.
 
     Of exact rates that is the probability of all that is no outcome.
@@ -163,7 +155,7 @@ def _unread(rows: "pd.DataFrame") -> list[str]:
     ]
 
 
-def _notes(scores: "MixingScores", model: str) -> list[str]:
+def _notes(scores: MixingScores, model: str) -> list[str]:
     """Say which S, and whether the flips look independent."""
     measures, curves, tests, rows = (
         table[table["model"] == model]

@@ -1,17 +1,19 @@
-"""The paper's tables of thinking in bets: accuracy by model and kind of question, and transfer.
+"""The scores of bets as tables: those of the paper, and lines for the terminal.
 
-Every accuracy stands with its interval, the exact test, and the z test of the paper against a
-guess.
+In the paper's tables (accuracy by model and kind of question, and transfer) every accuracy stands
+with its interval, the exact test, and the z test of the paper against a guess.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from coherence.batteries.bets.accuracy import z_test
-from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD
+from coherence.batteries.bets.ladder import LadderFit
+from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
+from coherence.report.columns import aligned
 from coherence.report.tables.cells import (
     Cell,
     Column,
@@ -20,9 +22,8 @@ from coherence.report.tables.cells import (
     spoken_range,
     text_cell,
 )
-from coherence.report.wording import format_pvalue
+from coherence.report.wording import NOT_GIVEN, clean, format_pvalue
 
-EARLIER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."
 _NO_Z = "z has no size where all or none of the answers are right; p is its limit."
 _ONE = "z needs two questions."
@@ -132,3 +133,98 @@ def _cells(row: dict[Any, Any] | None) -> list[Cell]:
     if not math.isfinite(paper.z):
         return [accuracy, tested, Cell(f"– ({format_pvalue(paper.pvalue)})", exact, _NO_Z)]
     return [accuracy, tested, Cell(f"{paper.z:.2f} ({format_pvalue(paper.pvalue)})", exact)]
+
+
+def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
+    """Return the accuracies of every model as lines, and several models beside each other."""
+    lines: list[str] = []
+    header = ["question", "truth", "method", "n", "right", "95% interval", "chance", "always"]
+    header += ["p exact", "p z test"]
+    for model, rows in scores.accuracy.groupby("model", sort=False):
+        cells = [header]
+        for row in rows.to_dict("records"):
+            numbers = [
+                str(row["n"]),
+                percent(row["accuracy"]),
+                between(row, ".0%"),
+                percent(row["chance"]),
+                always(row),
+            ]
+            numbers += [format_pvalue(row["p_exact"]), format_pvalue(row["p_z"])]
+            # Names come from files of answers and may hold terminal commands.
+            cells.append([clean(row["template"]), row["truth"], row["method"], *numbers])
+        lines += [f"{clean(model)}", *aligned(cells, right=range(3, 10)), ""]
+    for (model, modality), fit in scores.ladders.items():
+        lines += [
+            f"{clean(model)}, ladder of a {clean(modality)}: probabilities that choices act on"
+        ]
+        cells = [["stated", "bets taken", "implied", "95% interval", "status"]]
+        for row in fit.table.to_dict("records"):
+            implied = NOT_GIVEN if math.isnan(row["implied"]) else f"{row['implied']:.3f}"
+            cells.append(
+                [
+                    f"{row['stated']:g}",
+                    f"{row['share']:.0%}",
+                    implied,
+                    between(row, ".3f"),
+                    row["status"],
+                ]
+            )
+        lines += [*aligned(cells, right=range(4)), *_weighting(fit), ""]
+    if "model" in comparison and comparison["model"].nunique() > 1:
+        cells = [["all models", "model", "n", "right", "95% interval", "chance", "always"]]
+        for row in comparison.to_dict("records"):
+            cells.append(
+                [
+                    row["measure"],
+                    clean(row["model"]),
+                    str(row["n"]),
+                    percent(row["accuracy"]),
+                    between(row, ".0%"),
+                    percent(row["chance"]),
+                    always(row),
+                ]
+            )
+        lines += [*aligned(cells, right=range(2, 7)), ""]
+    return "\n".join([*lines, *(f"note: {clean(note)}" for note in scores.notes)]).rstrip()
+
+
+def _weighting(fit: LadderFit) -> list[str]:
+    """Return the line of implied on stated log odds, and what the intervals take as independent."""
+    line, about = fit.weighting, f"intervals take {fit.unit} as independent"
+    if math.isnan(line.sensitivity):
+        return [about]
+    ends = [
+        (line.elevation, line.elevation_interval),
+        (line.sensitivity, line.sensitivity_interval),
+    ]
+    elevation, sensitivity = (
+        f"{_signed(value)} ({_signed(interval.low)} to {_signed(interval.high)})"
+        for value, interval in ends
+    )
+    return [
+        f"elevation {elevation}, sensitivity {sensitivity}; "
+        f"implied = stated (0 and 1): p {format_pvalue(line.pvalue)}",
+        about,
+    ]
+
+
+def _signed(value: float) -> str:
+    """Return two decimals, without the sign of a negative number that rounds to 0."""
+    # -0.0 + 0.0 is 0.0, which prints without a sign.
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a cell."""
+    return NOT_GIVEN if math.isnan(share) else f"{share:.1%}"
+
+
+def always(row: Mapping[Any, Any]) -> str:
+    """Return the constant answer that is right most often, and how often, as a cell."""
+    return f"{row['constant']} {percent(row['constant_rate'])}" if row["constant"] else NOT_GIVEN
+
+
+def between(row: "Mapping[Any, Any] | pd.Series[Any]", form: str) -> str:
+    """Return an interval as a cell."""
+    return NOT_GIVEN if math.isnan(row["low"]) else f"{row['low']:{form}} to {row['high']:{form}}"

@@ -1,0 +1,242 @@
+"""One skeleton of command for the batteries: ask or read, score, write, print.
+
+A battery says how answers are read, asked for and scored (`Battery`); which options say so, what
+goes together, whose answers are kept where, and how a folder is written stands here. Results of an
+earlier call in the folders are replaced, and a fault leaves no folder behind.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from coherence.cli.folders import in_place, new_files, prepare_folder
+from elicitation.commands.hosted_options import connect_to, is_hosted
+from elicitation.commands.model_options import add_model_options, add_store_options, ask_and_keep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.report.tables.cells import PaperTable
+    from coherence.report.tables.document import PaperFigure
+    from elicitation.asking.store import AnswerStore
+    from elicitation.models.hosted.model import HostedModel
+
+    Asked = Mapping[str, str | HostedModel]
+
+Answers = TypeVar("Answers")
+INDEXES = r"paper\.(md|tex)"
+_ALWAYS = ("paper.md", "paper.tex")
+
+
+@dataclass
+class Results:
+    """What a battery found, and what is written and printed of it."""
+
+    tables: "dict[str, pd.DataFrame]"  # by the name of the file; those without rows are not written
+    text: str  # for the terminal
+    # what else is written: name of the file -> what writes it
+    files: "dict[str, Callable[[Path], object]]" = field(default_factory=dict)
+    figures: "Callable[[Path], object] | None" = None  # writes further ones into a folder
+    paper: "Sequence[PaperTable]" = ()
+    draw: "Callable[[Path], Sequence[PaperFigure]]" = lambda folder: ()
+    # what comes last, since it takes long or may fail: writes files, and returns lines to print
+    last: "Callable[[Path], str] | None" = None
+
+
+@dataclass(frozen=True)
+class Battery(Generic[Answers]):
+    """How the answers of one battery are read, asked for and scored."""
+
+    title: str
+    written: str  # pattern of all files that the command may write, but for the store
+    earlier: str  # pattern of the tables of the paper
+    read: Callable[[argparse.Namespace], Answers]
+    ask: "Callable[[argparse.Namespace, Asked, AnswerStore], Answers]"
+    score: Callable[[argparse.Namespace, Answers], Results]
+
+
+def add_battery_options(
+    parser: argparse.ArgumentParser,
+    *,
+    answers: str,
+    several: bool = False,
+    chat: bool = True,
+    kind: str = "causal language model",
+    dest: str = "model",
+    seed: str,
+    room: str,
+) -> None:
+    """Declare who is asked or whose answers are read, where results go, and how is drawn."""
+    add_model_options(parser, kind=kind, dest=dest, several=True, server=True, chat=chat)
+    many: dict[str, Any] = {"action": "extend", "nargs": "+"} if several else {}
+    parser.add_argument("--answers", metavar="FILE", help=answers, **many)
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for tables and figures, made if need be"
+    )
+    add_paper_option(parser)
+    parser.add_argument("--max-new-tokens", type=int, metavar="N", help=room)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"{seed} (default: 0)")
+    add_store_options(parser, usual="DIR/answers.sqlite")
+
+
+def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
+    """Declare ``--paper``."""
+    parser.add_argument(
+        "--paper",
+        metavar="DIR",
+        help="folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
+        **default,
+    )
+
+
+def models_named(args: argparse.Namespace) -> "list[str] | None":
+    """Return what ``--model`` names."""
+    named: list[str] | None = args.models if hasattr(args, "models") else args.model
+    return named
+
+
+def check_options(args: argparse.Namespace, **least: int) -> None:
+    """Raise for what can be known before anything is read or loaded."""
+    from coherence.errors import InputError
+
+    pair = [getattr(args, name) for name in ("base", "instruct") if hasattr(args, name)]
+    ways = [models_named(args) is not None, args.answers is not None, any(pair)]
+    if sum(ways) != 1 or (any(pair) and not all(pair)):
+        beside = "or both --base DIR and --instruct DIR, " if pair else ""
+        raise InputError(
+            f"needed: --model DIR to ask a model, {beside}or --answers FILE to score answers, and "
+            f"{'only one of these' if pair else 'not both'}. See 'coherence {args.command} --help'."
+        )
+    if args.server is not None and models_named(args) is None:
+        raise InputError("--server needs --model, the model's name there. Leave --server out.")
+    if args.out is None:
+        raise InputError("--out DIR is missing. Name a folder for tables and figures.")
+    folder_of(args.out)
+    for name, limit in {"seed": 0, "batch_size": 1, "max_new_tokens": 1, **least}.items():
+        value = getattr(args, name)
+        if value is not None and value < limit:
+            option = name.replace("_", "-")
+            raise InputError(f"--{option} must be at least {limit}; received {value}.")
+
+
+def folder_of(path: str) -> Path:
+    """Return the folder for results, which is made later; raise for a file of that name."""
+    from coherence.errors import InputError
+
+    out = Path(path)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out must be a folder; {out} is a file. Choose another name.")
+    return out
+
+
+def find_models(args: argparse.Namespace) -> "Asked":
+    """Return hosted models, or places of local ones, by name.
+
+    What is wrong with any of them shows before the first is asked. Folders may have one name: as
+    much of the path as tells them apart is added.
+    """
+    from coherence.batteries.battery import distinct_names
+    from coherence.errors import InputError
+    from elicitation.models.local.sources import find_source
+
+    named = models_named(args)
+    places = [args.base, args.instruct] if named is None else named
+    if is_hosted(args):
+        if len(set(places)) < len(places):
+            raise InputError(f"--model must name different models; received {', '.join(places)}.")
+        return {name: connect_to(args, name) for name in places}
+    for place in places:
+        find_source(place, revision=args.revision)
+    if named is None:
+        return {"base": args.base, "instruct": args.instruct}
+    # The last name, not the target of a link: linking tells two folders of one name apart.
+    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in places]
+    if len(set(names)) < len(names):
+        names = distinct_names([Path(place) for place in places])
+    return dict(zip(names, places, strict=True))
+
+
+def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
+    """Ask or read, score, write and print; return 0, or 130 after Ctrl-C."""
+    if args.answers is not None:
+        # Before folders are made: a table with faults leaves none behind.
+        results = battery.score(args, battery.read(args))
+        inputs = [args.answers] if isinstance(args.answers, str) else list(args.answers)
+        inputs += [path for name in ("questions", "items") if (path := getattr(args, name, None))]
+        folder, paper = prepare_folder(args.out), paper_folder(args)
+    else:
+        models = find_models(args)
+        folder, paper, inputs = prepare_folder(args.out), paper_folder(args), []
+        store = folder / "answers.sqlite"
+        answers = ask_and_keep(args, store, partial(battery.ask, args, models))
+        if answers is None:
+            return 130
+        results = battery.score(args, answers)
+    write_results(folder, battery.written, results, inputs, paper, battery.title, battery.earlier)
+    return 0
+
+
+def write_results(
+    folder: Path,
+    names: str,
+    results: Results,
+    inputs: Sequence[str],
+    paper: Path | None,
+    title: str,
+    earlier: str,
+) -> None:
+    """Write tables, figures and the paper's tables, and print the summary."""
+    from coherence.table.storage import write_runs
+
+    where = f"{folder}{in_place(folder, names)}"
+    failure: Exception | None = None
+    with new_files(folder, names, inputs) as new:
+        # A file without rows would look like a result.
+        for name in (name for name, table in results.tables.items() if len(table)):
+            write_runs(results.tables[name], new / name)
+        for name, write in results.files.items():
+            write(new / name)
+        if results.figures is not None:
+            results.figures(new)
+        print(results.text)
+        if results.last is not None:
+            try:
+                print(results.last(new))
+            except OSError:  # of the files
+                raise
+            except Exception as error:  # of a check: what was measured is there all the same
+                failure = error
+        written = sorted(path.name for path in new.iterdir())
+    print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
+    write_paper_tables(paper, title, results.paper, results.draw, earlier=earlier)
+    if failure is not None:
+        raise failure
+
+
+def paper_folder(args: argparse.Namespace) -> Path | None:
+    """Make the folder before anything is asked; None where the option was not given."""
+    return None if args.paper is None else prepare_folder(args.paper, "--paper", _ALWAYS)
+
+
+def write_paper_tables(
+    folder: Path | None,
+    title: str,
+    tables: "Sequence[PaperTable]",
+    draw: "Callable[[Path], Sequence[PaperFigure]]" = lambda folder: (),
+    *,
+    earlier: str,
+) -> None:
+    """Write tables and indexes where a folder was named, and say so."""
+    if folder is None:
+        return
+    from coherence.report.tables.document import write_document
+
+    where = f"{folder}/paper.md{in_place(folder, INDEXES)}"
+    with new_files(folder, f"{earlier}|{INDEXES}") as new:
+        write_document(new, title, tables, draw(new))
+    print(f"wrote the tables of the paper, see {where}", file=sys.stderr)
