@@ -9,13 +9,13 @@ from .asking.session import elicit as elicit
 from .asking.session import elicit_questions as elicit_questions
 from .asking.session import run_plan as run_plan
 from .asking.store import AnswerStore as AnswerStore
-from .batteries.bets.ladder import ladder_questions as ladder_questions
 from .batteries.bets.models import score_choices as score_choices
 from .batteries.bets.questions import bet_questions as bet_questions
+from .batteries.bets.questions import ladder_questions as ladder_questions
 from .batteries.bets.questions import value_questions as value_questions
 from .batteries.mixing import elicit_mixing as elicit_mixing
 from .batteries.mixing import mixing_questions as mixing_questions
-from .batteries.revealed.beliefs import reveal as reveal
+from .batteries.revealed.questions import reveal as reveal
 from .batteries.revealed.scenarios.grid import standard_grid as standard_grid
 from .models.base import Answer as Answer
 from .models.base import Model as Model

@@ -28,8 +28,7 @@ from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BetScores, score_bets
 from coherence.batteries.bets.truths import expected_gains
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.ladder import ladder_questions
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
 BET_ON = ("the winning side", "the losing side", "both", "none")
 

@@ -17,7 +17,7 @@ from coherence.batteries.revealed.scores import (
     previous_influences,
     score_beliefs,
 )
-from elicitation.batteries.revealed.beliefs import simulate_beliefs
+from elicitation.batteries.revealed.questions import simulate_beliefs
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.simulated import BELIEVERS

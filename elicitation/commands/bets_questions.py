@@ -27,8 +27,14 @@ def scored_questions(args: argparse.Namespace) -> "pd.DataFrame":
     """Return all questions for a score: dev and test, values and bets, and the ladder of a coin."""
     import pandas as pd
 
-    from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
-    from elicitation.batteries.bets.questions import STAKE, bet_questions, value_questions
+    from elicitation.batteries.bets.questions import (
+        BREAK_EVENS,
+        STAKE,
+        bet_questions,
+        highest_break_even,
+        ladder_questions,
+        value_questions,
+    )
 
     items = things_of(args)
     splits = _scored_splits(items)

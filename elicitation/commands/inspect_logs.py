@@ -21,7 +21,7 @@ from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.importing.log_format import MAX_BYTES
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
-from elicitation.batteries.bets.rows import OPTIONS
+from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
 from elicitation.batteries.mixing import tabulate_mixing
 from elicitation.commands.inspect_samples import (

@@ -15,7 +15,7 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from elicitation.answers.reading import read_answer
-from elicitation.batteries.bets.rows import OPTIONS
+from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
     MixingQuestion,

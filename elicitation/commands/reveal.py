@@ -134,7 +134,7 @@ def _check(args: argparse.Namespace) -> None:
 def _write_questions(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
     from coherence.table.files import replacing
-    from elicitation.batteries.revealed.battery import questions_table
+    from elicitation.batteries.revealed.questions import questions_table
 
     unused = ("model", "base", "instruct", "answers", "out", "paper")
     if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
@@ -195,11 +195,15 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
 
 def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
-    from elicitation.batteries.revealed.beliefs import reveal
-    from elicitation.batteries.revealed.bets import ask_wagers, tabulate_bets, wagered
+    from elicitation.batteries.revealed.questions import (
+        ask_wagers,
+        reveal,
+        state,
+        tabulate_bets,
+        wagered,
+    )
     from elicitation.batteries.revealed.reading import in_chat
     from elicitation.batteries.revealed.runs import tabulate_wagers
-    from elicitation.batteries.revealed.stated import state
 
     settings, battery = _settings(args), Asking()
     for source, place in models.items():
@@ -242,7 +246,7 @@ def _ask_hosted(
     battery: Asking,
 ) -> None:
     """Put to a hosted model what it can answer, and say before what it cannot."""
-    from elicitation.batteries.revealed.bets import tabulate_bets, wagered
+    from elicitation.batteries.revealed.questions import tabulate_bets, wagered
     from elicitation.batteries.revealed.served import (
         ROOM,
         bet_in_words,
@@ -310,7 +314,7 @@ def _continuing(
 def _read(args: argparse.Namespace) -> Asking:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
-    from elicitation.batteries.revealed.bets import tabulate_bets
+    from elicitation.batteries.revealed.questions import tabulate_bets
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
     settings = _settings(args)

@@ -22,12 +22,12 @@ from elicitation.asking.loop import AnswerStream, Strategy, ask_missing
 from elicitation.asking.loop import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.items import SPLITS, Items
-from elicitation.batteries.bets.ladder import ladder_questions
 from elicitation.batteries.bets.questions import (
+    OPTIONS,
     bet_questions,
+    ladder_questions,
     value_questions,
 )
-from elicitation.batteries.bets.rows import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model

@@ -8,7 +8,7 @@ from coherence.errors import InputError
 from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import ask
-from elicitation.batteries.bets.rows import OPTIONS
+from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question
 

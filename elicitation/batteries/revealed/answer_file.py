@@ -14,13 +14,22 @@ import pandas as pd
 from coherence.batteries.battery import AnswerColumn, AnswerTable, name_rows, read_answer_table
 from coherence.errors import SchemaError, closest
 from coherence.table.schema import STATE_SUM_TOLERANCE
-from elicitation.batteries.revealed.battery import BELIEF, STATED, BatteryQuestion, battery
-from elicitation.batteries.revealed.beliefs import tabulate_beliefs
-from elicitation.batteries.revealed.bets import NO, YES, Beliefs, Bet, bet_of_masses
-from elicitation.batteries.revealed.options import OptionQuestion
+from elicitation.batteries.revealed.questions import (
+    BELIEF,
+    NO,
+    STATED,
+    YES,
+    BatteryQuestion,
+    Beliefs,
+    Bet,
+    OptionQuestion,
+    battery,
+    bet_of_masses,
+    tabulate_beliefs,
+    tabulate_stated,
+)
 from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
-from elicitation.batteries.revealed.stated import tabulate_stated
 
 _COLUMNS = (
     *map(AnswerColumn, ("question", "setting", "outcome", "answer", "rep", "wording", "source")),

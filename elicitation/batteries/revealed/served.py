@@ -15,19 +15,21 @@ from coherence.decoding.decode import decode_choice
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import ask
-from elicitation.batteries.revealed.beliefs import belief_questions, tabulate_beliefs
-from elicitation.batteries.revealed.bets import (
+from elicitation.batteries.revealed.questions import (
     NO,
     YES,
     Bet,
+    OptionQuestion,
+    belief_questions,
     bet_of_masses,
     even_bet_questions,
+    stated_questions,
+    tabulate_beliefs,
+    tabulate_stated,
     wagered,
 )
-from elicitation.batteries.revealed.options import OptionQuestion
 from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion
 from elicitation.batteries.revealed.scenarios.setting import Setting
-from elicitation.batteries.revealed.stated import stated_questions, tabulate_stated
 from elicitation.models.base import Answer, BoundingModel, Model
 from elicitation.questions.question import Question
 

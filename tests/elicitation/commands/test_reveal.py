@@ -252,7 +252,7 @@ DICE = ["--where", "scenario=dice", "--where", "n=2,3", "--where", "variant=sing
 
 def believer(questions, *, accepts):
     """Fill in the whole battery as somebody who believes the truth and bets by it."""
-    from elicitation.batteries.revealed.battery import battery
+    from elicitation.batteries.revealed.questions import battery
     from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
     settings = select(
@@ -469,7 +469,7 @@ def test_a_model_that_is_not_there_leaves_nothing_behind(tmp_path):
 
 
 def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, capsys):
-    import elicitation.batteries.revealed.beliefs as tables
+    import elicitation.batteries.revealed.questions as tables
 
     def interrupted(model, settings, store, **_):
         reveal(model, settings[:1], store)

@@ -6,8 +6,12 @@ import pytest
 from scipy.special import expit, logit
 
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.ladder import BREAK_EVENS, ladder_questions
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import (
+    BREAK_EVENS,
+    bet_questions,
+    ladder_questions,
+    value_questions,
+)
 
 
 @pytest.fixture(scope="module")

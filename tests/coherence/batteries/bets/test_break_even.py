@@ -14,8 +14,12 @@ from coherence.batteries.bets.truths import (
 )
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
-from elicitation.batteries.bets.questions import bet_questions
+from elicitation.batteries.bets.questions import (
+    BREAK_EVENS,
+    bet_questions,
+    highest_break_even,
+    ladder_questions,
+)
 
 amount = st.floats(0.01, 1e4)
 

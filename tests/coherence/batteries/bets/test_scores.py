@@ -14,8 +14,7 @@ from coherence.batteries.bets.ladder import INDEPENDENT
 from coherence.batteries.bets.scores import compare_models, right_roles, score_bets
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import Item, Items, default_items
-from elicitation.batteries.bets.ladder import ladder_questions
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
 
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):

@@ -11,8 +11,13 @@ from coherence.batteries.bets.scores import score_bets
 from coherence.batteries.bets.truths import bet_gains
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.ladder import BREAK_EVENS, highest_break_even, ladder_questions
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import (
+    BREAK_EVENS,
+    bet_questions,
+    highest_break_even,
+    ladder_questions,
+    value_questions,
+)
 
 
 def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions, by_truth):

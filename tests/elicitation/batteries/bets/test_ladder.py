@@ -3,7 +3,7 @@ import pytest
 
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.ladder import ladder_questions
+from elicitation.batteries.bets.questions import ladder_questions
 
 ITEMS = default_items()
 

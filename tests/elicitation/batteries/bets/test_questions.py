@@ -4,8 +4,12 @@ import pytest
 
 from coherence.errors import InputError
 from elicitation.batteries.bets.items import SPLITS, default_items
-from elicitation.batteries.bets.questions import bet_questions, value_questions
-from elicitation.batteries.bets.rows import MODALITIES, VALUE_TEMPLATES
+from elicitation.batteries.bets.questions import (
+    MODALITIES,
+    VALUE_TEMPLATES,
+    bet_questions,
+    value_questions,
+)
 
 ITEMS = default_items()
 

@@ -4,9 +4,12 @@ import pytest
 
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed import simulated
-from elicitation.batteries.revealed.battery import battery, questions_table
-from elicitation.batteries.revealed.bets import even_bet_questions
-from elicitation.batteries.revealed.options import LETTERS
+from elicitation.batteries.revealed.questions import (
+    LETTERS,
+    battery,
+    even_bet_questions,
+    questions_table,
+)
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.spelling.tokenizations import SpellingMasses
 

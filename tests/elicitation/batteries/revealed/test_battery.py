@@ -1,5 +1,4 @@
-from elicitation.batteries.revealed.battery import COLUMNS, questions_table
-from elicitation.batteries.revealed.bets import inner_settings
+from elicitation.batteries.revealed.questions import COLUMNS, inner_settings, questions_table
 from elicitation.batteries.revealed.scenarios import choice, dice
 
 

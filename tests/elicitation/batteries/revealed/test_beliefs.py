@@ -1,7 +1,7 @@
 import pytest
 
 from coherence.batteries.revealed.scores import score_beliefs
-from elicitation.batteries.revealed.beliefs import reveal, tabulate_beliefs
+from elicitation.batteries.revealed.questions import reveal, tabulate_beliefs
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from coherence.batteries.revealed.scores import score_wagers
-from elicitation.batteries.revealed.bets import (
+from elicitation.batteries.revealed.questions import (
     Bet,
     bet_of_masses,
     even_bet_questions,

@@ -1,4 +1,4 @@
-from elicitation.batteries.revealed.options import LETTERS, option_question
+from elicitation.batteries.revealed.questions import LETTERS, option_question
 
 
 def test_a_question_ends_where_its_letter_comes():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elicitation.batteries.revealed.options import LETTERS
+from elicitation.batteries.revealed.questions import LETTERS, stated_questions
 from elicitation.batteries.revealed.reading import (
     BEGINS,
     OutcomeQuestion,
@@ -14,7 +14,6 @@ from elicitation.batteries.revealed.reading import (
     read_masses,
 )
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.stated import stated_questions
 
 
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):

@@ -5,7 +5,7 @@ import pytest
 
 import coherence
 from elicitation.batteries.revealed import simulated
-from elicitation.batteries.revealed.bets import (
+from elicitation.batteries.revealed.questions import (
     NO,
     YES,
     Bet,

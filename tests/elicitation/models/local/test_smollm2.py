@@ -7,7 +7,7 @@ forward passes, and what this model is known to say.
 import pytest
 
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.beliefs import reveal
+from elicitation.batteries.revealed.questions import reveal
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.models.base import Request
 from elicitation.models.fetch import describe_folder

@@ -1,5 +1,5 @@
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.scenarios.dice_wordings import ONE_DIE, SEVERAL_DICE
+from elicitation.batteries.revealed.scenarios.dice import ONE_DIE, SEVERAL_DICE
 
 
 def test_texts_say_what_the_truth_supposes():
