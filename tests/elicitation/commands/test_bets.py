@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
         (["--answers", "a.csv", "--model", "m", "--out", "x"], "and not both"),
         (["--answers", "a.csv"], "--out DIR is missing"),
         (["--answers", "nowhere.csv", "--out", "x"], "nowhere.csv: no such file"),
-        (["--answers", "a.txt", "--out", "x"], "must be .csv or .parquet"),
+        (["--answers", "a.txt", "--out", "x"], "a.txt: no such file. Name a .csv or .parquet"),
         (
             ["--model", "m", "--questions", "q.csv", "--out", "x"],
             "--questions belongs to --answers",

@@ -79,10 +79,7 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
     both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
     pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), alone)
     assert main(["bets", *several[:2] * 2, "--out", str(tmp_path / "twice"), *asked[2:]]) == 2
-    assert (
-        "must have different names, by which tables tell them apart; 'coin' occurs twice"
-        in capsys.readouterr().err
-    )
+    assert "coin is named twice. Leave one of them out" in capsys.readouterr().err
     same = table[(table["trained_on"] == "coin") & (table["truth"] == "correct")].set_index(
         "tested_on"
     )["accuracy"]

@@ -499,7 +499,7 @@ def test_answers_of_several_files(answers, tmp_path, capsys):
         ),
         (
             ["--answers", "a.csv", "--out", "x", "--server", "http://localhost:1"],
-            "--server is for --model",
+            "--server needs --model",
         ),
         (["--answers", "wrong.csv", "wrong.csv", "--out", "x"], "wrong.csv is named twice"),
         (["--answers", "a.csv", "--out", "taken"], "--out must be a folder"),

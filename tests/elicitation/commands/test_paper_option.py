@@ -4,7 +4,7 @@ import argparse
 
 import pandas as pd
 import pytest
-from elicitation.commands.paper_option import add_paper_option, paper_folder, write_paper_tables
+from elicitation.commands.battery import add_paper_option, paper_folder, write_paper_tables
 
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.mixing.agents import simulate_mixing

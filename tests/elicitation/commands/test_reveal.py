@@ -212,7 +212,7 @@ def test_one_model_is_in_memory_at_a_time(folders, tmp_path, monkeypatch):
     assert len(alive) == 2
 
 
-def test_equal_names_of_models_are_an_error_that_helps(folders, tmp_path, capsys):
+def test_one_model_is_asked_twice_under_two_names_alone(folders, tmp_path, capsys):
     again = tmp_path / "again"
     again.mkdir()
     (again / "base").symlink_to(folders["base"])
@@ -230,7 +230,7 @@ def test_equal_names_of_models_are_an_error_that_helps(folders, tmp_path, capsys
         )
         == 2
     )
-    assert "are both 'base'. Rename one, or link to it by another name" in capsys.readouterr().err
+    assert "base is named twice. Leave one of them out" in capsys.readouterr().err
     (again / "other").symlink_to(folders["base"])
     options = [
         "--model",
@@ -447,7 +447,7 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
         ),
         (["--model", "x", "--out", "o", "--labels", "Left"], "two labels with a slash"),
         (["--model", "x", "--out", "o"], "x is not a folder"),
-        (["--answers", "nowhere.csv", "--out", "o"], "cannot be read as CSV"),
+        (["--answers", "nowhere.csv", "--out", "o"], "nowhere.csv: no such file"),
         (
             ["--questions", "nowhere/q.csv", "--where", "scenario=choice"],
             "--questions must be a file that can be written",
