@@ -4,12 +4,12 @@ import argparse
 
 import pandas as pd
 import pytest
-from elicitation.commands.battery import add_paper_option, paper_folder, write_paper_tables
 
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.mixing.agents import simulate_mixing
 from coherence.cli.folders import new_files
 from coherence.cli.main import main
+from elicitation.commands.battery import add_paper_option, paper_folder, write_paper_tables
 
 
 def test_a_folder_is_made_before_anything_is_asked(tmp_path):
