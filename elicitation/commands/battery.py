@@ -96,7 +96,8 @@ def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
 
 def models_named(args: argparse.Namespace) -> "list[str] | None":
     """Return what ``--model`` names."""
-    named: list[str] | None = args.models if hasattr(args, "models") else args.model
+    given = vars(args)
+    named: list[str] | None = given["models" if "models" in given else "model"]
     return named
 
 
@@ -104,7 +105,7 @@ def check_options(args: argparse.Namespace, **least: int) -> None:
     """Raise for what can be known before anything is read or loaded."""
     from coherence.errors import InputError
 
-    pair = [getattr(args, name) for name in ("base", "instruct") if hasattr(args, name)]
+    pair = [vars(args)[name] for name in ("base", "instruct") if name in vars(args)]
     ways = [models_named(args) is not None, args.answers is not None, any(pair)]
     if sum(ways) != 1 or (any(pair) and not all(pair)):
         beside = "or both --base DIR and --instruct DIR, " if pair else ""

@@ -17,7 +17,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.bets_questions import MODALITIES, VALUES, scored_questions
+from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
 from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import add_device_options, load_local
 
@@ -34,7 +34,6 @@ _WRITTEN = (
     r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg"
     r"|(accuracy|ladder)_[1-9][0-9]*\.svg"
 )
-PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"
 _TERMS = ("items", "chance", "stake", "payout")
 _TRAINING = ("items", "device", "threads", "seed", "resume", "out")
 _TAKEN = {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Here too, since the module of the questions takes a second to import and --help should not.
 MODALITIES = ("coin", "dice", "card")
+PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"  # tables of the paper
 VALUES = ("boolean-expensive", "boolean-valuable", "choice-expensive", "choice-valuable")
 
 

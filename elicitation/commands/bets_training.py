@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from coherence.cli.folders import new_files
 from elicitation.commands.battery import folder_of, paper_folder, write_paper_tables
-from elicitation.commands.bets import PAPER
-from elicitation.commands.bets_questions import MODALITIES, VALUES, things_of
+from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, things_of
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items

@@ -165,6 +165,7 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
+    from coherence.table.storage import write_runs
 
     scores = score_mixing(answers, rng=args.seed)
     board = scores.leaderboard()
@@ -173,7 +174,6 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
         "scores.csv": scores.experiments,
         "measures.csv": scores.measures,
         "curves.csv": scores.curves,
-        "dependence.csv": scores.dependence,
         "leaderboard.csv": board if several else board[:0],
         # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
         # in two.
@@ -182,6 +182,8 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
     }
     results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
     results.files["scores.json"] = partial(_write_json, scores)
+    # Without rows too: no test of dependence was possible.
+    results.files["dependence.csv"] = partial(write_runs, scores.dependence)
     for number, model in enumerate(board["model"], start=1):
         curves = scores.curves[scores.curves["model"] == model]
         figure = mixing_figure(curves, title=model or "rates")

@@ -362,7 +362,7 @@ def test_all_faults_of_answers_at_once(tmp_path, capsys):
     error = capsys.readouterr().err
     assert "has 2 faults" in error
     assert "Divide percentages by 100" in error
-    assert "(rows 0, 1)" in error
+    assert "(row 0, 1, " in error
     assert [line[:4] for line in error.splitlines()[1:]] == ["  - "] * 2
 
 
@@ -437,10 +437,7 @@ def test_answers_from_elsewhere_need_no_model(tmp_path):
             ["--model", "x", "--out", "o", "--faces", "101"],
             "faces from 2 to 100; received 1 and 101",
         ),
-        (
-            ["--model", ".", "--out", "taken/o"],
-            "--out must be a folder that can be made; taken/o cannot",
-        ),
+        (["--model", ".", "--out", "taken/o"], "model folder . lacks config.json"),
         (
             ["--questions", "q.csv", "--model", "x", "--out", "o"],
             "so that --model, --out has no meaning beside it",
