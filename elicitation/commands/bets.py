@@ -309,7 +309,7 @@ def _read(args: argparse.Namespace) -> "Tables":
     from coherence.batteries.battery import read_answer_table
 
     if is_log(args.answers):
-        from elicitation.inspect.logs import read_inspect_bets
+        from elicitation.commands.inspect_logs import read_inspect_bets
 
         return read_inspect_bets(args.answers)
     if args.questions is not None:

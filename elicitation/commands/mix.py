@@ -94,7 +94,7 @@ def _read(args: argparse.Namespace) -> "pd.DataFrame":
             "--answers must be tables or logs of Inspect, not both; received "
             f"{', '.join(args.answers)}."
         )
-    from elicitation.inspect.logs import read_inspect_mixing
+    from elicitation.commands.inspect_logs import read_inspect_mixing
 
     return read_inspect_mixing(logs)
 

@@ -386,9 +386,9 @@ def _score(args: argparse.Namespace, battery: Asking) -> Results:
         results.figures = partial(write_figures, beliefs)
         results.paper = shown.revealed_tables(tables["summary"], errors, misses)
     if misses is not None and len(misses):
-        figure = misses_figure(tables["beliefs"], misses)
-        results.files["misses.png"] = figure.savefig
-        results.draw = partial(draw_misses, figure)
+        results.files["misses.png"] = misses_figure(tables["beliefs"], misses).savefig
+        # Drawn anew: what lays a figure out changes it each time that it is saved.
+        results.draw = partial(draw_misses, tables["beliefs"], misses)
     if runs is not None:
         results.last = partial(_check_coherence, runs, seed=args.seed)
     return results

@@ -437,8 +437,9 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_misses(figure: Figure, folder: Path) -> list[PaperFigure]:
+def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> list[PaperFigure]:
     """Write the figure of `misses_figure` for a document."""
+    figure = misses_figure(beliefs, misses)
     for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
         figure.savefig(folder / f"misses.{ending}", metadata={date: None})
     return [PaperFigure("misses", "Figure", TITLE, CAPTION)]
