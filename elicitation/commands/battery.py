@@ -10,13 +10,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
 from elicitation.commands.hosted_options import connect_to, is_hosted
-from elicitation.commands.model_options import add_model_options, add_store_options, ask_and_keep
+from elicitation.commands.model_options import add_model_options, add_store_options, answer_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +162,7 @@ def find_models(args: argparse.Namespace) -> "Asked":
 
 
 def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
-    """Ask or read, score, write and print; return 0, or 130 after Ctrl-C."""
+    """Ask or read, score, write and print."""
     if args.answers is not None:
         # Before folders are made: a table with faults leaves none behind.
         results = battery.score(args, battery.read(args))
@@ -173,10 +172,8 @@ def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
     else:
         models = find_models(args)
         folder, paper, inputs = prepare_folder(args.out), paper_folder(args), []
-        store = folder / "answers.sqlite"
-        answers = ask_and_keep(args, store, partial(battery.ask, args, models))
-        if answers is None:
-            return 130
+        with answer_store(args, folder / "answers.sqlite") as store:
+            answers = battery.ask(args, models, store)
         results = battery.score(args, answers)
     write_results(folder, battery.written, results, inputs, paper, battery.title, battery.earlier)
     return 0

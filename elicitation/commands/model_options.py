@@ -7,9 +7,9 @@ is imported before it is asked for, so that ``--help`` stays fast.
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from coherence.table.printable import counted, numbered
 from elicitation.commands.hosted_options import add_hosted_options
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore
     from elicitation.models.local.causal import CausalModel
     from elicitation.models.local.multiple_choice import MultipleChoiceModel
-
-Result = TypeVar("Result")
 
 
 def add_model_options(
@@ -241,13 +239,3 @@ def answer_store(
                 f"{numbered(len(store.damaged), 'was', 'were')} asked again",
                 file=sys.stderr,
             )
-
-
-def ask_and_keep(
-    args: argparse.Namespace,
-    usual: str | os.PathLike[str],
-    asking: "Callable[[AnswerStore], Result]",
-) -> Result:
-    """Ask with the store open; see `answer_store`."""
-    with answer_store(args, usual) as store:
-        return asking(store)

@@ -75,23 +75,25 @@ def keep(store, text="a text"):
     store.put([draw(text)], [Answer("a")], model="m", fingerprint="f")
 
 
-def test_ctrl_c_says_what_is_kept_and_where(tmp_path, capsys):
-    args = argparse.Namespace(command="reveal", store=None, resume=True)
+def kept(args, usual):
+    with model_options.answer_store(args, usual) as store:
+        return len(store)
 
-    def asking(store):
+
+def test_ctrl_c_says_what_is_kept_and_where(tmp_path):
+    args, usual = argparse.Namespace(store=None, resume=True), tmp_path / "usual.sqlite"
+    interrupted = pytest.raises(KeyboardInterrupt, match="1 answer is kept in .*usual.sqlite")
+    with interrupted as caught, model_options.answer_store(args, usual) as store:
         keep(store)
         raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt, match="1 answer is kept in .*usual.sqlite") as caught:
-        model_options.ask_and_keep(args, tmp_path / "usual.sqlite", asking)
     assert str(caught.value).endswith("The same command resumes.")
     # What was asked for goes on from there; --no-resume does not.
-    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 1
+    assert kept(args, usual) == 1
     args.resume = False
     with pytest.raises(InputError, match=r"--no-resume needs a new store; .* has 1 answer\."):
-        model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len)
+        kept(args, usual)
     args.store = str(tmp_path / "new.sqlite")
-    assert model_options.ask_and_keep(args, tmp_path / "usual.sqlite", len) == 0
+    assert kept(args, usual) == 0
     assert (tmp_path / "new.sqlite").exists()
 
 
