@@ -304,3 +304,8 @@ def test_what_is_not_an_agent_or_a_request_is_refused(wrong):
         agent.generate(wrong)
     with pytest.raises(InputError, match="texts must be a list"):
         agent.label_probabilities(wrong, ["No", "Yes"])
+
+
+def test_the_fingerprint_of_an_agent_is_that_of_the_stores_that_exist(asia):
+    agent = agent_for_task("leaky", asia, asia.cases(12, seed=0))
+    assert agent.fingerprint == "cb983a78dff3cbea2b7f3e9f43fad41159372fd6e7dc2d3e9ae55912381d8a26"

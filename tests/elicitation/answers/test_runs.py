@@ -5,7 +5,7 @@ import pytest
 
 from bayesnets import posterior
 from coherence.table.faults import find_faults
-from elicitation.asking.session import elicit
+from elicitation.asking.session import elicit, elicit_questions
 from elicitation.questions.plan import Design
 from elicitation.questions.tasks import evidence_of
 
@@ -82,3 +82,40 @@ def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store, s
     assert conditional["p"].notna().all()
     assert conditional["p_z"].isna().all()
     assert (runs.loc[runs["z"].isna(), "status"] == "ok").all()
+
+
+class Even:
+    """Gives equal probabilities to all answers in a form."""
+
+    name = fingerprint = "even"
+
+    def generate(self, requests):
+        raise NotImplementedError
+
+    def form_probabilities(self, texts, form):
+        return [
+            tuple({name: 1 / len(part.outcomes) for name in part.outcomes} for part in form.parts)
+            for _ in texts
+        ]
+
+
+def test_an_action_is_a_distribution_over_what_was_offered(store):
+    table = pd.DataFrame(
+        {
+            "context": ["a", "b"],
+            "belief_question": ["Rain?", "Snow?"],
+            "action_question": ["What now?", "And now?"],
+            "options": [("wait", "treat"), ("wait", "refer")],
+        }
+    )
+    design = Design(answers="exact", prompts=("standard", "mse"))
+    runs, _ = elicit_questions(Even(), table, store, design=design)
+    names = ["action_wait", "action_treat", "action_refer"]
+    assert "action" not in runs
+    position = list(runs).index("belief_kind") + 1
+    assert list(runs)[position : position + 3] == names
+    # What was not offered was not chosen; what was not asked stays unknown.
+    standard = runs["prompt"] == "standard"
+    assert runs.loc[standard, names].to_numpy().tolist() == [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
+    assert runs.loc[~standard, names].isna().all(axis=None)
+    assert (runs.dtypes[["p_sd", *names]] == "float64").all()

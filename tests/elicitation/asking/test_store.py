@@ -71,11 +71,6 @@ def test_how_an_answer_is_read_is_kept_and_is_no_part_of_its_key(tmp_path):
         ] == [(_draw().key("f"), "one", "a")]
 
 
-def test_keys_stay_what_they_were():
-    """A changed key would make every store of the past ask again."""
-    assert _draw().key("f") == "04f0d16d903aa94df4ac42ef1c13ed97c1c5e44f8ce69892faa103a22ddbd22a"
-
-
 def test_seeds_differ_by_text_number_and_base_and_fit_sqlite():
     seeds = {
         _draw(text=f"{text}", number=number, base_seed=base).request.seed

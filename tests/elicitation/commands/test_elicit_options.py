@@ -2,7 +2,9 @@
 
 import pytest
 
+from coherence.cli.main import build_parser
 from coherence.errors import InputError
+from elicitation.commands.elicit import settings_of
 from elicitation.commands.elicit_options import (
     design_of,
     load_model,
@@ -63,3 +65,19 @@ def test_an_agent_knows_the_cases(tmp_path):
     assert len(model.generate([draws[0].request])) == 1
     with pytest.raises(InputError, match="model must be a folder"):
         load_model(parse("elicit", {"model": str(tmp_path / "no"), "task": "asia"}), source)
+
+
+def test_the_command_has_about_thirty_options_and_a_study_file_all():
+    parser = build_parser("elicit")
+    (actions,) = (each.choices for each in parser._actions if each.dest == "command")
+    shown = {word for each in actions["elicit"]._actions for word in each.option_strings}
+    assert len({each for each in shown if not each.startswith("--no-")}) <= 33
+    hidden = set(settings_of([])) - {word.strip("-").replace("-", "_") for word in shown}
+    assert hidden == set(settings_of([]))  # nothing is said in two ways
+    assert hidden <= set(vars(options()))
+
+
+def test_settings_are_values_of_their_kinds():
+    said = settings_of(["timeout=30", "resume=false", "prefill=No: 0.", "min_mass=.1"])
+    assert (said["timeout"], said["resume"], said["prefill"]) == (30, False, "No: 0.")
+    assert (said["min_mass"], said["draws"], said["dtype"]) == (0.1, 20, "auto")

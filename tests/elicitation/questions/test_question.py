@@ -1,6 +1,10 @@
 """The keys that answers are stored under. Breaks if two different answers share one."""
 
-from elicitation.questions.question import Question
+from dataclasses import replace
+
+import pytest
+
+from elicitation.questions.question import Question, Topic
 from elicitation.spelling.forms import AnswerForm
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
@@ -31,9 +35,30 @@ def test_draws_from_a_form_have_the_seeds_of_free_ones():
     assert forced.request.seed != Question.of("How much?", 4, form=BELIEF, **SETTINGS).request.seed
 
 
-def test_the_key_of_a_free_draw_is_the_one_it_had_before_there_were_forms():
-    # From a store of the version before; its answers must be found.
-    assert (
-        Question.of("How much?", 0, **SETTINGS).key("f")
-        == "04f0d16d903aa94df4ac42ef1c13ed97c1c5e44f8ce69892faa103a22ddbd22a"
-    )
+@pytest.mark.parametrize(
+    ("question", "key"),
+    [
+        (
+            Question.of("How much?", 0, **SETTINGS),
+            "04f0d16d903aa94df4ac42ef1c13ed97c1c5e44f8ce69892faa103a22ddbd22a",
+        ),
+        (
+            Question.of("How much?", 0, form=BELIEF, **SETTINGS),
+            "1278b355cbb2b54cc13e7ad459d67cdc6e707e526ff1a85583d88ae9841ee499",
+        ),
+        (
+            Question.of_form("How much?", BELIEF),
+            "94ee59d7b6f94251e4d15c628947579ec2f596f67ff2eec106fd383a4eeee6c0",
+        ),
+        (
+            Question.of_labels("How much?", ("No", "Yes")),
+            "9df6bb8eb14de4e717df2c026b948f060362f22f8807936f40906498ed9325a7",
+        ),
+    ],
+)
+def test_keys_are_those_of_the_stores_that_exist(question, key):
+    """Breaks if answers that were paid for are asked again."""
+    assert question.key("f") == key
+    # What a session notes beside a question is no part of it.
+    topic = Topic("belief", "standard", ("No", "Yes"))
+    assert replace(question, topic=topic, about=topic.dump(), case=3, rep=1).key("f") == key
