@@ -285,7 +285,7 @@ class CheckResult:
         return f"<CheckResult {self.check}: {self._effect()}>"
 
     def __str__(self) -> str:
-        """Return a few readable lines."""
+        """Return a few lines."""
         shown = [text if name == "sample" else f"{name}: {text}" for name, text in self._lines()]
         return "\n  ".join([f"{self.check}: {self._effect()}", *shown])
 

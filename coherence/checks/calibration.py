@@ -1,6 +1,6 @@
 """How close stated beliefs are to the exact posterior and to what happened.
 
-These are estimates beside the coherence checks: a coherent agent may be badly calibrated, and a
+These are estimates alongside the coherence checks: a coherent agent may be badly calibrated, and a
 calibrated one incoherent.
 """
 
@@ -356,7 +356,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
     if not exact.any() and not state.any():
         lack = "no p_true" if theta else "neither theta nor p_true"
-        lack = lack if len(facts.belief) else "no readable belief"
+        lack = lack if len(facts.belief) else "no parsed belief"
         yield f"{lack}: calibration was not estimated."
         return
     if not exact.any():

@@ -39,12 +39,12 @@ class Sentences:
     rejected: str = ""
     kept: str = ""
     # what the test looks for, as a clause behind "that": what is said where it rejects alone and
-    # not after the correction, or where scatter of reports may be why
+    # not after the correction, or where report noise may be why
     sign: str = ""
     estimate: str = ""  # there is no test
     published: str = ""  # the papers' own procedure was run
     one_sided: bool = False  # whether the test looks for effects above 0 alone
-    # whether the test takes reports as exact and rejects where they scatter around the belief
+    # whether the test takes reports as exact and rejects where they are noisy
     scatter_misleads: bool = False
     # whether the statistic measures a distance from coherence that noise adds to, so that a share
     # of it can be noise
@@ -71,8 +71,8 @@ class Facts:
     exact: "pd.Series[float]"  # exact posterior; NaN where it is not known
     context: pd.Series  # ids of the evidence
     features: pd.DataFrame | None  # evidence columns in which these rows have any value
-    n_asked: int  # rows that were asked what the check needs, readable or not
-    runs: pd.DataFrame  # every row of the unit, other wordings and beliefs given z included
+    n_asked: int  # rows that were asked what the check needs, parsed or not
+    runs: pd.DataFrame  # every row of the unit, other prompt variants and beliefs given z included
     reference: str  # the prompt of all rows above
     published: bool  # whether the papers' own procedures were asked for
     # whether beliefs were computed from a model's distribution, so that they have no noise
@@ -89,7 +89,7 @@ class Facts:
 
     @property
     def n_dropped(self) -> int:
-        """Rows that were asked and could not be read."""
+        """Rows that were asked and could not be parsed."""
         return self.n_asked - len(self.belief)
 
 

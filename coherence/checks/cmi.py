@@ -42,7 +42,7 @@ from coherence.statistics.permutation import (
     Permuted,
     Statistic,
     contexts_of,
-    exchange_blocks,
+    permutation_blocks,
     permutation_test,
     too_few,
 )
@@ -84,7 +84,7 @@ def cmi_test(
     Null: given the belief (and the features or the group, if any are named), the realised states of
     whole contexts are exchangeable. Where actions are probabilities, all of them together (the
     policy) are independent of the truth: a coherent agent's policy is a function of the belief and
-    of what else its context brings, such as a wording or a taste.
+    of what else its context brings, such as its text or a taste.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def cmi_test(
         difference (excess information), the estimate with many neighbours, and the p-value that
         each estimate has alone. There is no interval, because none of known coverage is at hand;
         with ``published=True`` there is the paper's, and no p-value. NaN with a reason where fewer
-        than ten contexts can be exchanged.
+        than ten contexts can be permuted.
 
     Raises
     ------
@@ -169,9 +169,9 @@ def cmi_test(
     >>> belief = rng.integers(0, 21, 400) / 20
     >>> truth = rng.random(400) < belief
     >>> few = {"n_permutations": 499, "rng": 1}
-    >>> told = cmi_test(belief, rng.random(400) < belief, truth, **few)
+    >>> sufficient = cmi_test(belief, rng.random(400) < belief, truth, **few)
     >>> hidden = cmi_test(belief, rng.random(400) < 0.5 * belief + 0.5 * truth, truth, **few)
-    >>> told.pvalue > 0.05, hidden.pvalue < 0.01
+    >>> sufficient.pvalue > 0.05, hidden.pvalue < 0.01
     (True, True)
     """
     require_aligned(belief=belief, condition_on=condition_on, group=group)
@@ -216,7 +216,7 @@ def cmi_test(
         return _published(result, estimate, k, n_bootstraps, generator)
     contexts = contexts_of(data, group)
     line = _on_a_line(given)
-    cuts, pooled = exchange_blocks(
+    cuts, pooled = permutation_blocks(
         contexts.belief if line else given.summary[contexts.order], contexts.group
     )
     similar = "belief" if condition_on is None else "belief and features"

@@ -1,7 +1,7 @@
-"""Prompt consistency: the stated belief stays the same when only the wording changes.
+"""Prompt consistency: the stated belief stays the same when only the prompt variant changes.
 
 A belief belongs to the evidence, not to the scoring rule that a prompt mentions (prize
-independence). Differences between prompts are compared with the scatter of repetitions, because two
+independence). Differences between prompts are compared with the noise of repetitions, because two
 means of r noisy answers differ even if the prompts do not matter.
 """
 
@@ -98,7 +98,7 @@ def prompt_consistency(
         `statistic` is the noise-corrected root-mean-square difference: the mean square of
         differences between repetition means, less the variance that the repetitions imply, is
         unbiased for the mean squared difference of expected beliefs. Only contexts with two
-        readable repetitions under both prompts enter; with fewer than ten of them it is NaN with a
+        parsed repetitions under both prompts enter; with fewer than ten of them it is NaN with a
         reason. `details` has one row per prompt: ``rmse_means`` (mean against mean),
         ``rmse_single`` (single answers against the reference mean), ``rmse_corrected`` with ``low``
         and ``high``, ``noise_floor`` (what repetition noise alone gives between means),
@@ -133,7 +133,7 @@ def prompt_consistency(
     used = answers[answers["prompt"].isin([reference, *compared])]
     # Contexts x prompts: a context counts once, with all its prompts.
     pooled: pd.DataFrame = pd.concat(squares, axis=1)
-    # A context with one readable repetition has no noise estimate: it leaves, and n_contexts says
+    # A context with one parsed repetition has no noise estimate: it leaves, and n_contexts says
     # how many stayed.
     kind = "raw" if published else "corrected"
     of_context = _pooled(pooled, kind)
@@ -213,9 +213,9 @@ def _validated(
     plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.
     plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
-    readable = plain[plain["p"].notna()]
-    reference = reference_prompt(readable[["prompt"]], named)
-    seen = sorted(readable["prompt"].unique())
+    parsed = plain[plain["p"].notna()]
+    reference = reference_prompt(parsed[["prompt"]], named)
+    seen = sorted(parsed["prompt"].unique())
     others = [prompt for prompt in seen if prompt != reference]
     compared = others if prompts is None else [str(prompt) for prompt in prompts]
     for prompt in compared:
@@ -246,7 +246,7 @@ def _compare(
     raw = (joined["mean_prompt"] - joined["mean_reference"]) ** 2
     corrected = raw - noise
     n = joined["n_prompt"]
-    # Single answers scatter about their own mean, with divisor n.
+    # Single answers vary about their own mean, with divisor n.
     single = raw + joined["variance_prompt"].fillna(0.0) * (n - 1) / n
     repeated = corrected.notna()
     low = high = without_noise = floor = math.nan
@@ -283,12 +283,12 @@ def _plan(facts: Facts) -> CallsAndNotes:
     others = sorted(set(plain["prompt"]) - {facts.reference})
     if not others:
         yield "only one prompt: prompt consistency was not checked."
-    readable = set(plain.loc[plain["p"].notna(), "prompt"])
+    parsed = set(plain.loc[plain["p"].notna(), "prompt"])
     for prompt in others:
-        unread = [name for name in (facts.reference, prompt) if name not in readable]
-        if unread:
+        unparsed = [name for name in (facts.reference, prompt) if name not in parsed]
+        if unparsed:
             yield (
-                f"no readable belief under {unread[0]!r}: "
+                f"no parsed belief under {unparsed[0]!r}: "
                 f"prompt consistency was not estimated for {prompt!r}."
             )
             continue

@@ -38,7 +38,7 @@ from coherence.statistics.permutation import (
     Statistic,
     by_context,
     contexts_of,
-    exchange_blocks,
+    permutation_blocks,
     permutation_test,
     pvalues_of,
     share_reached,
@@ -79,7 +79,7 @@ def residual_covariance_test(
     """Test whether actions still move with the truth once the stated belief is accounted for.
 
     Null: given the belief (and the group), the realised states of whole contexts are exchangeable.
-    Policies and choices may vary with the wording and the taste of a context, but not with what is
+    Policies and choices may vary with the text and the taste of a context, but not with what is
     true there.
 
     Parameters
@@ -114,7 +114,7 @@ def residual_covariance_test(
         has alone and one that holds for all of them (max-t), and, where choice follows the belief,
         the hidden shift: choices move with the truth as if the belief acted on were that much
         higher (units of belief, to first order). NaN with a reason where fewer than ten contexts
-        can be exchanged. No interval where a state was seen in fewer than three contexts, or with
+        can be permuted. No interval where a state was seen in fewer than three contexts, or with
         fewer than ten groups. `contributions` holds those of contexts to the statistic.
 
     Raises
@@ -128,7 +128,7 @@ def residual_covariance_test(
     the state is about as probable in one context as in another. A context has its mean belief and
     the shares of its actions. Equal beliefs (to 1e-9) share a block, and neighbouring ones are
     joined until it holds four contexts; beliefs over several states are joined with their nearest
-    neighbours. Beliefs that four contexts and more state have a mean of their own beside the
+    neighbours. Beliefs that four contexts and more state have a mean of their own on top of the
     spline. With more than two states each state has its own slopes, and the statistic sums over
     states; the difference is then between a state and all others. With one belief throughout there
     are no slopes, and the p-value is that of the action that moves most (max-t).
@@ -180,7 +180,7 @@ def covariance_of(
     if data.degenerate or separated(data):
         return replace(undefined, reason=data.degenerate or SEPARATED)
     contexts = contexts_of(data, group)
-    cuts, pooled = exchange_blocks(contexts.belief, contexts.group)
+    cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts.state):
         return replace(undefined, reason=few)
     basis = explained_by(contexts.belief, contexts.group)

@@ -258,7 +258,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if "p_true" not in facts.runs.columns or not features:
         yield (
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
-            "beside that of the model."
+            "alongside that of the model."
         )
         return
     exact = [name for name in ("p_true", "p_z_true") if name in facts.runs.columns]

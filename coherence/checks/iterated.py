@@ -190,7 +190,7 @@ def _rounding(gaps: Gaps, *, repeated: bool) -> tuple["pd.Series[float]", dict[s
 
     Of p - sum_j w_j p_j the roundings of p, of every p_j and of the weights are independent and
     uniform (Sheppard): their variances are s^2 / 12 times 1, w_j^2 and (p_j - sum_k w_k p_k)^2. Two
-    weights that sum to 1 were rounded once. Repetitions that scatter take a part of it as noise.
+    weights that sum to 1 were rounded once. Repetitions that vary take a part of it as noise.
     """
     rows, pieces = gaps.rows, gaps.pieces
     unit = ["context", "z"]
@@ -253,7 +253,7 @@ def grid_step(reports: Floats) -> float:
 def lasting_rounding(step: float, within: float) -> float:
     """Return the variance of rounding errors that repetitions of a question share.
 
-    Answers scatter around a value with variance v and are rounded to a grid of step s. Of the
+    Answers vary around a value with variance v and are rounded to a grid of step s. Of the
     rounding variance s^2/12 the part (s^2 / 2 pi^2) sum_k exp(-4 pi^2 k^2 v / s^2) / k^2 is the
     same in all repetitions, and the rest is in their observed variance `within`, which tells v.
 
@@ -439,7 +439,7 @@ def iterated_expectation_test(
     Reports in steps of s are wrong by a variance of s^2/12, alike in all repetitions that do not
     scatter. Sheppard's correction takes s^2/12 (1 + sum_j w_j^2 + D^2) off the mean square, with
     the weights w of the answers and D the difference between the beliefs given z, each with the
-    step of its own column; where repetitions scatter, only the part of it that they share. It
+    step of its own column; where repetitions vary, only the part of it that they share. It
     assumes roundings that are independent, which those of beliefs that hardly depend on z are not:
     the correction is then too large.
 

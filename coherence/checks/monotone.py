@@ -230,7 +230,7 @@ def _require_options(pair: tuple[Any, Any], direction: str) -> None:
 
 
 def _require_known(pair: tuple[Any, Any], action: Any, actions: Actions) -> None:
-    """Refuse a label that is no action, which a slip of the pen makes of one."""
+    """Refuse a label that is no action, such as a typo of one."""
     offered = set(actions.labels)
     if isinstance(action, pd.DataFrame):
         offered |= set(action.columns)

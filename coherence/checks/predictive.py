@@ -132,7 +132,7 @@ def predictive_gain_test(
         "boosted_trees", "random_forest" or "logistic" (multinomial, linear splines of
         belief, truth by itself and times belief).
     n_folds : int
-        Folds, dealt by context.
+        Folds, assigned by context.
     n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
         None takes 5, and more, 20 at most, until the Monte Carlo error of the gain is below a fifth
@@ -167,7 +167,7 @@ def predictive_gain_test(
     Notes
     -----
     Assumes independent contexts. Contexts are ordered by their beliefs, states, evidence and
-    actions, and a permutation that is fixed for each repetition deals them to folds.
+    actions, and a permutation that is fixed for each repetition assigns them to folds.
 
     The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
     learnt once, with the weight of all. Iterations (at most 1000, or
@@ -294,7 +294,7 @@ def predictive_gain_test(
 def _losses(
     learner: str, published: bool, design: LearnerInputs, data: ChoiceData
 ) -> Callable[[int, int], Floats]:
-    """Out-of-fold losses of one model, by the number of folds and the seed that deals them."""
+    """Out-of-fold losses of one model, by the number of folds and the seed that assigns them."""
     if learner == TREES and not published:
         return TreeCrossFit(design, data).losses
     model = PublishedTrees() if published else OF_ROWS[learner]

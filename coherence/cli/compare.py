@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="state whose probability the belief is, as for analyze; once for each task",
     )
     parser.add_argument(
-        "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
+        "--reference", metavar="PROMPT", help="reference prompt of the beliefs, as for analyze"
     )
     add_seed(parser)
     add_jobs(parser)
@@ -89,7 +89,7 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
             names.append(name)
         if len(set(names)) == len(names):
             break
-    else:  # runs.csv beside runs.parquet
+    else:  # runs.csv and runs.parquet
         names = [str(file) for file in files]
     return dict(zip(names, map(str, files), strict=True))
 

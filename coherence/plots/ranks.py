@@ -1,4 +1,4 @@
-"""Models compared on the same cases: estimates with intervals, and beside them possible ranks."""
+"""Models compared on the same cases: estimates with intervals, and possible ranks."""
 
 import io
 from collections.abc import Collection, Sequence
@@ -36,7 +36,7 @@ def plot_ranks(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one effect of all models, with the ranks that they may have beside it.
+    """Draw one effect of all models, with the ranks that they may have.
 
     Parameters
     ----------
@@ -125,28 +125,28 @@ def _scale(ax: Axes, span: Span, signed: bool) -> None:
 
 def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:
     """Draw a bar from the lowest to the highest rank of each model, with its letters."""
-    beside = ax.inset_axes((RANKS_FROM, 0.0, 1 - RANKS_FROM, 1.0))
-    beside.set_ylim(ax.get_ylim())
+    ranks = ax.inset_axes((RANKS_FROM, 0.0, 1 - RANKS_FROM, 1.0))
+    ranks.set_ylim(ax.get_ylim())
     known = rows["rank_low"].notna().to_numpy()
     most = max(int(known.sum()), 2)
-    beside.set_xlim(0.5, most + 0.5)
-    beside.spines[:].set_visible(False)
-    beside.patch.set_visible(False)
-    beside.set_yticks([])
+    ranks.set_xlim(0.5, most + 0.5)
+    ranks.spines[:].set_visible(False)
+    ranks.patch.set_visible(False)
+    ranks.set_yticks([])
     middle = (most + 1) / 2
     # Between two there is no room for the word.
     words = ["1st", "", "2nd"] if most == 2 else ["1", "rank", str(most)]
-    beside.set_xticks([1, middle, most], words)
-    beside.tick_params(colors=INK, length=0)
+    ranks.set_xticks([1, middle, most], words)
+    ranks.tick_params(colors=INK, length=0)
     texts = []
     for at, row in enumerate(rows.to_dict("records")):
         texts.append(
             f"{span(row['rank_low'], row['rank_high'])}  {row['letters']}" if known[at] else ""
         )
         if known[at]:
-            beside.hlines(at, 0.7, most + 0.3, color=FAINT, linewidth=0.5)
+            ranks.hlines(at, 0.7, most + 0.3, color=FAINT, linewidth=0.5)
             ends = row["rank_low"] - 0.3, row["rank_high"] + 0.3
-            beside.hlines(at, *ends, color=BLUE, linewidth=5)
+            ranks.hlines(at, *ends, color=BLUE, linewidth=5)
     # Tick labels, which a layout leaves room for.
     right = ax.secondary_yaxis("right")
     right.set_yticks(np.arange(len(rows)), texts, fontsize=8.5, parse_math=False)
@@ -157,7 +157,7 @@ def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:
 def render_panels(
     panels: Sequence[tuple[str, pd.DataFrame]], *, signed: Collection[str] = ()
 ) -> str:
-    """Draw effects beside each other, each with its title, and return SVG text."""
+    """Draw effects in rows of panels, each with its title, and return SVG text."""
     across = min(max(len(panels), 1), MOST_ACROSS)
     down = max(-(-len(panels) // across), 1)
     tallest = max((len(rows) for _, rows in panels), default=1)

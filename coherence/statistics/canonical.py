@@ -1,4 +1,4 @@
-"""Choices in an order that their contents give: what is dealt by it depends on no name or seed.
+"""Choices in an order that their contents give: fold assignment by it depends on no name or seed.
 
 Rows that arrive in another order, contexts with other ids and actions or states with other labels
 are the same data, and a verdict on them must be the same.

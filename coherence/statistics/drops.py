@@ -36,7 +36,7 @@ def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -
 
     Kish's effective number, (sum of weights)^2 / sum of squared weights, with the weights of
     contexts, rounded down; with equal weights it is their number. A few large groups thus leave few
-    degrees of freedom, however many small ones stand beside them.
+    degrees of freedom, however many small ones there are.
     """
     contexts, unit = np.unique(context, return_inverse=True)
     of_context = np.zeros((contexts.size, n_bins))

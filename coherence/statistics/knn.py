@@ -28,7 +28,7 @@ RESOLUTION = 10**9  # beliefs closer than 1e-9 are the same belief: .15 and .05 
 HALF_STEP = 0.5
 SPREAD = 4.0  # standard deviations of a number that weigh as much as the whole range of a belief
 MOST_LEVELS = 1_000  # distinct beliefs that permutations tell apart
-COUNTS_HELD = 2_000_000  # numbers of a portion of arrangements
+COUNTS_HELD = 2_000_000  # numbers of a batch of arrangements
 
 
 def as_levels(belief: Floats) -> Codes:
@@ -323,15 +323,15 @@ class LevelCounts:
         `states` has a row for each arrangement and a column for each context.
         """
         n_levels = len(self._first)
-        portion = max(1, COUNTS_HELD // (n_levels * self._n_actions * self._n_states))
+        batch = max(1, COUNTS_HELD // (n_levels * self._n_actions * self._n_states))
         return np.concatenate(
             [
-                self._of_portion(states[start : start + portion], neighbours)
-                for start in range(0, len(states), portion)
+                self._of_batch(states[start : start + batch], neighbours)
+                for start in range(0, len(states), batch)
             ]
         )
 
-    def _of_portion(self, states: Codes, neighbours: Sequence[int]) -> Floats:
+    def _of_batch(self, states: Codes, neighbours: Sequence[int]) -> Floats:
         n, n_levels = len(states), len(self._first)
         estimates = np.zeros((n, len(neighbours)))
         for state in range(self._n_states):

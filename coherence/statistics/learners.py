@@ -190,7 +190,7 @@ def _tuned(
 def _encoder(train: LearnerInputs) -> Callable[[LearnerInputs], Floats]:
     """Standardise numbers and spell categories out as indicators.
 
-    A missing number gets the training mean, beside an indicator that it was missing.
+    A missing number gets the training mean, with an indicator that it was missing.
     """
     shown = ~np.isnan(train.numbers)
     counts = np.maximum(shown.sum(axis=0), 1)

@@ -26,7 +26,7 @@ BLOCK = 4  # contexts that a block of different beliefs holds at the least
 CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
 WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
-PORTION = 200_000  # states in a portion of arrangements, which a cache holds
+BATCH = 200_000  # states in a batch of arrangements, which a cache holds
 LONGER = 10  # times as many permutations where the first leave the verdict open
 
 
@@ -101,7 +101,7 @@ def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
     return np.argsort(order)[first]
 
 
-def exchange_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[Codes], str]:
+def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[Codes], str]:
     """Put contexts of like belief into blocks, within which states are exchangeable.
 
     Equal beliefs (to 1e-9) stay together, and neighbouring ones are joined until a block holds
@@ -218,13 +218,13 @@ def exchangeable(blocks: Codes, state: Codes) -> Codes:
 
 
 def too_few(blocks: Codes, state: Codes, similar: str = "belief") -> str:
-    """Say why nothing can be tested; empty where enough contexts can be exchanged."""
+    """Say why nothing can be tested; empty where enough contexts can be permuted."""
     movable = exchangeable(blocks, state).size
     if movable >= MIN_CONTEXTS:
         return ""
     return (
         f"only {movable} of {blocks.size} contexts have another of similar {similar} and another "
-        f"state to be exchanged with; {MIN_CONTEXTS} are needed"
+        f"state to be permuted with; {MIN_CONTEXTS} are needed"
     )
 
 
@@ -271,7 +271,7 @@ def all_arrangements(blocks: Codes, state: Codes) -> Codes:
 def permuted_states(
     blocks: Codes, state: Codes, n_permutations: int, rng: np.random.Generator
 ) -> Iterator[Codes]:
-    """Draw arrangements of the states within blocks, shape (n_portion, n_contexts) at a time."""
+    """Draw arrangements of the states within blocks, shape (n_batch, n_contexts) at a time."""
     home = np.argsort(blocks, kind="stable")
     # One sort of whole numbers shuffles every block and carries the states along: the block comes
     # first, then random bits, then the state. 40 random bits hardly ever tie.
@@ -279,9 +279,9 @@ def permuted_states(
     block_bits = int(blocks.max()).bit_length()
     random_bits = 63 - state_bits - block_bits
     packed = (blocks[home] << (63 - block_bits)) | state[home]
-    portion = max(1, PORTION // blocks.size)
-    for start in range(0, n_permutations, portion):
-        shape = (min(portion, n_permutations - start), blocks.size)
+    batch = max(1, BATCH // blocks.size)
+    for start in range(0, n_permutations, batch):
+        shape = (min(batch, n_permutations - start), blocks.size)
         keys = rng.integers(0, 1 << random_bits, size=shape) << state_bits
         keys |= packed
         keys.sort(axis=1)
@@ -342,12 +342,12 @@ def permutation_test(
     def pvalues_with(n: int) -> Floats:
         found = []
         for at, blocks in enumerate(cuts):
-            portions: Iterator[Codes] | list[Codes] = []
+            batchs: Iterator[Codes] | list[Codes] = []
             if not exact[at]:
-                portions = permuted_states(blocks, state, n, rng)
+                batchs = permuted_states(blocks, state, n, rng)
             elif not drawn[at]:
-                portions = [all_arrangements(blocks, state)]
-            drawn[at] += [of_cut[at](states) for states in portions]
+                batchs = [all_arrangements(blocks, state)]
+            drawn[at] += [of_cut[at](states) for states in batchs]
             scores = score(of_cut[at](state[None])[0], np.concatenate(drawn[at]))
             found.append(share_reached(*scores))
         share, total = np.mean(found, axis=0), sum(len(values) for each in drawn for values in each)

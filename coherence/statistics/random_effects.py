@@ -28,7 +28,7 @@ def random_effects(
     """Pool effects of several tasks, each with its standard error and its number of contexts.
 
     The interval is that of Hartung and Knapp (2001): a t with one degree of freedom less than there
-    are tasks, and the scatter of the effects themselves in place of a variance taken as known.
+    are tasks, and the spread of the effects themselves in place of a variance taken as known.
     Tasks are weighed by their contexts, at one variance of a context for all: a task's own standard
     error moves with its estimate where contexts are skewed, and weights by it covered .79 of the
     means over 24 tasks where these cover .95.

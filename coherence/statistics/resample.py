@@ -151,7 +151,7 @@ def units_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Units
 
 
 def jackknife_groups(n_contexts: int, n_groups: int, rng: np.random.Generator) -> Codes:
-    """Deal contexts at random into groups of nearly equal size, shape (n_contexts,)."""
+    """Assign contexts at random to groups of nearly equal size, shape (n_contexts,)."""
     return rng.permutation(np.arange(n_contexts) % min(n_groups, n_contexts))
 
 
@@ -161,7 +161,7 @@ def jackknife_variance(estimates: Floats) -> float:
 
 
 def context_folds(context: Codes, n_contexts: int, n_folds: int, rng: np.random.Generator) -> Codes:
-    """Assign every row the fold of its context, contexts dealt at random, shape (n_rows,)."""
+    """Assign every row the fold of its context, contexts assigned at random, shape (n_rows,)."""
     return jackknife_groups(n_contexts, n_folds, rng)[context]
 
 
@@ -182,10 +182,10 @@ def bootstrap_ratio(
     numerator: Floats, denominator: Floats, *, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
     """Bootstrap a ratio of sums over contexts."""
-    portion = max(1, NUMBERS_HELD // numerator.size)
+    batch = max(1, NUMBERS_HELD // numerator.size)
     ratios = []
-    for start in range(0, n_resamples, portion):
-        counts = bootstrap_counts(numerator.size, min(portion, n_resamples - start), rng)
+    for start in range(0, n_resamples, batch):
+        counts = bootstrap_counts(numerator.size, min(batch, n_resamples - start), rng)
         ratios.append(np.asarray(counts @ numerator) / np.asarray(counts @ denominator))
     return np.concatenate(ratios)
 
@@ -201,9 +201,9 @@ def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) ->
         bits = np.arange(2**gaps.size)[:, None] >> np.arange(gaps.size)
         flipped = np.abs((1.0 - 2.0 * (bits & 1)) @ gaps)
         return float(np.mean(flipped >= observed * (1 - 1e-12)))
-    portion = max(1, NUMBERS_HELD // gaps.size)
+    batch = max(1, NUMBERS_HELD // gaps.size)
     sums = []
-    for start in range(0, n_flips, portion):
-        size = min(portion, n_flips - start), gaps.size
+    for start in range(0, n_flips, batch):
+        size = min(batch, n_flips - start), gaps.size
         sums.append(np.abs(rng.choice([-1.0, 1.0], size=size) @ gaps))
     return permutation_pvalue(observed, np.concatenate(sums))

@@ -1,4 +1,4 @@
-"""Choice shares by belief and realised state, beside what beliefs alone would give.
+"""Choice shares by belief and realised state, with what beliefs alone would give.
 
 The null of `coherence.checks.covariance`, bin by bin: at equal belief actions do not depend on the
 state. As there, smooth regressions on the belief take out of actions and of the state what the

@@ -11,8 +11,8 @@ from coherence.statistics.permutation import (
     all_arrangements,
     contexts_of,
     count_arrangements,
-    exchange_blocks,
     exchangeable,
+    permutation_blocks,
     permutation_test,
     permuted_states,
     pvalues_of,
@@ -22,20 +22,20 @@ from coherence.statistics.permutation import (
 
 def test_equal_beliefs_stay_together_and_neighbours_fill_blocks_of_four():
     belief = np.array([0.1 + 0.2, 0.3, 0.3, 0.35, 0.4, 0.41, 0.42, 0.43, 0.44])
-    (blocks, *_), note = exchange_blocks(belief)
+    (blocks, *_), note = permutation_blocks(belief)
     assert blocks.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]  # the last joins what is before it
     assert note == ""
 
 
 def test_beliefs_far_apart_share_no_block():
-    (blocks, *_), _ = exchange_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
+    (blocks, *_), _ = permutation_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
     assert blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
 
 
 def test_several_columns_are_joined_with_their_nearest_neighbours():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
-    (blocks, *_), _ = exchange_blocks(points)
+    (blocks, *_), _ = permutation_blocks(points)
     assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
     assert len(set(blocks)) == 3
 
@@ -43,7 +43,7 @@ def test_several_columns_are_joined_with_their_nearest_neighbours():
 def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
     belief = np.array([0.5] * 10 + [0.1] * 3 + [0.9] * 3 + [0.12] * 3 + [0.88] * 3)
     group = np.repeat([0, 1, 2, 3, 4, 5], [5, 5, 3, 3, 3, 3])
-    (blocks, *_), note = exchange_blocks(belief, group)
+    (blocks, *_), note = permutation_blocks(belief, group)
     assert len(set(blocks[:5])) == len(set(blocks[5:10])) == 1
     assert blocks[0] != blocks[5]
     assert blocks[10] == blocks[16]  # beliefs .1 and .12 of two groups
@@ -53,10 +53,10 @@ def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
 
 
 def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
-    cuts, _ = exchange_blocks(np.arange(40) / 100)
+    cuts, _ = permutation_blocks(np.arange(40) / 100)
     assert [int((blocks == 0).sum()) for blocks in cuts] == [4, 5, 6, 7]
     assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
-    cuts, _ = exchange_blocks(np.repeat([0.2, 0.4, 0.6], 8))
+    cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
     assert len(cuts) == 1
 
 

@@ -68,7 +68,7 @@ def compare(
     SchemaError
         A table breaks the schema.
     InputError
-        Fewer than two models, no task with ten common cases and a common wording, cases that differ
+        Fewer than two models, no task with ten common cases and a common prompt, cases that differ
         between models, an unknown effect, or nothing says which of two states beliefs are in.
 
     Notes

@@ -74,8 +74,8 @@ def rank_effect(
         return Ranked((), (), (f"{where}not compared ({_why(found, without)}).",))
     shown = {str(result.settings.get("component", "")) for result in found.values()}
     if len(shown) > 1:
-        told = listing(map(repr, sorted(shown)))
-        notes.append(f"{where}models do not show the difference of one action: {told}.")
+        said = listing(map(repr, sorted(shown)))
+        notes.append(f"{where}models do not show the difference of one action: {said}.")
     rows, pairs = _ranked(found, common, units, entropy)
     base = {"task": task, "effect": effect.name}
     estimates = [

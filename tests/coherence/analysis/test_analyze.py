@@ -399,7 +399,7 @@ def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     report = analyze(silent, rng=1)
     notes = "\n".join(report.units[0].notes)
     assert "no row has a readable belief, action and state" in notes
-    assert "no readable belief under 'standard'" in notes
+    assert "no parsed belief under 'standard'" in notes
     assert report.results["statistic"].isna().all()
     assert report.to_html()
     assert report.to_json()

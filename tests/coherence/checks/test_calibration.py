@@ -245,7 +245,7 @@ def test_one_target_is_enough_and_the_other_is_missed(planned, changes, note, fi
     [
         ({"p_true": np.nan, "theta": None}, "neither theta nor p_true"),
         ({"p_true": np.nan, "theta": list("abcabcabcabc")}, "no p_true"),
-        ({"p": np.nan}, "no readable belief"),
+        ({"p": np.nan}, "no parsed belief"),
     ],
 )
 def test_without_a_target_nothing_is_estimated_and_a_note_says_why(planned, changes, lack):

@@ -209,7 +209,7 @@ def test_every_other_prompt_is_compared_by_itself(planned):
     unread = runs.assign(p=runs["p"].where(runs["prompt"] != "bayes"))
     notes, calls = planned(CHECK, unread, published=True)
     assert notes == [
-        "no readable belief under 'bayes': prompt consistency was not estimated for 'bayes'."
+        "no parsed belief under 'bayes': prompt consistency was not estimated for 'bayes'."
     ]
     assert [call.function(rng=0).settings["published"] for call in calls] == [True, True]
     assert planned(CHECK, runs[runs["prompt"] == "standard"]) == (

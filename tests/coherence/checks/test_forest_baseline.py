@@ -151,7 +151,7 @@ def test_forests_need_exact_posteriors_and_evidence(planned, runs):
         assert calls == []
         assert notes == [
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
-            "beside that of the model."
+            "alongside that of the model."
         ]
     # What is said of beliefs given z is said by the check itself.
     assert planned(CHECK, runs.drop(columns="p_z")) == ([], [])
