@@ -290,11 +290,14 @@ def _numbered(once: Sequence[_Asked], design: Design) -> Iterator[Question]:
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
+    if design.answers != "drawn":
+        once = [
+            # Labels have their own way already.
+            (case, topic if topic.way in READ_OFF else replace(topic, way=design.answers), text)
+            for case, topic, text in once
+        ]
     for rep in range(design.n_reps):
         for case, topic, text in once:
-            # Labels have their own way already.
-            if design.answers != "drawn" and topic.way not in READ_OFF:
-                topic = replace(topic, way=design.answers)
             yield replace(
                 _settled(text, topic, drawn[text], design), topic=topic, case=case, rep=rep
             )
@@ -302,12 +305,11 @@ def _numbered(once: Sequence[_Asked], design: Design) -> Iterator[Question]:
 
 
 def _settled(text: str, topic: Topic, number: int, design: Design) -> Question:
-    about = topic.dump()
     if topic.way == "token":
         # A probability is read, not drawn: it has no number, and is asked once.
-        return Question.of_labels(text, topic.lines, about=about)
+        return Question.of_labels(text, topic.lines, about=topic.about)
     if topic.way == "exact":
-        return Question.of_form(text, topic.answer_form, about=about)
+        return Question.of_form(text, topic.answer_form, about=topic.about)
     return Question.of(
         text,
         number,
@@ -315,7 +317,7 @@ def _settled(text: str, topic: Topic, number: int, design: Design) -> Question:
         temperature=design.temperature,
         max_new_tokens=design.max_new_tokens or topic.max_new_tokens,
         max_lines=topic.max_lines,
-        about=about,
+        about=topic.about,
         form=topic.answer_form if topic.way == "forced" else None,
     )
 

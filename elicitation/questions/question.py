@@ -63,13 +63,14 @@ class Topic:
         kind = kinds.get(self.role, self.form)
         return _form(kind, () if kind in ("decision", "number") else self.lines)
 
-    def dump(self) -> str:
-        """Write it as JSON for the store."""
+    @cached_property
+    def about(self) -> str:
+        """It as JSON, for the store."""
         return json.dumps(asdict(self))
 
     @classmethod
     def load(cls, about: str) -> "Topic | None":
-        """Read what `dump` wrote; None of what is kept beside the answers of a battery."""
+        """Read what `about` says; None of what is kept beside the answers of a battery."""
         try:
             known = json.loads(about)
             return cls(**{**known, "lines": tuple(known["lines"])})
