@@ -73,7 +73,7 @@ def load_prompts(
     ('number',)
     """
     source = require_path(path)
-    content = _content(source)
+    content = read_toml(source, "prompts")
     faults: list[str] = []
     single = {
         name: template
@@ -102,21 +102,20 @@ def load_prompts(
     return replace(base, belief=belief, **changed), tuple(framings)
 
 
-def _content(source: Path) -> dict[str, Any]:
+def read_toml(source: Path, what: str) -> dict[str, Any]:
+    """Read a file that somebody wrote; `what` names its kind in messages."""
     try:
         if source.stat().st_size > _MOST_BYTES:
-            raise InputError(
-                f"prompts {source} must be smaller than 1 MB. Name a file of templates."
-            )
+            raise InputError(f"{what} {source} must be smaller than 1 MB. Name another file.")
         return tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"prompts {source} cannot be read ({error.strerror}). Name a .toml file that exists."
+            f"{what} {source} cannot be read ({error.strerror}). Name a .toml file that exists."
         ) from error
     # Brackets thousands deep are a recursion, numbers of thousands of digits a plain ValueError.
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"prompts {source} is not TOML: {error}. "
+            f"{what} {source} is not TOML: {error}. "
             "Texts of several lines stand between three quotation marks."
         ) from error
 

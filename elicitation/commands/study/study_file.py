@@ -5,7 +5,6 @@ A file is checked as a whole before anything is loaded, and all its faults are r
 
 import os
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +26,7 @@ from elicitation.commands.study.options import (
     parse,
     unknown_keys,
 )
+from elicitation.questions.prompt_file import read_toml
 
 SECTIONS = ("study", "models", "tasks", "batteries", "analysis")
 BATTERIES = ("reveal", "mix", "bets")
@@ -52,8 +52,6 @@ _KINDS: Mapping[type, str] = {
     int: "a whole number",
 }
 Entry = TypeVar("Entry")
-# A file of names and numbers that somebody wrote has kilobytes: more is a file named by mistake.
-_MOST_BYTES = 1 << 20
 _LONGEST_NAME = 80
 
 
@@ -109,7 +107,7 @@ class Study:
 def load_study(path: str | os.PathLike[str]) -> Study:
     """Read a study file."""
     file = Path(path)
-    content = _read(file)
+    content = read_toml(file, "study")
     faults = unknown_keys(content, SECTIONS)
     study = _table(content, "study", faults)
     shared = (*DESIGN, *CASES, *_FOR_ALL)
@@ -138,21 +136,6 @@ def load_study(path: str | os.PathLike[str]) -> Study:
             f"study {file} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
         )
     return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise InputError(f"study {file} is larger than a megabyte. Name a study file.")
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"study {file} cannot be read ({error.strerror}). Name a file that exists."
-        ) from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"study {file} is no TOML: {error}. Correct it.") from error
 
 
 def _table(content: Mapping[str, Any], section: str, faults: list[str]) -> dict[str, Any]:

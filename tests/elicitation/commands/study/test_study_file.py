@@ -80,7 +80,7 @@ def test_names_follow_from_what_is_asked(write, tmp_path):
         (ONE + "[analysis]\nseed = -1\n", "seed must be at least 0; received -1"),
         (ONE + '[[batteries]]\nbattery = "mix"\n', "all of these are simulated agents"),
         ('[study]\nreps = "x"\n' + ONE, "leaky on task asia: .*--reps: invalid int value"),
-        ("[study\n", "is no TOML"),
+        ("[study\n", "is not TOML"),
     ],
 )
 def test_faults_are_told_with_their_place(write, text, told):
@@ -97,7 +97,7 @@ def test_all_faults_are_told_at_once(write):
 def test_a_file_that_is_none(tmp_path, write):
     with pytest.raises(InputError, match="cannot be read"):
         load_study(tmp_path / "none.toml")
-    with pytest.raises(InputError, match="larger than a megabyte"):
+    with pytest.raises(InputError, match="must be smaller than 1 MB"):
         load_study(write("#" * (1 << 21)))
 
 
