@@ -35,7 +35,8 @@ CASES = ("contexts", "seed")
 """Keys that decide which cases are drawn: equal for all models, which are compared by case."""
 TASK = ("task", "questions", "target", "phrases", "positive", "records", "min_records")
 NOT_IN_A_STUDY = (
-    *("out", "store", "resume", "status", "dry_run", "price_in", "price_out", "help"),
+    *("out", "store", "resume", "status", "dry_run", "show_prompts"),
+    *("price_in", "price_out", "help"),
 )
 """Options of ``elicit`` that the study itself decides on."""
 _DRAWN_ONLY = ("reps", "temperature")
