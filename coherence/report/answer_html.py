@@ -165,6 +165,7 @@ def _contexts(
         name: clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " ") for name in features
     }
     contexts = []
+    asked = _asked(rows)
     records = shared.to_dict("records")
     for at, (record, (start, end)) in enumerate(zip(records, pairwise(starts), strict=True)):
         exact = record.get("p_true")
@@ -178,8 +179,34 @@ def _contexts(
                 "name": clean(record["context"], limit=_NAME),
                 "outcome": [(headings[name], known[name]) for name in outcomes if name in known],
                 "evidence": [(headings[name], known[name]) for name in features if name in known],
+                "asked": list(dict.fromkeys(each for row in asked[start:end] for each in row)),
                 # Safe as markup: every cell was escaped.
                 "rows": Markup("\n".join(lines[start:end])),
             }
         )
     return contexts
+
+
+def _asked(rows: pd.DataFrame) -> list[list[tuple[str, str]]]:
+    """Return for each row what its questions were about, and their texts."""
+
+    def column(name: str) -> list[Any]:
+        return rows[name].tolist() if name in rows else [None] * len(rows)
+
+    by_row: list[list[tuple[str, str]]] = [[] for _ in range(len(rows))]
+    for place, prompt, z, state, belief, action, probability in zip(
+        by_row,
+        *map(column, ("prompt", "z", "z_state", "asked", "asked_action", "asked_z")),
+        strict=True,
+    ):
+        heading = clean(prompt) if isinstance(prompt, str) else "standard"
+        if isinstance(state, str):
+            heading = f"given {clean(z)} = {clean(state)}"
+        about = {f"belief, {heading}": belief, "action": action, f"P({clean(z)})": probability}
+        place += [(name, _shown(text)) for name, text in about.items() if isinstance(text, str)]
+    return by_row
+
+
+def _shown(text: str) -> str:
+    """Keep the lines of a question, and show what cannot be seen."""
+    return "\n".join(clean(line) for line in text.splitlines())

@@ -107,6 +107,9 @@ COLUMNS = (
         + ", ".join(FAILURES)
         + " (belief or action is null).",
     ),
+    Column("asked", "text", "The question for the belief, as the model was asked it."),
+    Column("asked_action", "text", "The question for the action, as the model was asked it."),
+    Column("asked_z", "text", "The question for the probabilities of z, likewise."),
     Column("raw_belief", "text", "The belief answer as the model gave it."),
     Column("raw_action", "text", "The action answer as the model gave it."),
     Column("raw_z", "text", "The answer on the probabilities of z as the model gave it."),

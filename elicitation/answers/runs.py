@@ -40,6 +40,9 @@ COLUMNS = {
     "p_z": "float64",
     "p_z_true": "float64",
     "status": "string",
+    "asked": "string",
+    "asked_action": "string",
+    "asked_z": "string",
     "raw_belief": "string",
     "raw_action": "string",
     "raw_z": "string",
@@ -107,6 +110,7 @@ class _Place:
         cells = {
             "p": read.value,
             "belief_kind": _KINDS[self.topic.way],
+            "asked": self.answers[0].question.text,
             "raw_belief": self.raw,
             "seed": self.first.seed,
         }
@@ -121,12 +125,13 @@ class _Place:
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
         topic, value = self.topic, self.reading.value
+        asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
         if topic.way == "exact":
             # An action that is a distribution has a column for each label.
             labels = topic.lines if topic.role == "choice" else ACTION_LABELS
             shares = value or dict.fromkeys(labels)
-            return {f"action_{label}": shares[label] for label in labels} | {"raw_action": self.raw}
-        return {"action": value, "raw_action": self.raw, "logprob_action": self.first.logprob}
+            return {f"action_{label}": shares[label] for label in labels} | asked
+        return {"action": value, "logprob_action": self.first.logprob} | asked
 
 
 def assemble_runs(
@@ -163,7 +168,8 @@ def assemble_runs(
         if role == "conditional":
             assert other is not None, "left out above"
             row |= {"prompt": reference, "z": cases["z"].iloc[position], "z_state": key}
-            row |= {"raw_z": other.raw, **truth[position][key]}
+            row |= {"asked_z": other.answers[0].question.text, "raw_z": other.raw}
+            row |= truth[position][key]
             # In the order of the labels that the question listed, which is that of the states.
             if other.reading.value is not None:
                 row["p_z"] = other.reading.value[list(truth[position]).index(key)]
@@ -179,9 +185,9 @@ def assemble_runs(
     # missing.
     absent = [name for name in ("theta", "p_true") if name not in cases.columns]
     if acting is None:
-        absent += ["action", "raw_action", "logprob_action"]
+        absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:
-        absent += ["z", "z_state", "p_z", "p_z_true", "raw_z"]
+        absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
     features = features_of(cases)
     kept = [name for name in ("context", "theta", *features) if name in cases.columns]
     runs = _typed(rows, cases[kept].iloc[positions], features)
