@@ -87,7 +87,9 @@ def _add_fitted(parser: argparse.ArgumentParser) -> None:
 def _add_grid(parser: argparse.ArgumentParser) -> None:
     """Declare the studies to simulate."""
     parser.add_argument(
-        "--contexts", metavar="N,N", help="numbers of contexts (default: 25,50,100,200,400)"
+        "--contexts",
+        metavar="N,N",
+        help="numbers of contexts (default: 25,50,100,200,400; with --group 10,20,40,80 groups)",
     )
     parser.add_argument(
         "--reps",
