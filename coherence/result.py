@@ -54,7 +54,7 @@ class Twins:
     """What a statistic is in twins of the data that a rational agent with noise would give."""
 
     n_twins: int  # twins that were drawn
-    observed: float  # the statistic, or its size where `of_size`
+    observed: float  # the statistic
     # median, low, high: of the twins, with 2.5% of them below `low` and 2.5% above `high`.
     median: float
     low: float
@@ -65,8 +65,6 @@ class Twins:
     # median over observed, how much of what is observed noise would give; NaN where the statistic
     # is no distance from coherence, or not above 0
     noise_share: float = math.nan
-    # whether sizes are compared, because which effect is shown was chosen by its size
-    of_size: bool = False
     n_undefined: int = 0  # twins without the statistic; they count as more extreme
 
 

@@ -186,8 +186,7 @@ def analyze(
         Largest difference that counts as none, such as 0.05. The conclusion then also says whether
         the effects of belief against choice are shown to lie within it, by two one-sided tests at
         2.5%, that is, by 95% intervals that lie between minus and plus the margin:
-        `residual_covariance` in units of probability, all actions, and `rational_agent` in units
-        of belief.
+        `residual_covariance` and `rational_agent`, all actions.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None

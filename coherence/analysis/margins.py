@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coherence.checks.covariance import SHIFT
+from coherence.checks.rational import BEYOND
 from coherence.errors import InputError
 from coherence.report.unit import Unit
 from coherence.report.wording import clean, format_numbers
@@ -34,10 +35,9 @@ def smallest_margin(result: CheckResult) -> float:
     """Return the margin above which effects are excluded; NaN where nothing bounds them."""
     if result.check not in BOUNDED or result.interval is None:
         return math.nan
-    if result.check == "rational_agent":
-        # In place of the hidden shift it may show one of several differences.
-        shown = "component" not in result.settings
-        return max(abs(result.interval.low), abs(result.interval.high)) if shown else math.nan
+    if result.check == "rational_agent" and "quantity" in result.details:
+        actions = result.details[result.details["quantity"].str.startswith(BEYOND)]
+        return float(actions[["low", "high"]].abs().to_numpy().max(initial=-math.inf))
     if "component" not in result.details.columns:
         return max(abs(result.interval.low), abs(result.interval.high))
     actions = result.details[result.details["component"] != SHIFT]

@@ -94,7 +94,8 @@ class Plan:
             for step in (step for part in (check, *check.parts) for step in part.plan(facts)):
                 if not isinstance(step, Call):
                     continue
-                draws = dict.fromkeys(step.fewest, self.draws_of(check.name))
+                usual = self.draws_of(check.name)
+                draws = {name: least and usual for name, least in step.fewest.items()}
                 options: dict[str, Any] = {"rng": rng.spawn(1)[0]} if step.draws else {}
                 outcome = step.function(**draws, **options)
                 for result in outcome if isinstance(outcome, list) else [outcome]:

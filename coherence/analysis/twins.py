@@ -17,7 +17,6 @@ from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
 from coherence.checks.check import NEVER, ON_DEMAND, Original
-from coherence.checks.rational import shows_largest
 from coherence.rational.agent import RationalAgent
 from coherence.rational.band import compare
 from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking
@@ -133,12 +132,10 @@ def _with_twins(result: CheckResult, drawn: Sequence[Mapping[str, float]]) -> Ch
     if sentences.untwinned or not any(result.check in of_twin for of_twin in drawn):
         return result
     values = np.array([of_twin.get(result.check, np.nan) for of_twin in drawn])
-    of_size = shows_largest(result)
     twins = compare(
-        abs(result.statistic) if of_size else result.statistic,
+        result.statistic,
         values,
-        upper=of_size or sentences.one_sided or sentences.distance,
+        upper=sentences.one_sided or sentences.distance,
         discrepancy=sentences.discrepancy,
-        of_size=of_size,
     )
     return replace(result, twins=twins)

@@ -1,8 +1,9 @@
-"""The nearest rational agent as a check: what actions know beyond the belief behind the reports.
+"""The nearest rational agent as a check: whether choices know more than the belief behind reports.
 
-Tests that take a report as the belief itself reject coherent agents whose reports scatter. Here the
-belief behind the reports is fitted with the noise around it (`coherence.rational`), and the test
-asks what actions know of the state beyond that belief.
+Tests that take a report as the belief itself reject coherent agents whose reports scatter. Here
+products of different reports of a context stand for the powers of the belief behind them
+(`coherence.rational.moments`), and the agent that is fitted beside them tells thresholds, costs and
+noise.
 """
 
 from __future__ import annotations
@@ -16,35 +17,37 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import (
-    FEWEST_DRAWS,
-    Call,
-    CallsAndNotes,
-    Check,
-    Facts,
-    Original,
-    Sentences,
-)
+from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.covariance import covariance_of
-from coherence.inputs import whole_number
-from coherence.rational.again import shift_of_twin
 from coherence.rational.agent import RationalAgent
-from coherence.rational.fit import fit_rational_agent, lacking
+from coherence.rational.fit import fitted, lacking, require_options
+from coherence.rational.moments import beyond_belief
 from coherence.rational.noisy_shares import noisy_shares
+<<<<<<< HEAD
 from coherence.rational.sufficiency import Verdict
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.choices import as_choices
 from coherence.statistics.resample import Seed, as_generator, as_units
+=======
+from coherence.result import CheckResult
+from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.resample import Seed, Units, as_units
+>>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
     "given the belief behind the reports, of which these are noisy copies, action and truth are "
-    "uncorrelated in every direction"
+    "uncorrelated"
 )
 NAME = "rational_agent"
-UNIT = "belief"
 COLUMNS = ("quantity", "value", "low", "high")
-NO_SCATTER = "reports of a context do not scatter"
+BEYOND = "beyond belief: "
+SHIFT = "hidden shift of belief"
+NO_SCATTER = "reports of a context do not scatter: the row is that of residual_covariance"
+ONE_REPORT = (
+    "no context has two reports for a test: shown is the hidden shift under the noise that was "
+    "given"
+)
 
 
 def rational_agent_test(
@@ -56,33 +59,36 @@ def rational_agent_test(
     group: ArrayLike | None = None,
     positive: Any = None,
     noise: float | None = None,
-    n_draws: int = 9_999,
+    describe: bool = True,
     rng: Seed = None,
 ) -> CheckResult:
     """Test whether actions know more of the state than the belief behind the reports.
 
-    Null: every context has a belief, of which its reports are noisy copies; given it, action and
-    state are uncorrelated.
+    Null: every context has a belief, of which its reports are independent noisy copies; given it,
+    action and state are uncorrelated.
 
     Parameters
     ----------
     belief, action, truth, context, group, positive, noise
-        As for `coherence.fit_rational_agent`.
-    n_draws : int
-        Random sign assignments for the null distribution of the largest component.
+        As for `coherence.fit_rational_agent`; the test itself takes no noise for given.
+    describe : bool
+        Whether `details` has the noise, thresholds and costs of the fitted agent; without them the
+        test takes a hundredth of the time.
     rng : Generator, int or None
-        Source of the signs.
+        Not used: nothing is drawn. All tests take it.
 
     Returns
     -------
     CheckResult
-        `statistic` is the hidden shift at equal belief held: how much higher the belief acted on is
-        when the state is true, with the noise of reports taken off; its interval takes contexts as
-        units. Where choices hardly follow the belief it is the difference in choice probability
-        with the smallest p-value, named in `settings`, with an interval for all differences at
-        once. `details` lists the noise of the reports, thresholds and costs of the agent, and the
-        components of the test; `fitted` is what figures need of the agent. Where reports do not
-        scatter there is no p-value, because the test is then that of `residual_covariance_test`.
+        `statistic` is the difference in the probability of one action between the states at equal
+        belief, with the noise of reports taken off: of the action that rises most with the belief,
+        which `settings` names. `details` has the differences of all actions, the hidden shift, and
+        noise, thresholds and costs of the agent; `fitted` is what figures need of it. NaN with a
+        reason where fewer than 20 contexts have two reports, a state was seen in fewer than five of
+        them, beliefs leave next to nothing open about the state, or, with two reports a context,
+        calibration is not linear. Where reports do not scatter, the row is that of
+        `residual_covariance_test` without its p-value. Where no context has two reports and `noise`
+        is given, it is the hidden shift in units of belief, without a p-value.
 
     Raises
     ------
@@ -90,54 +96,108 @@ def rational_agent_test(
         As for `coherence.fit_rational_agent`; data to which no agent can be fitted give a result
         with a reason instead.
 
+    Notes
+    -----
+    The state is regressed on a quadratic polynomial of the belief behind the reports (a line, where
+    contexts have two). Products of different reports of a context stand for its powers, so that
+    noise cancels, and powers of one more report are the instruments. The p-value is that of the
+    covariance of what is left of the state with the actions, weighed by their slopes on the belief
+    (Hansen's J of one moment), by t over contexts with the error of a jackknife.
+
+    References
+    ----------
+    Hansen (1982), Econometrica 50(4); Hausman, Newey, Ichimura and Powell (1991), Journal of
+    Econometrics 50(3), for polynomials of a variable with repeated noisy measurements.
+
     Examples
     --------
     >>> import coherence
     >>> runs = coherence.simulate("noisy", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> result = rational_agent_test(
-    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
+    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
     ... )
     >>> result.pvalue < 0.05  # its reports are noisy, and nothing else is amiss
     False
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
-    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
+    require_options(noise=noise)
+    units = as_units(group, data.context, data.contexts)
     undefined = CheckResult(
         check=NAME,
         null=NULL,
         statistic=math.nan,
-        unit=UNIT,
+        unit="probability",
         interval=None,
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings={
-            "n_draws": n_draws,
-            "unit of resampling": "context" if group is None else "group",
-        },
+        settings={"unit of resampling": units.name},
     )
-    units = as_units(group, data.context, data.contexts)
     if lack := lacking(data) or units.too_few:
         return replace(undefined, reason=lack)
-    agent = fit_rational_agent(
-        belief, action, truth, context=context, group=group, positive=positive, noise=noise
+    agent = fitted(data, units, noise=noise) if describe else None
+    result = _tested(undefined, data, units, noise, group)
+    if agent is None:
+        return result
+    if result.unit == "belief":
+        shift, interval = agent.hidden_shift
+        result = replace(result, statistic=shift, interval=interval and interval.within(-1.0, 1.0))
+    return replace(
+        result,
+        settings={**result.settings, **agent.settings, **_summary(agent)},
+        details=pd.concat([_details(agent), result.details], ignore_index=True),
+        reason="; ".join(filter(None, [*agent.cautions, result.reason])),
+        fitted=noisy_shares(agent),
     )
-    shift, interval = agent.hidden_shift
-    result = replace(
+
+
+def _tested(
+    undefined: CheckResult,
+    data: ChoiceData,
+    units: Units,
+    noise: float | None,
+    group: ArrayLike | None,
+) -> CheckResult:
+    """Return the test itself, and what stands in its place where reports do not scatter."""
+    report = one_dimensional(data, "rational_agent_test")
+    ends = pd.DataFrame({"context": data.context, "report": report}).groupby("context")["report"]
+    scatters = bool((ends.max() > ends.min()).any())
+    if noise == 0 or (noise is None and not scatters):
+        stated = covariance_of(data, FEWEST_DRAWS, np.random.default_rng(0), group=group)
+        return replace(
+            undefined,
+            statistic=stated.statistic,
+            interval=stated.interval,
+            pvalue=None,
+            settings={**undefined.settings, **_shown(stated.settings)},
+            details=_differences(stated.details),
+            contributions=stated.contributions,
+            reason="; ".join(filter(None, [NO_SCATTER, stated.reason])),
+        )
+    if not scatters:
+        return replace(undefined, unit="belief", pvalue=None, reason=ONE_REPORT)
+    found = beyond_belief(data, units)
+    if found.reason:
+        return replace(undefined, reason=found.reason)
+    return replace(
         undefined,
-        statistic=shift,
-        interval=None if interval is None else interval.within(-1.0, 1.0),
-        settings={**undefined.settings, **agent.settings, **_summary(agent)},
+        statistic=float(found.differences["estimate"][found.shown]),
+        interval=found.interval and found.interval.within(-1.0, 1.0),
+        pvalue=found.pvalue,
+        settings={**undefined.settings, **found.settings},
+        details=_differences(found.differences),
+        contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
         assumptions=(
             units.said("contexts are independent"),
             "reports of a context scatter independently around one belief",
-            "action and truth depend smoothly on belief",
+            "the state depends on the belief by a polynomial",
         ),
         contributions=None
         if interval is None
         else contributions_to_mean(pd.Series(agent.shift_influence, index=list(data.contexts))),
     )
+<<<<<<< HEAD
     if not agent.noisy and interval is None:
         stated = covariance_of(data, n_draws, as_generator(rng), group=group)
         shown = {"component": stated.settings.get("component", "")}
@@ -167,13 +227,15 @@ def rational_agent_test(
         details=_details(agent, verdict.components),
         reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
     )
+=======
+>>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
 
 
-def shows_largest(result: CheckResult) -> bool:
-    """Tell whether a result shows the surest of several differences, and no hidden shift."""
-    return result.check == NAME and "component" in result.settings
+def _shown(settings: Any) -> dict[str, Any]:
+    return {"component": settings["component"]} if "component" in settings else {}
 
 
+<<<<<<< HEAD
 def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
     """Report the surest difference in choice probability in place of a hidden shift."""
     if verdict.surest is None:
@@ -188,6 +250,14 @@ def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
         settings=settings,
         contributions=None,
     )
+=======
+def _differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay differences between the states out as the other details."""
+    if table.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
+    names = {"estimate": "value"}
+    return table.rename(columns=names).assign(quantity=BEYOND + table["component"])[list(COLUMNS)]
+>>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
 
 
 def _summary(agent: RationalAgent) -> dict[str, Any]:
@@ -201,16 +271,8 @@ def _summary(agent: RationalAgent) -> dict[str, Any]:
     }
 
 
-def _at_odds(interval: Interval | None, verdict: Verdict) -> bool:
-    """Tell whether there is no hidden shift to report, or one of which the test sees nothing."""
-    if interval is None:
-        return True
-    excluded = interval.low > 0 or interval.high < 0
-    return excluded and abs(float(verdict.components["gcm"].iloc[-1])) < 1
-
-
-def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd.DataFrame:
-    """One line per quantity of the agent: noise, thresholds, costs, lapses, components."""
+def _details(agent: RationalAgent) -> pd.DataFrame:
+    """One line per quantity of the agent: noise, thresholds, costs, lapses, hidden shift."""
 
     def line(quantity: str, *values: object) -> tuple[object, ...]:
         return quantity, *values, *[math.nan] * (3 - len(values))
@@ -227,36 +289,10 @@ def _details(agent: RationalAgent, components: pd.DataFrame | None = None) -> pd
         wrong = f"cost of a wrong {row['above']} in gains of a right one, at {row['below']}"
         lines.append(line(wrong, row["cost_ratio"], *ratio))
     lines.append(line("share of lapses", agent.lapses))
-    if components is not None and len(components):
-        estimates = zip(components["component"], components["estimate"], strict=True)
-        lines += [line(f"beyond belief: {name}", value) for name, value in estimates]
+    shift, interval = agent.hidden_shift
+    if interval is not None:
+        lines.append(line(SHIFT, shift, interval.low, interval.high))
     return pd.DataFrame(lines, columns=list(COLUMNS))
-
-
-def _effect(
-    belief: ArrayLike,
-    action: ArrayLike,
-    truth: ArrayLike,
-    original: Original,
-    rng: np.random.Generator,
-    *,
-    context: ArrayLike,
-    positive: Any,
-) -> dict[str, float]:
-    """Return the hidden shift of a twin, or the size of its surest difference in choice."""
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
-    if not shows_largest(original.results[NAME]):
-        return {NAME: shift_of_twin(data, original.agent)}
-    if lacking(data):
-        return {NAME: math.nan}
-    noise = None if original.agent.noisy else 0.0
-    again = fit_rational_agent(
-        belief, action, truth, context=context, positive=positive, noise=noise
-    )
-    if not again.noisy:
-        return {NAME: abs(covariance_of(data, FEWEST_DRAWS, rng).statistic)}
-    surest = again.test(n_draws=FEWEST_DRAWS, rng=rng).surest
-    return {NAME: math.nan if surest is None else abs(surest[1])}
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
@@ -271,8 +307,13 @@ def _plan(facts: Facts) -> CallsAndNotes:
     yield Call(
         partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
         facts.n_dropped,
+<<<<<<< HEAD
         fewest={"n_draws": FEWEST_DRAWS},
         effects=partial(_effect, *arrays, **options),
+=======
+        draws=False,
+        fewest={"describe": False},
+>>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
     )
 
 
@@ -284,8 +325,7 @@ CHECK = Check(
             rejected="Choices move with the realised state even at equal belief behind the "
             "reports: their scatter does not explain it.",
             sign="choices move with the realised state even at equal belief behind the reports",
-            estimate="The nearest rational agent takes the reports as its belief, so that residual "
-            "covariance is its test.",
+            estimate="The nearest rational agent, without a test of its own here.",
         ),
     },
     plan=_plan,

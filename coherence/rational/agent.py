@@ -13,20 +13,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, require, whole_number
+from coherence.inputs import Floats, require
 from coherence.rational.card import agent_lines
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
 from coherence.rational.estimate import METHOD, ends, reach, with_errors
 from coherence.rational.latent import LatentModel
+from coherence.rational.moments import BeyondBelief, beyond_belief
 from coherence.rational.reports import TAIL, spread_at, tail_share
 from coherence.rational.structure import CURVE, THRESHOLD_COLUMNS, crossing, threshold_table
-from coherence.rational.sufficiency import Verdict, beyond_belief
 from coherence.rational.taste import lasting_share
 from coherence.rational.weighting import powers
 from coherence.result import Interval, html_card
 from coherence.statistics.choices import ChoiceData
-from coherence.statistics.resample import Seed, Units, as_generator
+from coherence.statistics.resample import Units
 from coherence.table.printable import counted
 
 FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
@@ -35,6 +35,7 @@ LITTLE_OPEN = (
     "the beliefs of {n} contexts leave as much open about the state as {left:.1f} contexts of "
     "belief 1/2, and a test needs {fewest:g}"
 )
+NO_NOISE = "reports do not scatter around a belief: residual_covariance_test is the test of them"
 WEAK = (
     "choice hardly follows the belief (F = {strength:.1f}, below {fewest:g}), so that no hidden "
     "shift can be estimated"
@@ -366,35 +367,22 @@ class RationalAgent:
         """
         return np.asarray(self._of_shifted[:, -1])
 
-    def test(self, *, n_draws: int = 9_999, rng: Seed = None) -> Verdict:
+    def test(self) -> BeyondBelief:
         """Test whether actions know more of the state than the belief does.
 
-        Null: given the belief held, of which reports are noisy copies, action and state are
-        independent.
-
-        Parameters
-        ----------
-        n_draws : int
-            Random sign assignments for the null distribution of the largest component.
-        rng : Generator, int or None
-            Source of the signs.
+        Null: given the belief held, of which reports are independent noisy copies, action and state
+        are uncorrelated.
 
         Returns
         -------
-        Verdict
-            p-value and components; NaN with a reason where `open_contexts` is below 20.
-
-        Raises
-        ------
-        InputError
-            `n_draws` below 99.
+        BeyondBelief
+            p-value, and the difference in the probability of each action between the states at
+            equal belief; NaN with a reason where reports do not scatter, or where contexts or
+            reports are too few.
         """
-        n_draws = whole_number(n_draws, "n_draws", 99)
-        if self.noisy and self.little_open:
-            return Verdict(math.nan, pd.DataFrame(), "", self.little_open)
-        return beyond_belief(
-            self.data, self.latent, self.chosen.choices, self.units, n_draws, as_generator(rng)
-        )
+        if not self.noisy:
+            return BeyondBelief(math.nan, pd.DataFrame(), reason=NO_NOISE)
+        return beyond_belief(self.data, self.units)
 
     @property
     def _both(self) -> Floats:

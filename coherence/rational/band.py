@@ -21,7 +21,6 @@ def compare(
     *,
     upper: bool,
     discrepancy: bool,
-    of_size: bool = False,
 ) -> Twins | None:
     """Set a statistic beside its distribution over twins."""
     known = drawn[~np.isnan(drawn)]
@@ -43,6 +42,5 @@ def compare(
         high=high,
         pvalue=min(extreme / (n + 1), 1.0),
         noise_share=max(median, 0.0) / observed if meaningful else math.nan,
-        of_size=of_size,
         n_undefined=n_undefined,
     )

@@ -16,9 +16,9 @@ from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedChoices, fit_choices
 from coherence.rational.estimate import ends, reach
-from coherence.rational.sufficiency import DEGREE
 from coherence.rational.weighting import Weighting, powers
 
+DEGREE = 3  # of the free curve of choice
 FORM = "form of the utilities"
 STATE = "knowledge of the state"
 SHARE = "answers to change"

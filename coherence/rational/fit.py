@@ -125,7 +125,9 @@ def fit_rational_agent(
     [['wait', 'treat', 0.3]]
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
-    _require_options(weighting, calibration, noise, shared_noise)
+    require_options(
+        weighting=weighting, calibration=calibration, noise=noise, shared_noise=shared_noise
+    )
     require(isinstance(lapses, bool), f"lapses must be True or False; received {lapses!r}.")
     lack = lacking(data)
     if lack:
@@ -148,7 +150,7 @@ def fitted(
     units: Units,
     *,
     noise: float | None,
-    shared_noise: float,
+    shared_noise: float = 0.0,
     weighting: str = "identity",
     lapses: bool = True,
     calibration: str = "logistic",
@@ -197,9 +199,14 @@ def lacking(data: ChoiceData) -> str:
     return ""
 
 
-def _require_options(
-    weighting: str, calibration: str, noise: float | None, shared_noise: float
+def require_options(
+    *,
+    weighting: str = "identity",
+    calibration: str = "logistic",
+    noise: float | None = None,
+    shared_noise: float = 0.0,
 ) -> None:
+    """Refuse options that are unknown or out of range."""
     for name, value, known in (
         ("weighting", weighting, tuple(WEIGHTINGS)),
         ("calibration", calibration, CALIBRATIONS),

@@ -12,7 +12,6 @@ NOTE = (
     "side where an effect may have either sign), without a correction over checks; noise is the "
     "median of the twins over what was observed."
 )
-OF_SIZE = "sizes of the effect that is surest"
 _HEADINGS = ("observed", "twins", "95% of twins", "p", "noise")
 
 
@@ -32,10 +31,9 @@ def twin_cells(unit: Unit) -> tuple[list[str], list[list[str]]]:
 
 def _row(result: CheckResult, twins: Twins) -> list[str]:
     numbers = format_numbers([twins.observed, twins.median, twins.low, twins.high])
-    observed = f"|{numbers[0]}|" if twins.of_size else numbers[0]
     ends = f"[{numbers[2]}, {numbers[3]}]"
     share = noise_share(twins)
-    return [result.check, observed, numbers[1], ends, format_pvalue(twins.pvalue), share]
+    return [result.check, numbers[0], numbers[1], ends, format_pvalue(twins.pvalue), share]
 
 
 def noise_share(twins: Twins) -> str:
@@ -47,11 +45,7 @@ def noise_share(twins: Twins) -> str:
 
 def twin_note(unit: Unit) -> str:
     """Explain the table; empty where there is none."""
-    found = twinned(unit)
-    if not found:
-        return ""
-    sized = [result.check for result, twins in found if twins.of_size]
-    return f"{NOTE} Between bars: {OF_SIZE}." if sized else NOTE
+    return NOTE if twinned(unit) else ""
 
 
 def sensitivity_sentence(unit: Unit) -> str:

@@ -232,8 +232,8 @@ def calibration() -> None:
 
 
 def rational_agent() -> None:
-    """The hidden shift with reports taken as exact, and with their noise taken off."""
-    shifts = {}
+    """The difference in choice with reports taken as exact, and with their noise taken off."""
+    differences = {}
     for title, agent in (
         ("coherent", coherence.AGENTS["noisy"]),
         ("hidden shift .2", leaky(0.2).with_parameters(report_noise=0.15)),
@@ -244,8 +244,8 @@ def rational_agent() -> None:
             ("noise taken off", coherence.rational_agent_test),
         ):
             name = f"{title}: {how}"
-            shifts[name] = check(*arrays(rows), context=rows["context"], rng=SEED)
-    write("rational_agent", ("", effects(shifts)), height=2.2)
+            differences[name] = check(*arrays(rows), context=rows["context"], rng=SEED)
+    write("rational_agent", ("", effects(differences)), height=2.2)
 
 
 PICTURES = (

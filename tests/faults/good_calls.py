@@ -143,7 +143,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **data,
             "positive": 1,
             "noise": None,
-            "n_draws": 19,
+            "describe": False,
             "rng": 1,
         },
         co.rational_distance: {"agent": m["agent"]},

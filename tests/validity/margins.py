@@ -75,7 +75,7 @@ def reports(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
     options = {"n_contexts": n, "n_reps": 5, "prompts": ["standard"], "iterated": False}
     runs = simulate(agent, **options, rng=rng)
     arrays = runs["p"], runs["action"], runs["theta"]
-    return rational_agent_test(*arrays, context=runs["context"], n_draws=99, rng=rng)
+    return rational_agent_test(*arrays, context=runs["context"], describe=False)
 
 
 DESIGNS: dict[str, Callable[..., CheckResult]] = {
@@ -98,15 +98,19 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=list(DESIGNS))
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     rows = []
     cells = [(name, n, moved) for name in DESIGNS for n in SIZES for moved in (0.0, MARGIN)]
     for d, cell in enumerate(cells):
-        tables = args.tables // 4 if cell[0] == "noisy reports" else args.tables
-        found = Parallel(args.jobs)(delayed(study)(*cell, [args.seed, d, t]) for t in range(tables))
+        if cell[0] not in args.designs:
+            continue
+        found = Parallel(args.jobs)(
+            delayed(study)(*cell, [args.seed, d, t]) for t in range(args.tables)
+        )
         claimed, least = zip(*found, strict=True)
-        rows.append((*cell, np.mean(claimed), np.nanmedian(least), tables, args.seed))
+        rows.append((*cell, np.mean(claimed), np.nanmedian(least), args.tables, args.seed))
         print(*rows[-1], flush=True)
     columns = ["design", "n_contexts", "difference", "claimed", "median_margin"]
     table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"])

@@ -98,12 +98,8 @@ class Subject:
 
 
 def _reading(result: CheckResult) -> Reading:
-    # Where a difference in choice probability stands for the hidden shift, its truth is another.
-    other = result.check == "rational_agent" and "component" in result.settings
     low, high = (
-        (np.nan, np.nan)
-        if result.interval is None or other
-        else (result.interval.low, result.interval.high)
+        (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
     )
     return Reading(result.statistic, low, high, result.pvalue)
 
@@ -280,6 +276,7 @@ _SEVERAL_STATES = (*STATED, FEW_STATED, *SIGNALS[:2])
 _OF_PROBABILITIES = (*POLICIES, *SMALL_POLICIES, *POLICY_SIGNALS)
 BEYOND = "gap beyond noise and rounding"
 BEYOND_ONCE = "gap beyond rounding, asked once"
+_RATIONAL = _choices("rational_agent", rational_agent_test, describe=False)
 _COVARIANCE = _choices("residual_covariance", residual_covariance_test, n_draws=999)
 _OF_POLICIES = _policies("residual_covariance of policies", residual_covariance_test, n_draws=999)
 SUBJECTS: dict[str, Subject] = {
@@ -361,10 +358,10 @@ SUBJECTS: dict[str, Subject] = {
         covered=(*BIASED, *NEARLY_CALIBRATED),
     ),
     "rational_agent": Subject(
-        _choices("rational_agent", rational_agent_test, n_draws=999),
+        _RATIONAL,
         ("rational_agent",),
         (*SCATTERED, *SCATTERED_SIGNALS),
-        {"rational_agent": lambda design: design.signal},
+        {"rational_agent": InThePopulation(_RATIONAL, "rational_agent")},
         (*SCATTERED, *SCATTERED_SIGNALS),
     ),
     "predictive_gain": Subject(

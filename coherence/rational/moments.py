@@ -1,0 +1,218 @@
+"""Whether choices move with the state at equal belief, where reports are noisy copies of it.
+
+The state is regressed on a polynomial of the latent belief, whose powers are products of different
+reports of a context, so that their noise cancels, with the powers of a further report as
+instruments (Hausman, Newey, Ichimura and Powell 1991). Under the null what is left of the state
+has no covariance with the choices: one moment more than there are coefficients (Hansen 1982).
+Assumes that contexts, or groups, are independent, and that reports of a context are independent
+given its belief and alike distributed; where they end at 0 and 1 the latent belief is their mean,
+which rises with the belief.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import comb
+
+from coherence.inputs import Codes, Floats
+from coherence.result import Interval
+from coherence.statistics.choices import ChoiceData, one_dimensional, separated
+from coherence.statistics.resample import Units, context_means
+
+FEWEST_CONTEXTS = 20  # with enough reports each
+FEWEST_OF_STATE = 5  # contexts in which it was seen
+FEWEST_OPEN = 5.0  # contexts of belief 1/2 that leave as much open about the state
+DEGREE = 2  # of the polynomial, where contexts have a report more than that
+BENT = 0.1  # p-value of a bend of the calibration below which a line is not taken for it
+
+FORETOLD = "beliefs foretell every state without exception: nothing about it is left to chance"
+ONCE = (
+    "the test takes {fewest} contexts with at least two reports, whose products are free of noise; "
+    "here are {n}"
+)
+RARE = "one state was seen in {n} of the contexts, and the test takes {fewest}"
+LITTLE_OPEN = (
+    "the beliefs of {n} contexts leave as much open about the state as {left:.1f} contexts of "
+    "belief 1/2, and the test takes {fewest:g}"
+)
+CURVED = (
+    "with two reports a context the test takes a calibration that is linear in the belief, and "
+    "here it bends (p = {pvalue:.2g}): three reports allow for that"
+)
+SAME = "the reports of all contexts have one mean, so that choices follow no belief"
+
+
+@dataclass(frozen=True)
+class BeyondBelief:
+    """What choices know of the state beyond the latent belief."""
+
+    pvalue: float  # NaN where there is no test, and then `reason` says why
+    # columns component, estimate (difference in the probability of an action between the states at
+    # equal belief), low, high, pvalue; one row for each action
+    differences: pd.DataFrame
+    shown: int = 0  # row of the action that rises most with the belief
+    interval: Interval | None = None  # of the difference shown
+    # what each context adds to the difference shown, by its id; sums to 0
+    contributions: "pd.Series[float]" = field(default_factory=lambda: pd.Series(dtype=float))
+    settings: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
+    """Test whether choices move with the state at equal latent belief."""
+    report = one_dimensional(data, "rational_agent_test")
+    undefined = BeyondBelief(math.nan, pd.DataFrame())
+    if separated(data):
+        return replace(undefined, reason=FORETOLD)
+    n_reports = np.bincount(data.context, minlength=data.n_contexts)
+    degree = DEGREE if (n_reports > DEGREE).sum() >= FEWEST_CONTEXTS else 1
+    used = np.flatnonzero(n_reports > degree)
+    if used.size < FEWEST_CONTEXTS:
+        return replace(undefined, reason=ONCE.format(n=used.size, fewest=FEWEST_CONTEXTS))
+    state = np.zeros(data.n_contexts)
+    state[data.context] = data.truth
+    seen = int(min(state[used].sum(), used.size - state[used].sum()))
+    if seen < FEWEST_OF_STATE:
+        return replace(undefined, reason=RARE.format(n=seen, fewest=FEWEST_OF_STATE))
+    units = Units(units.name, np.unique(units.of_context[used], return_inverse=True)[1])
+    if units.too_few:
+        return replace(undefined, reason=units.too_few)
+    share = np.stack([context_means(s, data.context, data.n_contexts) for s in data.share.T], 1)
+    mean = context_means(report, data.context, data.n_contexts)[used]
+    direction = (mean - mean.mean()) @ share[used]  # how each action moves with the belief
+    if not np.abs(direction).max() > 0:
+        return replace(undefined, reason=SAME)
+    direction = direction / np.abs(direction).max()
+    moments = _Moments.of(report - mean.mean(), data.context, used, share, state, degree)
+    estimate = _jackknifed(moments, direction, units)
+    left = 4 * used.size * estimate.value[-1]
+    if not left >= FEWEST_OPEN:
+        why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
+        return replace(undefined, reason=why)
+    if degree == 1 and estimate.pvalues[-2] < BENT:
+        return replace(undefined, reason=CURVED.format(pvalue=estimate.pvalues[-2]))
+    names = [f"P({a} | {data.states[1]}) - P({a} | {data.states[0]})" for a in data.actions]
+    of_actions = slice(1, 1 + len(names))
+    low, high = estimate.value - estimate.reach, estimate.value + estimate.reach
+    differences = pd.DataFrame(
+        {
+            "component": names,
+            "estimate": estimate.value[of_actions],
+            "low": low[of_actions],
+            "high": high[of_actions],
+            "pvalue": estimate.pvalues[of_actions],
+        }
+    )
+    shown = int(np.argmax(np.round(direction, 9)))
+    method = units.said("jackknife over contexts, t")
+    return BeyondBelief(
+        pvalue=float(estimate.pvalues[0]),
+        differences=differences,
+        shown=shown,
+        contributions=pd.Series(
+            estimate.contributions[:, 1 + shown], index=[data.contexts[at] for at in used]
+        ),
+        interval=Interval(float(low[1 + shown]), float(high[1 + shown]), 0.95, method),
+        settings={"component": names[shown], "degree": degree, "n_tested": int(used.size)},
+    )
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Products that are free of noise, of every context along the first axis, or their means."""
+
+    regressors: Floats  # (n, instruments, powers): powers of the belief times those of a report
+    of_state: Floats  # (n, instruments): the state times the powers of a report
+    powers: Floats  # (n, powers): of the belief
+    state: Floats  # (n,)
+    share: Floats  # (n, n_actions)
+    share_powers: Floats  # (n, n_actions, powers)
+    share_state: Floats  # (n, n_actions)
+    state_powers: Floats  # (n, powers)
+
+    @classmethod
+    def of(
+        cls, report: Floats, context: Codes, used: Codes, share: Floats, state: Floats, degree: int
+    ) -> "_Moments":
+        """Multiply different reports of each context that is used."""
+        order = np.argsort(context, kind="stable")
+        counts = np.bincount(context)[used]
+        first = np.searchsorted(context[order], used)
+        places = first[:, None] + np.arange(counts.max())
+        there = (np.arange(counts.max()) < counts[:, None]).astype(np.float64)
+        value = report[order][np.minimum(places, len(order) - 1)] * there
+        # Elementary symmetric polynomials: sums of the products of k different reports.
+        symmetric = [np.ones(used.size), *np.zeros((degree, used.size))]
+        for column in value.T:
+            for k in range(degree, 0, -1):
+                symmetric[k] = symmetric[k] + column * symmetric[k - 1]
+        without = [there]  # the same without each report in turn
+        for k in range(1, degree + 1):
+            without.append((symmetric[k][:, None] - value * without[-1]) * there)
+        powers = np.stack([s / comb(counts, k) for k, s in enumerate(symmetric)], axis=1)
+        others = np.stack([w / comb(counts - 1, k)[:, None] for k, w in enumerate(without)], axis=2)
+        # One power more than there are coefficients tells whether the calibration bends further.
+        of_report = np.stack([value**j * there for j in range(degree + 2)], axis=2)
+        share, state = share[used], state[used]
+        instruments = of_report.sum(axis=1) / counts[:, None]
+        return cls(
+            regressors=np.einsum("irj,irk->ijk", of_report, others) / counts[:, None, None],
+            of_state=state[:, None] * instruments,
+            powers=powers,
+            state=state,
+            share=share,
+            share_powers=share[:, :, None] * powers[:, None, :],
+            share_state=share * state[:, None],
+            state_powers=state[:, None] * powers,
+        )
+
+    def quantities(self, direction: Floats) -> Floats:
+        """Return the moment, the differences of the actions, the bend, and what is left open.
+
+        The moment is the covariance of the choices with what is left of the state.
+        """
+        size = self.regressors.shape[-1]
+        instrumented, wanted = self.regressors[..., :size, :], self.of_state[..., :size]
+        coefficients = np.linalg.solve(instrumented, wanted[..., None])[..., 0]
+        covariance = self.share_state - (self.share_powers * coefficients[..., None, :]).sum(
+            axis=-1
+        )
+        open_share = self.state - (self.state_powers * coefficients).sum(axis=-1)
+        bend = self.of_state[..., size] - (self.regressors[..., size, :] * coefficients).sum(
+            axis=-1
+        )
+        moment = covariance @ direction
+        columns = [moment[..., None], covariance / open_share[..., None]]
+        return np.concatenate([*columns, bend[..., None], open_share[..., None]], axis=-1)
+
+    def mapped(self, function: Any) -> "_Moments":
+        """Apply a function to every array."""
+        return _Moments(**{name: function(values) for name, values in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """Quantities with what contexts add to them; every array has a column for each quantity."""
+
+    value: Floats
+    reach: Floats  # half of a 95% interval
+    pvalues: Floats  # of the quantity being 0
+    contributions: Floats  # shape (n_contexts, n_quantities); sums to 0
+
+
+def _jackknifed(moments: _Moments, direction: Floats, units: Units) -> _Estimate:
+    """Estimate from all contexts, with errors from leaving out each."""
+    n = len(moments.state)
+    value = moments.mapped(lambda values: values.mean(axis=0)).quantities(direction)
+    left_out = moments.mapped(lambda values: (values.sum(axis=0) - values) / (n - 1)).quantities(
+        direction
+    )
+    influence = (n - 1) * (left_out.mean(axis=0) - left_out)
+    error = units.values(influence).std(axis=0, ddof=1) / math.sqrt(units.n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pvalues = 2 * stats.t.sf(np.abs(value / error), units.n - 1)
+    return _Estimate(value, float(stats.t.ppf(0.975, units.n - 1)) * error, pvalues, influence / n)
