@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.covariance import covariance_of
+from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fitted, lacking, require_options
 from coherence.rational.moments import beyond_belief
@@ -122,6 +123,7 @@ def rational_agent_test(
     """
     data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     require_options(noise=noise)
+    require(isinstance(describe, bool), f"describe must be True or False; received {describe!r}.")
     units = as_units(group, data.context, data.contexts)
     undefined = CheckResult(
         check=NAME,

@@ -40,9 +40,7 @@ def test_a_leaky_agent_has_rational_twins(drawn):
     assert 0 < twins["statistic"].median() < seen.statistic
     assert (twins["statistic"] >= seen.statistic).mean() <= 0.1
     calm = [
-        fit_rational_agent(twin["p"], twin["action"], twin["theta"], context=twin["context"]).test(
-            n_draws=199, rng=1
-        )
+        fit_rational_agent(twin["p"], twin["action"], twin["theta"], context=twin["context"]).test()
         for twin in (sample_twin(agent, rng=seed) for seed in range(5))
     ]
     assert sum(verdict.pvalue <= 0.05 for verdict in calm) <= 2  # P(more of 5) = .001
