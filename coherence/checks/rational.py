@@ -18,22 +18,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.checks.covariance import covariance_of
+from coherence.checks.covariance import SHIFT, covariance_of
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fitted, lacking, require_options
 from coherence.rational.moments import beyond_belief
 from coherence.rational.noisy_shares import noisy_shares
-<<<<<<< HEAD
-from coherence.rational.sufficiency import Verdict
-from coherence.result import CheckResult, Interval, contributions_to_mean
-from coherence.statistics.choices import as_choices
-from coherence.statistics.resample import Seed, as_generator, as_units
-=======
 from coherence.result import CheckResult
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
 from coherence.statistics.resample import Seed, Units, as_units
->>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -43,7 +36,6 @@ NULL = (
 NAME = "rational_agent"
 COLUMNS = ("quantity", "value", "low", "high")
 BEYOND = "beyond belief: "
-SHIFT = "hidden shift of belief"
 NO_SCATTER = "reports of a context do not scatter: the row is that of residual_covariance"
 ONE_REPORT = (
     "no context has two reports for a test: shown is the hidden shift under the noise that was "
@@ -195,71 +187,19 @@ def _tested(
             "reports of a context scatter independently around one belief",
             "the state depends on the belief by a polynomial",
         ),
-        contributions=None
-        if interval is None
-        else contributions_to_mean(pd.Series(agent.shift_influence, index=list(data.contexts))),
     )
-<<<<<<< HEAD
-    if not agent.noisy and interval is None:
-        stated = covariance_of(data, n_draws, as_generator(rng), group=group)
-        shown = {"component": stated.settings.get("component", "")}
-        result = replace(
-            result,
-            statistic=stated.statistic,
-            unit=stated.unit,
-            interval=stated.interval,
-            settings={**result.settings, **shown},
-        )
-    if not agent.noisy:
-        why = "; ".join([*agent.cautions, *([agent.no_shift] if interval is None else [])])
-        why = why or NO_SCATTER
-        return replace(result, pvalue=None, details=_details(agent), reason=why)
-    verdict = agent.test(n_draws=n_draws, rng=rng)
-    settings = {**result.settings, "null_distribution": verdict.null_distribution}
-    if verdict.reason:
-        return replace(
-            result, statistic=math.nan, interval=None, contributions=None, reason=verdict.reason
-        )
-    result = replace(result, settings=settings, fitted=noisy_shares(agent))
-    if _at_odds(interval, verdict):
-        result = _surest(result, verdict)
-    return replace(
-        result,
-        pvalue=verdict.pvalue,
-        details=_details(agent, verdict.components),
-        reason="; ".join([*agent.cautions, *([verdict.reason] if verdict.reason else [])]),
-    )
-=======
->>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
 
 
 def _shown(settings: Any) -> dict[str, Any]:
     return {"component": settings["component"]} if "component" in settings else {}
 
 
-<<<<<<< HEAD
-def _surest(result: CheckResult, verdict: Verdict) -> CheckResult:
-    """Report the surest difference in choice probability in place of a hidden shift."""
-    if verdict.surest is None:
-        return result
-    name, difference, ends = verdict.surest
-    settings = {**result.settings, "component": name}
-    return replace(
-        result,
-        statistic=difference,
-        unit="probability",
-        interval=ends,
-        settings=settings,
-        contributions=None,
-    )
-=======
 def _differences(table: pd.DataFrame) -> pd.DataFrame:
     """Lay differences between the states out as the other details."""
     if table.empty:
         return pd.DataFrame(columns=list(COLUMNS))
-    names = {"estimate": "value"}
-    return table.rename(columns=names).assign(quantity=BEYOND + table["component"])[list(COLUMNS)]
->>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
+    table = table[table["component"] != SHIFT].rename(columns={"estimate": "value"})
+    return table.assign(quantity=BEYOND + table["component"])[list(COLUMNS)]
 
 
 def _summary(agent: RationalAgent) -> dict[str, Any]:
@@ -309,13 +249,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     yield Call(
         partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
         facts.n_dropped,
-<<<<<<< HEAD
-        fewest={"n_draws": FEWEST_DRAWS},
-        effects=partial(_effect, *arrays, **options),
-=======
         draws=False,
         fewest={"describe": False},
->>>>>>> 274c920 (The rational agent's test is a moment test: products of different reports stand for powers of the belief)
     )
 
 

@@ -5,6 +5,7 @@ and tests whether its actions know more of the state than its belief does.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from coherence.inputs import Floats, require
 from coherence.rational.card import agent_lines
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedBeliefs, FittedChoices, fit_choices, influences
-from coherence.rational.estimate import METHOD, ends, reach, with_errors
+from coherence.rational.influence import METHOD, reach, with_ends
 from coherence.rational.latent import LatentModel
 from coherence.rational.moments import BeyondBelief, beyond_belief
 from coherence.rational.reports import TAIL, spread_at, tail_share
@@ -110,9 +112,23 @@ class RationalAgent:
     def _influence(self) -> Floats:
         return self.units.values(influences(self.latent, self.chosen)[0])
 
-    @cached_property
-    def _times(self) -> float:
-        return reach(self.units.n)
+    def _with_ends(
+        self,
+        function: Callable[[Floats, Floats], Floats],
+        back: Callable[[Floats], Floats] = np.asarray,
+        **limits: float,
+    ) -> pd.DataFrame:
+        """Tabulate a function of the parameters of beliefs and of choices: value, low, high."""
+        first = self.latent.parameters.size
+        return pd.DataFrame(
+            with_ends(
+                lambda both: function(both[:first], both[first:]),
+                np.concatenate([self.latent.parameters, self.chosen.parameters]),
+                self._influence,
+                back,
+                **limits,
+            )
+        )
 
     @cached_property
     def thresholds(self) -> pd.DataFrame:
@@ -126,15 +142,12 @@ class RationalAgent:
         table, pairs = threshold_table(model, self.chosen.parameters, self.data.actions)
         if not pairs:
             return table.assign(low=[], high=[])[[*THRESHOLD_COLUMNS[:3], "low", "high"]]
-        first = self.latent.parameters.size
-
-        def beliefs(parameters: Floats) -> Floats:
-            at = [crossing(model, parameters[first:], *pair)[0] for pair in pairs]
-            return np.array(at)
-
-        values, errors = with_errors(beliefs, self._both, self._influence)
-        low, high = ends(values, errors, self._times, least=0.0, most=1.0)
-        return table.assign(low=low, high=high)[
+        found = self._with_ends(
+            lambda _, chosen: np.array([crossing(model, chosen, *pair)[0] for pair in pairs]),
+            least=0.0,
+            most=1.0,
+        )
+        return table.assign(low=found["low"], high=found["high"])[
             ["below", "above", "belief", "low", "high", "weight", "cost_ratio"]
         ]
 
@@ -145,23 +158,18 @@ class RationalAgent:
         Columns action, if_false, if_true, slope, standard_error (of the slope); the mean over
         actions is 0 in each state, because only differences count.
         """
-        model, first = self.chosen.model, self.latent.parameters.size
 
-        def in_states(parameters: Floats) -> Floats:
-            constant, slope = model.utilities(parameters[first:])
+        def in_states(_: Floats, chosen: Floats) -> Floats:
+            constant, slope = self.chosen.model.utilities(chosen)
             both = np.stack([constant - slope, constant + slope, 2 * slope])
             return np.asarray((both - both.mean(axis=1, keepdims=True)).ravel())
 
-        values, errors = with_errors(in_states, self._both, self._influence)
-        values, errors = values.reshape(3, -1), errors.reshape(3, -1)
+        found = self._with_ends(in_states)
+        values = found["value"].to_numpy().reshape(3, -1)
+        errors = (found["high"] - found["value"]).to_numpy().reshape(3, -1) / reach(self.units.n)
+        columns = {"if_false": values[0], "if_true": values[1], "slope": values[2]}
         return pd.DataFrame(
-            {
-                "action": list(self.data.actions),
-                "if_false": values[0],
-                "if_true": values[1],
-                "slope": values[2],
-                "standard_error": errors[2],
-            }
+            {"action": list(self.data.actions), **columns, "standard_error": errors[2]}
         )
 
     @property
@@ -184,23 +192,13 @@ class RationalAgent:
 
         Columns parameter, value, low, high.
         """
-        weighting, first = self.chosen.model.weighting, self.latent.parameters.size
-        if not weighting.names:
+        names = self.chosen.model.weighting.names
+        if not names:
             return pd.DataFrame({"parameter": [], "value": [], "low": [], "high": []})
-
-        def shape(parameters: Floats) -> Floats:
-            return np.asarray(self.chosen.model.shape(parameters[first:]))
-
-        values, errors = with_errors(shape, self._both, self._influence)
-        low, high = ends(values, errors, self._times)
-        return pd.DataFrame(
-            {
-                "parameter": list(weighting.names),
-                "value": np.exp(values),
-                "low": np.exp(low),
-                "high": np.exp(high),
-            }
+        found = self._with_ends(
+            lambda _, chosen: np.asarray(self.chosen.model.shape(chosen)), np.exp
         )
+        return pd.concat([pd.DataFrame({"parameter": list(names)}), found], axis=1)
 
     def weight(self, belief: ArrayLike = CURVE) -> Floats:
         """Return what the weighting makes of beliefs, in [0, 1]."""
@@ -221,27 +219,16 @@ class RationalAgent:
         if not isinstance(model, LatentModel):
             zero = np.zeros(at.size + 1)
             return pd.DataFrame({"belief": [np.nan, *at], "sd": zero, "low": zero, "high": zero})
-        latent_model: LatentModel = model
-        first = self.latent.parameters.size
 
-        def log_spread(parameters: Floats) -> Floats:
-            latent = parameters[:first]
-            noise = latent_model.noise(latent)
+        def log_spread(latent: Floats, _: Floats) -> Floats:
+            noise = model.noise(latent)
             wider = 0.5 * math.log(1 + (TAIL**2 - 1) * tail_share(noise))
-            points = spread_at(noise, latent_model.points)
-            mean = 0.5 * math.log(float(latent_model.prior(latent) @ points**2))
+            points = spread_at(noise, model.points)
+            mean = 0.5 * math.log(float(model.prior(latent) @ points**2))
             return np.asarray(np.r_[mean, np.log(spread_at(noise, at))] + wider)
 
-        values, errors = with_errors(log_spread, self._both, self._influence)
-        low, high = ends(values, errors, self._times)
-        return pd.DataFrame(
-            {
-                "belief": [np.nan, *at],
-                "sd": np.exp(values),
-                "low": np.exp(low),
-                "high": np.exp(high),
-            }
-        )
+        found = self._with_ends(log_spread, np.exp).rename(columns={"value": "sd"})
+        return pd.concat([pd.DataFrame({"belief": [np.nan, *at]}), found], axis=1)
 
     @cached_property
     def choice_curve(self) -> pd.DataFrame:
@@ -249,21 +236,16 @@ class RationalAgent:
 
         Columns action, belief, probability, low, high.
         """
-        model, first = self.chosen.model, self.latent.parameters.size
-        at = np.linspace(0.0, 1.0, 41)
+        model, at = self.chosen.model, np.linspace(0.0, 1.0, 41)
         curve = ChoiceModel(at, model.n_actions, model.weighting, lapses=model.lapsing)
-
-        def log_odds(parameters: Floats) -> Floats:
-            chance = curve.probabilities(parameters[first:])[0].clip(1e-9, 1 - 1e-9)
-            return np.asarray(np.log(chance / (1 - chance)).T.ravel())
-
-        values, errors = with_errors(log_odds, self._both, self._influence)
-        low, high = ends(values, errors, self._times)
-        table: dict[str, Any] = {"action": np.repeat(list(self.data.actions), at.size)}
-        table["belief"] = np.tile(at, model.n_actions)
-        for name, odds in (("probability", values), ("low", low), ("high", high)):
-            table[name] = 1 / (1 + np.exp(-odds))
-        return pd.DataFrame(table)
+        found = self._with_ends(
+            lambda _, chosen: _log_odds(curve.probabilities(chosen)[0]).T.ravel(), expit
+        ).rename(columns={"value": "probability"})
+        of = {
+            "action": np.repeat(list(self.data.actions), at.size),
+            "belief": np.tile(at, model.n_actions),
+        }
+        return pd.concat([pd.DataFrame(of), found], axis=1)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -271,21 +253,13 @@ class RationalAgent:
 
         Columns belief, probability, low, high.
         """
-        model, first = self.latent.model, self.latent.parameters.size
-        points = model.points
+        model, points = self.latent.model, self.latent.model.points
         wanted = np.r_[0.0, CURVE, 1.0]
         at = np.unique(np.abs(points[:, None] - wanted).argmin(axis=0))
-
-        def log_odds(parameters: Floats) -> Floats:
-            chance = model.calibration(parameters[:first])[at].clip(1e-9, 1 - 1e-9)
-            return np.asarray(np.log(chance / (1 - chance)))
-
-        values, errors = with_errors(log_odds, self._both, self._influence)
-        low, high = ends(values, errors, self._times)
-        table = {"belief": points[at]}
-        for name, odds in (("probability", values), ("low", low), ("high", high)):
-            table[name] = 1 / (1 + np.exp(-odds))
-        return pd.DataFrame(table)
+        found = self._with_ends(
+            lambda latent, _: _log_odds(model.calibration(latent)[at]), expit
+        ).rename(columns={"value": "probability"})
+        return pd.concat([pd.DataFrame({"belief": points[at]}), found], axis=1)
 
     @cached_property
     def beliefs(self) -> pd.DataFrame:
@@ -356,7 +330,7 @@ class RationalAgent:
         influence = self.units.values(self.shift_influence)
         value = float(self.shifted.parameters[-1])
         error = math.sqrt(float((influence**2).sum()) / (len(influence) * (len(influence) - 1)))
-        reached = self._times * error
+        reached = reach(self.units.n) * error
         return value, Interval(value - reached, value + reached, 0.95, self.units.said(METHOD))
 
     @property
@@ -384,9 +358,9 @@ class RationalAgent:
             return BeyondBelief(math.nan, pd.DataFrame(), reason=NO_NOISE)
         return beyond_belief(self.data, self.units)
 
-    @property
-    def _both(self) -> Floats:
-        return np.concatenate([self.latent.parameters, self.chosen.parameters])
+
+def _log_odds(chance: Floats) -> Floats:
+    return np.asarray(logit(chance.clip(1e-9, 1 - 1e-9)))
 
 
 def require_agent(agent: object) -> None:

@@ -15,7 +15,7 @@ from coherence.inputs import Floats
 from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.engine import FittedChoices, fit_choices
-from coherence.rational.estimate import ends, reach
+from coherence.rational.influence import reach
 from coherence.rational.weighting import Weighting, powers
 
 DEGREE = 3  # of the free curve of choice
@@ -94,8 +94,8 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         spread = gained.size**2 / units.n * units.values(gained).var(ddof=1)
         error = np.sqrt(spread + max(of_fit, 0.0)) / n_choices
         value = (gained.sum() - spent) / n_choices
-        low, high = ends(value, error, reach(units.n), least=0.0)
-        lines.append((part, value, float(low), float(high), NATS))
+        half = reach(units.n) * error
+        lines.append((part, value, max(value - half, 0.0), max(value + half, 0.0), NATS))
     lines.append((SHARE, *_answers_to_change(agent), OF_CHOICES))
     return pd.DataFrame(lines, columns=["part", "value", "low", "high", "unit"])
 

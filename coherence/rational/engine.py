@@ -13,8 +13,8 @@ import numpy as np
 from coherence.inputs import Codes, Floats
 from coherence.rational.ascent import Penalty, Summit
 from coherence.rational.choice import ChoiceModel, Choices
-from coherence.rational.estimating import STEP, Equations, derivative, inverse_of
 from coherence.rational.exact import ExactBeliefs
+from coherence.rational.influence import STEP, derivative, influence_of
 from coherence.rational.latent import LatentModel, Posterior, Reports
 
 # Derivatives of means are taken over this many contexts, evenly spaced: they are averages, which
@@ -113,5 +113,5 @@ def influences(
     by_utilities = derivative(lambda moved: means(*beliefs.nearby[-1], moved), utilities)
     slopes = np.column_stack([(above - below) / (2 * STEP), by_utilities])
     scores, values = stacked(latent, beliefs.posterior, utilities, beliefs.reports, chosen.choices)
-    equations = Equations(scores, inverse_of(slopes[: slopes.shape[1]]))
-    return equations.influence, values + equations.of(slopes[slopes.shape[1] :])
+    influence = influence_of(scores, slopes[: slopes.shape[1]])
+    return influence, values + influence @ slopes[slopes.shape[1] :].T

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_softmax, ndtr
 
 from coherence.inputs import Codes, Floats
-from coherence.rational.ascent import CLOSE, Penalty, Slope, Summit, ascend
+from coherence.rational.ascent import Penalty, Slope, Summit, ascend
 from coherence.rational.reports import LEAST_SD, ReportScale, report_table, shape_of_spread
 
 N_POINTS = 101
@@ -187,26 +187,14 @@ class LatentModel:
         scores = np.column_stack([of_prior, of_spread, *others, of_state])
         return Posterior(float(value.sum()), weight, of_reports, scores)
 
-    def fit(
-        self, reports: Reports, sd: float, *, start: Floats | None = None, close: float = CLOSE
-    ) -> Summit:
-        """Fit by maximum penalised likelihood, beginning with noise `sd` unless it is known.
-
-        `start` has all parameters to begin with, such as those of reports much like these; `close`
-        is as in `coherence.rational.ascent.ascend`.
-        """
+    def fit(self, reports: Reports, sd: float) -> Summit:
+        """Fit by maximum penalised likelihood, beginning with noise `sd` unless it is known."""
 
         def slope(parameters: Floats) -> Slope:
             here = self.posterior(parameters, reports)
             return Slope(here.log_likelihood, here.scores.sum(axis=0), here.scores.T @ here.scores)
 
-        return ascend(
-            slope,
-            self.start(sd) if start is None else start,
-            self.penalty,
-            reports.n_contexts,
-            close,
-        )
+        return ascend(slope, self.start(sd), self.penalty, reports.n_contexts)
 
 
 def calibration_terms(points: Floats) -> Floats:

@@ -13,8 +13,7 @@ import numpy as np
 from coherence.inputs import Floats
 from coherence.rational.choice import Choices
 from coherence.rational.engine import FittedBeliefs, FittedChoices, influences
-from coherence.rational.estimate import METHOD, reach
-from coherence.rational.estimating import standard_error
+from coherence.rational.influence import METHOD, reach, standard_error
 from coherence.rational.latent import Posterior, Reports
 from coherence.result import Interval
 from coherence.statistics.resample import Units

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from coherence.rational.engine import fit_choices, influences
-from coherence.rational.estimating import standard_error
 from coherence.rational.fit import fit_rational_agent
+from coherence.rational.influence import standard_error
 
 
 def test_influences_average_to_nothing_and_stack_a_quantity(drawn):
