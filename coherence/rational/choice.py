@@ -131,10 +131,12 @@ class ChoiceModel:
             weight[self.n_utilities + 1 :] = 0.0
         return Penalty(weight, centre)
 
-    def start(self) -> Floats:
-        """Return parameters to begin with: no utilities."""
+    def start(self, slopes: Floats | None = None) -> Floats:
+        """Return parameters to begin with: no utilities, or those given."""
         parameters = self.penalty.centre.copy()
         parameters[self.n_utilities + 1 :] = self.weighting.start
+        if slopes is not None:
+            parameters[: self.n_utilities] = slopes.ravel()
         return parameters
 
     def log_likelihoods(self, parameters: Floats, weight: Floats, choices: Choices) -> Floats:
