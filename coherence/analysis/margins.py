@@ -37,7 +37,8 @@ def smallest_margin(result: CheckResult) -> float:
         return math.nan
     if result.check == "rational_agent" and "quantity" in result.details:
         actions = result.details[result.details["quantity"].str.startswith(BEYOND)]
-        return float(actions[["low", "high"]].abs().to_numpy().max(initial=-math.inf))
+        # Empty where a hidden shift stands in place of differences.
+        return float(actions[["low", "high"]].abs().max().max())
     if "component" not in result.details.columns:
         return max(abs(result.interval.low), abs(result.interval.high))
     actions = result.details[result.details["component"] != SHIFT]

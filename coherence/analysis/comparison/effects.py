@@ -195,9 +195,9 @@ _EFFECTS = (
     ),
     Effect(
         "rational_agent",
-        "hidden shift of belief, report noise removed",
+        "difference in choice between the states at equal belief, report noise removed",
         _by_check,
-        "no hidden shift can be estimated",
+        "no difference can be estimated",
         signed=True,
     ),
     Effect(
