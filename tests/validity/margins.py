@@ -70,8 +70,9 @@ def policies(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
 
 
 def reports(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
-    """Reports that scatter around the belief acted on, which is shifted: for `rational_agent`."""
-    agent = replace(named_agent("noisy"), hidden_signal=moved)
+    """Reports that scatter around the belief acted on, which moves choice: `rational_agent`."""
+    # A hidden signal of .1 moves the probability of an action by .0905 (40,000 contexts).
+    agent = replace(named_agent("noisy"), hidden_signal=moved / 0.905)
     options = {"n_contexts": n, "n_reps": 5, "prompts": ["standard"], "iterated": False}
     runs = simulate(agent, **options, rng=rng)
     arrays = runs["p"], runs["action"], runs["theta"]
