@@ -58,14 +58,16 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
                 steps[source] += [(token, number[target]) for token in vocabulary.ids(target[end:])]
     # Spellings that end alike are decided by the same tokens: " Heads", "Heads" and "heads".
     known: dict[tuple[bytes, bytes, tuple[bytes, ...]], list[Range]] = {}
-    deciding = [
-        [
-            (k, *span)
-            for k in alive[state]
-            for span in _spans(state, spellings[k], vocabulary, known)
-        ]
-        for state in states
-    ]
+    deciding: list[list[tuple[int, int, int]]] = []
+    for state in states:
+        deciding.append([])
+        for k in alive[state]:
+            spelling = spellings[k]
+            missing, tail = spelling.text[len(state) :], state[len(spelling.text) :]
+            key = missing, tail, spelling.forbidden
+            if key not in known:
+                known[key] = _deciding(missing, tail, spelling, vocabulary)
+            deciding[-1] += [(k, *span) for span in known[key]]
     return SpellingGraph(states, steps, deciding)
 
 
@@ -80,20 +82,6 @@ def count_cuts(text: bytes, vocabulary: Vocabulary) -> int:
             if ways[start]
         )
     return ways[-1]
-
-
-def _spans(
-    state: bytes,
-    spelling: Spelling,
-    vocabulary: Vocabulary,
-    known: dict[tuple[bytes, bytes, tuple[bytes, ...]], list[Range]],
-) -> list[Range]:
-    """Look up or work out the places of tokens that decide for `spelling`."""
-    missing, tail = spelling.text[len(state) :], state[len(spelling.text) :]
-    key = missing, tail, spelling.forbidden
-    if key not in known:
-        known[key] = _deciding(missing, tail, spelling, vocabulary)
-    return known[key]
 
 
 def _deciding(

@@ -210,8 +210,11 @@ def test_the_trained_ones_get_their_verdicts(tmp_path):
 
 
 @pytest.mark.lengthy
-def test_organisms_of_another_task_are_those_that_it_has_room_for(tmp_path, unmeasured):
+def test_organisms_of_another_task_are_those_that_it_has_room_for(
+    tmp_path, unmeasured, monkeypatch
+):
     """Breaks if a rule about a variable that is not there is planted as if it were."""
+    monkeypatch.setattr("elicitation.training.organisms.lessons._MOST_SETS", 60)
     task = Task.load("heart")
     with pytest.raises(InputError, match=r"'leaky' is planted in xray.*--task asia"):
         train_organisms(tmp_path / "none", ["leaky"], task=task, recipe=TINY)
