@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Answers = TypeVar("Answers")
 INDEXES = r"paper\.(md|tex)"
 _ALWAYS = ("paper.md", "paper.tex")
+SETTINGS = "docs/eliciting.md#settings"
+"""The page that lists what ``--set`` takes."""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Battery(Generic[Answers]):
 
 def add_battery_options(
     parser: argparse.ArgumentParser,
+    rare: argparse.ArgumentParser,
     *,
     answers: str,
     several: bool = False,
@@ -70,8 +73,8 @@ def add_battery_options(
     seed: str,
     room: str,
 ) -> None:
-    """Declare who is asked or whose answers are read, where results go, and how is drawn."""
-    add_model_options(parser, kind=kind, dest=dest, several=True, server=True, chat=chat)
+    """Declare who is asked or whose answers are read, where results go; `rare` as elsewhere."""
+    add_model_options(parser, kind=kind, dest=dest, several=True, server=True, chat=chat, rare=rare)
     many: dict[str, Any] = {"action": "extend", "nargs": "+"} if several else {}
     parser.add_argument("--answers", metavar="FILE", help=answers, **many)
     parser.add_argument(

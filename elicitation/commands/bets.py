@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
 from elicitation.commands.battery import (
+    SETTINGS,
     Battery,
     Results,
     add_battery_options,
@@ -20,6 +21,7 @@ from elicitation.commands.battery import (
 from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
 from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import add_device_options, load_local
+from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +48,16 @@ _TAKEN = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    _add_score(parser)
+    add_with_settings(parser, _declare, SETTINGS)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Declare everything as an option, for study files."""
+    _declare(parser, parser)
+
+
+def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    _add_score(parser, rare)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     _add_action(
         actions,
@@ -60,10 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_action(actions, "transfer", "train on each kind of bet, test on every kind", _add_transfer)
 
 
-def _add_score(parser: argparse.ArgumentParser) -> None:
+def _add_score(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
     """Declare the options of the command without an action."""
     add_battery_options(
         parser,
+        rare,
         kind="multiple-choice or causal model",
         # The actions have a --model of their own, of which there is one.
         dest="models",
@@ -245,6 +257,7 @@ def _add_transfer(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print; or write questions, train, or test transfer."""
+    take_settings(args, _declare)
     if args.action is None:
         _check(args)
         return run_battery(args, _BATTERY)
@@ -263,7 +276,7 @@ def _only_for_scores(args: argparse.Namespace) -> None:
     from coherence.errors import InputError
 
     scoring = argparse.ArgumentParser()
-    _add_score(scoring)
+    _add_score(scoring, scoring)
     for name, usual in vars(scoring.parse_args([])).items():
         # A value that was typed and equals the default changes nothing, and passes.
         if name not in _TAKEN[args.action] and getattr(args, name) != usual:

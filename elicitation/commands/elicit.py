@@ -4,13 +4,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress, duration
 from coherence.table.printable import counted
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
-    QuietParser,
     add_options,
     design_of,
     load_model,
@@ -20,6 +19,7 @@ from elicitation.commands.elicit_options import (
 )
 from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import answer_store, drawn_at_a_time
+from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
@@ -31,7 +31,16 @@ _SETTINGS = "docs/eliciting.md#settings"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_options(parser, _rare())
+    add_with_settings(parser, _declare, _SETTINGS)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Declare everything a session can be told as an option, for study files."""
+    _declare(parser, parser)
+
+
+def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    add_options(parser, rare)
     parser.add_argument(
         "--agent",
         metavar="NAME",
@@ -40,55 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a setting that few need, such as timeout=30 or min_mass=.1; repeat it for several; "
-        f"{_SETTINGS} lists them",
-    )
-
-
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Declare everything a session can be told as an option, for study files."""
-    add_options(parser, parser)
-    parser.add_argument("--agent")
-    parser.add_argument("--out")
-
-
-def _rare() -> argparse.ArgumentParser:
-    return QuietParser(prog="coherence elicit --set", add_help=False, allow_abbrev=False)
-
-
-def settings_of(words: list[str]) -> dict[str, Any]:
-    """Read ``KEY=VALUE`` words, and what holds where nothing is said."""
-    from coherence.errors import InputError, closest
-
-    add_options(argparse.ArgumentParser(), rare := _rare())
-    options = {
-        action.option_strings[0].removeprefix("--").replace("-", "_"): action
-        for action in rare._actions
-    }
-    said = []
-    for word in words:
-        key, _, value = word.partition("=")
-        if key not in options or not value:
-            raise InputError(f"--set must be KEY=VALUE; received {word!r}. {closest(key, options)}")
-        option = options[key].option_strings[0]
-        if isinstance(options[key], argparse.BooleanOptionalAction):
-            if value not in ("true", "false"):
-                raise InputError(f"--set {key} must be true or false; received {value!r}.")
-            said.append(option if value == "true" else f"--no-{key}")
-        else:
-            said.append(f"{option}={value}")
-    return vars(rare.parse_args(said))
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
-    vars(args).update(settings_of(args.settings))
+    take_settings(args, _declare)
     if args.status is not None:
         _print_status(args.status)
         return 0

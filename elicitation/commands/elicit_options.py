@@ -7,7 +7,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from elicitation.commands.hosted_options import connect_to, is_hosted
 from elicitation.commands.model_options import add_model_options, add_store_options, load_local
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 OF_A_TASK = ("target", "contexts", "phrases", "positive", "records", "min_records")
 _OF_FILES = ("phrases", "positive", "records")
-
-
-class QuietParser(argparse.ArgumentParser):
-    """A parser that raises where the command line would print its usage and exit."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise."""
-        from coherence.errors import InputError
-
-        raise InputError(message)
 
 
 def add_options(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.progress import answer_progress, duration
 from coherence.cli.reading import is_log
 from elicitation.commands.battery import (
+    SETTINGS,
     Battery,
     Results,
     add_battery_options,
@@ -17,6 +18,7 @@ from elicitation.commands.battery import (
 )
 from elicitation.commands.hosted_options import is_hosted
 from elicitation.commands.model_options import drawn_at_a_time, load_causal
+from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +36,18 @@ _WRITTEN = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    add_with_settings(parser, _declare, SETTINGS)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Declare everything as an option, for study files."""
+    _declare(parser, parser)
+
+
+def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
     add_battery_options(
         parser,
+        rare,
         several=True,
         answers="answers that are there instead, in one or several files: .csv or .parquet, "
         "see docs/mixing.md, or logs of our task in Inspect (.eval)",
@@ -61,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
     from coherence.errors import InputError
 
+    take_settings(args, _declare)
     check_options(args, draws=1)
     if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted, numbered
 from elicitation.commands.battery import (
+    SETTINGS,
     Battery,
     Results,
     add_battery_options,
@@ -21,6 +22,7 @@ from elicitation.commands.battery import (
 )
 from elicitation.commands.hosted_options import connect_to, is_hosted
 from elicitation.commands.model_options import load_causal
+from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +50,18 @@ class Asking:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    add_with_settings(parser, _declare, SETTINGS)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Declare everything as an option, for study files."""
+    _declare(parser, parser)
+
+
+def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
     add_battery_options(
         parser,
+        rare,
         chat=False,
         answers="questions that were asked elsewhere, filled in; needs no model",
         seed="seed of the simulated outcomes, the actions and the checks",
@@ -111,6 +123,7 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, measure, draw, check, write."""
+    take_settings(args, _declare)
     if args.questions is not None:
         _write_questions(args)
         return 0

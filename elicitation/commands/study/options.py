@@ -15,8 +15,7 @@ from typing import Any
 
 from coherence.cli.main import MODULES
 from coherence.errors import InputError, closest
-from elicitation.commands import elicit
-from elicitation.commands.elicit_options import QuietParser
+from elicitation.commands.settings import QuietParser
 from elicitation.questions.tasks import is_network_file
 
 DESIGN = (
@@ -47,10 +46,7 @@ _FILES = ("questions", "phrases", "records")
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Return the parser of a command that asks, which raises an `InputError` for wrong words."""
     parser = QuietParser(prog=f"coherence {command}", add_help=False, allow_abbrev=False)
-    if command == "elicit":
-        elicit.add_all(parser)
-    else:
-        importlib.import_module(MODULES[command]).add_arguments(parser)
+    importlib.import_module(MODULES[command]).add_all(parser)
     return parser
 
 

@@ -1,23 +1,22 @@
 """Options of hosted models: breaks if a command drops one, or two commands mean others."""
 
 import argparse
+import importlib
 
 import pytest
 
-from coherence.cli.main import build_parser, main
+from coherence.cli.main import MODULES, main
 from coherence.errors import InputError
-from elicitation.commands import elicit
 from elicitation.commands.hosted_options import HOSTED_DEFAULTS, connect_to, is_hosted
 
 COMMANDS = ("elicit", "mix", "reveal", "bets")
 
 
 def options(command, *words):
-    if command == "elicit":  # with what its --set takes
-        parser = argparse.ArgumentParser()
-        elicit.add_all(parser)
-        return parser.parse_args(words)
-    return build_parser(command).parse_args([command, *words])
+    """Return the options of a command, with what its --set takes."""
+    parser = argparse.ArgumentParser()
+    importlib.import_module(MODULES[command]).add_all(parser)
+    return parser.parse_args(words)
 
 
 @pytest.fixture

@@ -311,10 +311,10 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
         str(out),
         "--draws",
         "2",
-        "--server-name",
-        "lab",
-        "--max-connections",
-        "4",
+        "--set",
+        "server_name=lab",
+        "--set",
+        "max_connections=4",
     ]
     with serving(failing := Mixer(fails_after=50)) as address:
         assert main([*command, "--server", address, "--api-key-env", "MIXER_KEY"]) == 2
@@ -405,10 +405,10 @@ def test_a_killed_session_asks_only_for_the_rest(tmp_path):
         str(out),
         "--draws",
         "2",
-        "--max-connections",
-        "1",
-        "--server-name",
-        "lab",
+        "--set",
+        "max_connections=1",
+        "--set",
+        "server_name=lab",
         "--server",
     ]
     with serving(slow := Mixer(seconds=0.05)) as address:
