@@ -4,6 +4,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 `coherence.analysis.planning`).
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from coherence.analysis.by_unit import analyze_scan
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.margins import as_margin, with_margin
 from coherence.analysis.planning import Job, plan_unit
-from coherence.analysis.reading import read_units
+from coherence.analysis.reading import as_runs, read_units
 from coherence.analysis.states import positive_labels
 from coherence.analysis.twin_runs import Beside, beside_twins
 from coherence.analysis.unit import UnitRows
@@ -28,8 +29,7 @@ from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.fingerprint import fingerprint
-from coherence.table.frames import require_frame
+from coherence.table.runs import Runs
 from coherence.table.scan import RunsScan
 
 FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
@@ -135,7 +135,7 @@ def _require_by_unit(twins: int | None, merge_labels: bool | None) -> None:
 
 
 def analyze(
-    runs: pd.DataFrame | RunsScan,
+    runs: Runs | pd.DataFrame | str | os.PathLike[str] | RunsScan,
     *,
     checks: Sequence[str] | None = None,
     published: bool = False,
@@ -153,11 +153,12 @@ def analyze(
 
     Parameters
     ----------
-    runs : DataFrame or RunsScan
-        A runs table; see `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check
-        them against suffice, such as ``action`` or ``theta``. A table larger than memory comes from
-        `coherence.scan_runs`; its results are the same, and the report has neither figures of
-        beliefs nor pages of answers.
+    runs : DataFrame, path, Runs or RunsScan
+        A runs table, or the file that `coherence.read_runs` reads it from; see
+        `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
+        such as ``action`` or ``theta``. What `coherence.validate_runs` returns is not validated
+        again. A table larger than memory comes from `coherence.scan_runs`; its results are the
+        same, and the report has neither figures of beliefs nor pages of answers.
     checks : sequence of str, optional
         Names out of `coherence.checks.CHECKS`; None runs all.
     published : bool
@@ -227,9 +228,9 @@ def analyze(
         shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
         found, data = analyze_scan(runs, names, rng=as_generator(rng), **options, **shared)
     else:
-        require_frame(runs)
-        units, assumed = read_units(runs, names, merge_labels=merge_labels, **options)
-        data = {"rows": len(runs), "columns": runs.shape[1], "fingerprint": fingerprint(runs)}
+        table = as_runs(runs, merge_labels=merge_labels)
+        units, assumed = read_units(table, names, **options)
+        data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
         plans = _Plans(names, checks or (), published, twins, n_jobs, progress)
         found = _in_memory(units, assumed, plans, as_generator(rng).spawn(len(units)))
     if margin is not None:

@@ -5,7 +5,7 @@ of a unit is what its results say, without rows and beliefs.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import plan_unit
-from coherence.analysis.reading import part_by_unit, validated
+from coherence.analysis.reading import States, units_of
 from coherence.analysis.states import states_of_tasks
 from coherence.analysis.twin_runs import Beside
 from coherence.checks import CHECKS
@@ -22,9 +22,8 @@ from coherence.checks.catalogue import declaration
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.parallel import run_calls
-from coherence.table.fingerprint import fingerprint
+from coherence.table.runs import Runs
 from coherence.table.scan import Key, RunsScan, regrouped
-from coherence.table.schema import state_columns
 
 Progress = Callable[[int, int, str], None]
 
@@ -37,7 +36,7 @@ class _Options:
     published: bool
     strict: bool
     reference: str | None
-    states: Mapping[str, tuple[Sequence[Any], Any]]
+    states: States
 
 
 def analyze_scan(
@@ -53,9 +52,9 @@ def analyze_scan(
     progress: Progress | None,
 ) -> tuple[list[Unit], dict[str, Any]]:
     """Analyse a table unit by unit, with the numbers that it has in memory."""
-    labels = scan.labels.assign(**dict.fromkeys(state_columns_of(scan), np.nan))
-    declared = [declaration(name) for name in checks]
-    states = states_of_tasks(labels, positive, declared)
+    header = Runs(pd.DataFrame(columns=list(scan.columns)))
+    labels = Runs(scan.labels.assign(**dict.fromkeys(header.states, np.nan)))
+    states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, published, strict, reference, states)
     found: list[tuple[Unit, list[CheckResult], str]] = []
     with regrouped(scan) as laid_out:
@@ -78,24 +77,21 @@ def analyze_scan(
     return units, {"rows": scan.n_rows, "columns": len(scan.columns), "fingerprint": digest}
 
 
-def state_columns_of(scan: RunsScan) -> list[str]:
-    """Return the columns of beliefs in several states that a scanned table has."""
-    return state_columns(pd.DataFrame(columns=list(scan.columns)))
-
-
 def _analyse(
     scan: RunsScan, key: Key, options: _Options, rng: np.random.Generator
 ) -> tuple[Unit, list[CheckResult], str]:
     """Read and check one unit; also return the fingerprint of its rows."""
-    runs = scan.read(*key)
-    table, assumed = validated(runs, strict=options.strict)
-    ((_, unit),) = part_by_unit(table, options.states, options.reference)
+    runs = scan.runs(*key)
+    table = runs.completed()
+    if options.strict:
+        table = table.without_repairs()
+    ((_, unit),) = units_of(table, options.states, options.reference)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     jobs, notes = plan_unit(unit, options.checks, published=options.published, streams=streams)
     # A report of a table read by unit has no figure that draws what was fitted.
     results = [replace(result, fitted=None) for job in jobs for result in job.run()]
     return (
-        measured(key, unit, (*assumed, *notes), with_rows=False),
+        measured(key, unit, (*table.notes, *notes), with_rows=False),
         results,
-        fingerprint(runs),
+        runs.fingerprint,
     )

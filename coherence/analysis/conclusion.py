@@ -27,7 +27,7 @@ from coherence.report.movement import Movement, room_beside
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
-from coherence.table.answering import Answering
+from coherence.table.audit import Answering
 from coherence.table.printable import counted
 from coherence.table.schema import COMPUTED_KINDS
 

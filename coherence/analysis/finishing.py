@@ -13,8 +13,7 @@ from coherence.report.movement import movement
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.table.answering import answering
-from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
+from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
 from coherence.table.misspelt import spelling_notes
 
 
@@ -45,12 +44,13 @@ def measured(
     key: Sequence[Any], unit: UnitRows, notes: Sequence[str], *, with_rows: bool = True
 ) -> Unit:
     """Put down what a unit holds, before anything is said about it."""
-    way = answering(unit.rows)
+    way = answering(unit.runs)
     alerts = alerts_of(unit.rows, notes)
+    labels = label_rows(unit.runs, unit.reference)
     kept: dict[str, Any] = {
         "beliefs": unit.shown(),
-        "rows": unit.rows,
-        "labels": label_rows(unit.rows, unit.reference),
+        "rows": unit.runs,
+        "labels": labels,
     }
     return Unit(
         task=str(key[0]),
@@ -63,12 +63,12 @@ def measured(
             *notes,
         ),
         alerts=alerts,
-        statuses=count_statuses(unit.rows, unit.reference),
-        bounds=worst_case_bounds(unit.rows, unit.reference),
+        statuses=count_statuses(labels),
+        bounds=worst_case_bounds(unit.runs, unit.reference),
         unreadable=unreadable(unit.rows),
         answering=way,
         scatter=unit_scatter(unit, computed=all_computed(way)),
-        movement=movement(unit.shown(), unit.rows),
+        movement=movement(unit.shown(), unit.runs),
         **(kept if with_rows else {}),
     )
 

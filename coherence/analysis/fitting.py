@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pandas as pd
-
-from coherence.analysis.reading import UNIT, complete_columns
 from coherence.analysis.states import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
@@ -14,11 +11,11 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fit_rational_agent
 from coherence.statistics.resample import as_units
 from coherence.table.needs import JUDGED_CHOICES
-from coherence.table.prompts import reference_prompt
+from coherence.table.runs import UNIT, Runs
 
 
 def fit_unit(
-    runs: pd.DataFrame,
+    runs: Runs,
     *,
     task: str | None = None,
     model: str | None = None,
@@ -26,7 +23,8 @@ def fit_unit(
     reference: str | None = None,
 ) -> tuple[RationalAgent, str]:
     """Fit the rational agent that `coherence.analyze` fits to one (task, model)."""
-    table, _ = complete_columns(runs)
+    completed = runs.completed()
+    table = completed.table
     for column, wanted in zip(UNIT, (task, model), strict=True):
         there = sorted(table[column].unique())
         require(
@@ -43,9 +41,9 @@ def fit_unit(
             "Name a task and a model."
         )
     check = declaration("rational_agent")
-    labels, meant = states_of_tasks(table, positive, [check])[str(units[0][0])]
-    prompt = reference_prompt(table, reference)
-    unit = UnitRows(table, positive=meant, labels=labels, reference=prompt)
+    rows = completed.part(table)
+    labels, meant = states_of_tasks(rows, positive, [check])[str(units[0][0])]
+    unit = UnitRows(rows, positive=meant, labels=labels, reference=reference)
     require(
         unit.in_two_states and not unit.unpaired and len(unit.judged) > 0,
         "the table must have rows with a belief in one of two states, an action and a state "

@@ -17,8 +17,7 @@ from coherence.errors import listing
 from coherence.result import CheckResult
 from coherence.table.needs import ACTION, CHOICES, EVIDENCE, ONE_BELIEF, TARGETS, THETA
 from coherence.table.printable import counted
-from coherence.table.prompts import REFERENCE
-from coherence.table.schema import has_action
+from coherence.table.runs import REFERENCE
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
             f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a readable "
             "belief and action lack the state and were left out of the checks that need it."
         )
-    acted = int(has_action(unit.elsewhere).sum())
+    acted = int(unit.runs.acted[unit.elsewhere.index].sum())
     # Beliefs alone, beside the usual wording, are there to be compared with it.
     if len(unit.elsewhere) and (acted or unit.reference != REFERENCE):
         n = len(unit.elsewhere) + len(unit.asked)

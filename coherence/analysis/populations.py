@@ -26,6 +26,7 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.latent import LatentModel
 from coherence.rational.reports import report_table
+from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 
 PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
@@ -112,7 +113,7 @@ def as_facts(
         context=context,
         features=None,
         n_asked=belief.size,
-        runs=runs,
+        runs=Runs(runs),
         reference=PROMPTS[0],
         published=False,
         group=of_row,

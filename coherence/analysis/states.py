@@ -9,7 +9,7 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.table.needs import TARGET, THETA
-from coherence.table.schema import state_columns
+from coherence.table.runs import Runs
 from coherence.table.states import known_pair, meant_by, unknown_pair
 
 
@@ -20,10 +20,10 @@ def positive_labels(positive: Any) -> list[Any]:
 
 
 def states_of_tasks(
-    table: pd.DataFrame, positive: Any, checks: Sequence[Check]
+    runs: Runs, positive: Any, checks: Sequence[Check]
 ) -> dict[str, tuple[tuple[Any, ...], Any]]:
     """Find the labels of theta in each task, and the one that its beliefs are in."""
-    columns = state_columns(table)
+    table, columns = runs.table, runs.states
     wanted = positive_labels(positive)
     if wanted and len(columns) > 2:
         raise InputError(

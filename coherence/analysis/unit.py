@@ -14,16 +14,8 @@ from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
-from coherence.table.prompts import reference_prompt, under_prompt
-from coherence.table.schema import (
-    ACTION_PREFIX,
-    COMPUTED_KINDS,
-    READABLE,
-    action_columns,
-    feature_columns,
-    has_action,
-    state_columns,
-)
+from coherence.table.runs import Runs
+from coherence.table.schema import ACTION_PREFIX, COMPUTED_KINDS, READABLE
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -130,17 +122,19 @@ class UnitRows:
 
     Parameters
     ----------
-    rows : DataFrame
-        Rows of a runs table with ``context``, ``rep``, ``prompt`` and ``z_state``.
+    rows : Runs or DataFrame
+        Rows of a completed runs table.
     positive : Any
         Label of the state that the belief is in; None where the labels say it, or nothing does.
     labels : sequence, optional
         All labels of theta in the task; None takes those of `rows`.
     reference : str, optional
-        The reference prompt; None leaves it to `coherence.table.prompts`.
+        The reference prompt; None leaves it to `Runs.reference`.
 
     Attributes
     ----------
+    runs : Runs
+        All rows; `rows` is their table.
     named, labels
         As they were given.
     reference : str
@@ -170,27 +164,27 @@ class UnitRows:
 
     def __init__(
         self,
-        rows: pd.DataFrame,
+        rows: Runs | pd.DataFrame,
         *,
         positive: Any = None,
         labels: Sequence[Any] | None = None,
         reference: str | None = None,
     ) -> None:
-        self.rows, self.named, self.labels = rows, positive, labels
-        plain = rows[rows["z_state"].isna()]
-        self.reference = reference_prompt(rows, reference)
-        self.states, self.unpaired = state_columns(rows), ""
+        runs = rows if isinstance(rows, Runs) else Runs(rows)
+        rows = runs.table
+        self.runs, self.rows, self.named, self.labels = runs, rows, positive, labels
+        self.reference = runs.reference(reference)
+        self.states, self.unpaired = runs.states, ""
         if self.states:
             theta = _known_states(rows)
             self.states, self.unpaired = _ordered_states(self.states, theta, positive)
-        policies = action_columns(rows)
-        self.policies = [name for name in policies if rows[name].notna().any()]
-        self.asked = under_prompt(rows, self.reference)
-        self.elsewhere = plain[plain["prompt"] != self.reference]
-        self.stated = self.asked.dropna(subset=self.states or ["p"])
-        decided = asked_for_action(rows, self.reference)
+        self.policies = [name for name in runs.policies if rows[name].notna().any()]
+        asked = runs.under(self.reference)
+        self.asked, self.elsewhere = rows[asked], rows[~runs.given_z & ~asked]
+        self.stated = self.asked[runs.believed[asked]]
+        decided = asked_for_action(runs, self.reference)
         self.decided = rows[decided]
-        self.choices = self.stated[decided[self.stated.index] & has_action(self.stated)]
+        self.choices = self.stated[(decided & runs.acted)[self.stated.index]]
         self.judged = self.choices[known(self.choices, "theta")]
         self.state = pd.Series(np.nan, index=self.stated.index)
         self.n_states_seen, self.state_note, self.positive = 0, "", None
@@ -249,7 +243,7 @@ class UnitRows:
     def facts(self, needs: Sequence[str], published: bool) -> Facts:
         """Return the rows that hold what a check needs, as aligned arrays."""
         rows = self.judged if THETA in needs else self.choices if ACTION in needs else self.stated
-        features = [name for name in feature_columns(rows) if rows[name].notna().any()]
+        features = [name for name in self.runs.features if rows[name].notna().any()]
         absent = pd.Series(np.nan, index=rows.index)
         return Facts(
             belief=self.belief(rows),
@@ -261,7 +255,7 @@ class UnitRows:
             context=rows["context"],
             features=rows[features] if features else None,
             n_asked=len(self.decided if ACTION in needs else self.asked),
-            runs=self.rows,
+            runs=self.runs,
             reference=self.reference,
             published=published,
             computed=self.computed,

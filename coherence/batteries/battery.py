@@ -7,7 +7,6 @@ received, so that whoever wrote the table finds them.
 
 import math
 import os
-import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pandas as pd
 from coherence.errors import InputError, SchemaError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame, require_path
-from coherence.table.text_files import is_gzip, refuse_bomb
+from coherence.table.text_files import open_bytes
 
 _MOST_ROWS = 5
 _ROUNDED = 1.02
@@ -175,20 +174,21 @@ def read_answer_table(
     name = source.name.lower()
     if not source.is_file():
         raise InputError(f"{source}: no such file. Name a .csv or .parquet table of answers.")
-    refuse_bomb(source)
     try:
         if name.endswith(".parquet"):
             table = pd.read_parquet(source)
             return table if texts is not None else table.map(_written)
         # A thing may well be called "NA", and "none" is a role.
-        return read_exact_csv(
-            source,
-            compression="gzip" if is_gzip(source) else None,
-            dtype=str if texts is None else dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values=[] if texts is None else [""],
-        )
-    except (OSError, EOFError, ValueError, TypeError, NotImplementedError, zlib.error) as error:
+        with open_bytes(source) as file:
+            return read_exact_csv(
+                file,
+                dtype=str if texts is None else dict.fromkeys(texts, str),
+                keep_default_na=False,
+                na_values=[] if texts is None else [""],
+            )
+    except InputError:
+        raise
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
         raise InputError(
             f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
             "Check that it is complete."

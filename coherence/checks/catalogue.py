@@ -3,12 +3,10 @@
 from functools import cache
 from importlib import import_module
 
-import pandas as pd
-
 from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Sentences
 from coherence.errors import InputError, closest
-from coherence.table.needs import missing
+from coherence.table.runs import Runs
 
 
 def declaration(name: str) -> Check:
@@ -46,9 +44,9 @@ def sentences_of(result: str) -> tuple[Sentences, str]:
     )
 
 
-def lacking(runs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+def lacking(runs: Runs) -> dict[str, tuple[str, ...]]:
     """Say what each check lacks in a table."""
-    unmet = missing(runs)
+    unmet = runs.unmet()
     return {
         name: tuple(need for need in declaration(name).needs if need in unmet) for name in CHECKS
     }

@@ -15,6 +15,7 @@ import pandas as pd
 from coherence.inputs import Floats
 from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult
+from coherence.table.runs import Runs
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
@@ -72,7 +73,7 @@ class Facts:
     context: pd.Series  # ids of the evidence
     features: pd.DataFrame | None  # evidence columns in which these rows have any value
     n_asked: int  # rows that were asked what the check needs, parsed or not
-    runs: pd.DataFrame  # every row of the unit, other prompt variants and beliefs given z included
+    runs: Runs  # every row of the unit, other prompt variants and beliefs given z included
     reference: str  # the prompt of all rows above
     published: bool  # whether the papers' own procedures were asked for
     # whether beliefs were computed from a model's distribution, so that they have no noise

@@ -27,9 +27,9 @@ from coherence.statistics.resample import (
     percentile_interval,
     units_of,
 )
-from coherence.table.frames import require_frame, require_plain_table
+from coherence.table.faults import require_plain_table
 from coherence.table.needs import WORDINGS
-from coherence.table.prompts import reference_prompt
+from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
 
 UNIT = "probability"
@@ -201,7 +201,6 @@ def _validated(
     runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
-    require_frame(runs)
     require_plain_table(runs)
     for column in ("context", "prompt", "p"):
         require(
@@ -214,7 +213,7 @@ def _validated(
     # A table may number its prompts; they are names, and are compared as such.
     plain = plain.assign(prompt=plain["prompt"].astype(object).astype(str))
     parsed = plain[plain["p"].notna()]
-    reference = reference_prompt(parsed[["prompt"]], named)
+    reference = Runs(parsed[["prompt"]]).reference(named)
     seen = sorted(parsed["prompt"].unique())
     others = [prompt for prompt in seen if prompt != reference]
     compared = others if prompts is None else [str(prompt) for prompt in prompts]
@@ -274,11 +273,11 @@ def _compare(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    if "p" not in facts.runs.columns:
+    if "p" not in facts.runs.names:
         yield "no p column: prompt consistency was not checked."
         return
-    further = [name for name in ("belief_kind", "group") if name in facts.runs.columns]
-    runs = facts.runs[["context", "rep", "prompt", "p", "z_state", *further]]
+    further = [name for name in ("belief_kind", "group") if name in facts.runs.names]
+    runs = facts.runs.table[["context", "rep", "prompt", "p", "z_state", *further]]
     plain = runs[runs["z_state"].isna()]
     others = sorted(set(plain["prompt"]) - {facts.reference})
     if not others:

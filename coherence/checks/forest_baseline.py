@@ -19,9 +19,9 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
-from coherence.table.frames import require_frame, require_plain_table
+from coherence.table.faults import require_plain_table
 from coherence.table.needs import CONDITIONALS
-from coherence.table.schema import feature_columns
+from coherence.table.runs import Runs
 
 NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
@@ -139,7 +139,6 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     >>> random_forest_baseline(runs, n_trees=10).unit
     'of belief'
     """
-    require_frame(runs)
     require_plain_table(runs)
     for column in (*KEY, "p_z"):
         hint = closest(column, runs.columns)
@@ -148,7 +147,7 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
             f"runs must have a column {column!r} for the iterated expectation. {hint}",
         )
     n_trees = whole_number(n_trees, "n_trees", 1)
-    names = feature_columns(runs)
+    names = Runs(runs).features
     undefined = CheckResult(
         check=NAME,
         null=NULL,
@@ -252,18 +251,19 @@ def _predicted(
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    if not holds_conditionals(facts.runs):
+    runs = facts.runs.table
+    if not holds_conditionals(runs):
         return  # the check that this belongs to has said so
-    features = [name for name in feature_columns(facts.runs) if facts.runs[name].notna().any()]
-    if "p_true" not in facts.runs.columns or not features:
+    features = [name for name in facts.runs.features if runs[name].notna().any()]
+    if "p_true" not in runs.columns or not features:
         yield (
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
             "alongside that of the model."
         )
         return
-    exact = [name for name in ("p_true", "p_z_true") if name in facts.runs.columns]
-    grouped = ["group"] if "group" in facts.runs.columns else []
-    table = facts.runs[[*GAP_COLUMNS, *exact, *features, *grouped]]
+    exact = [name for name in ("p_true", "p_z_true") if name in runs.columns]
+    grouped = ["group"] if "group" in runs.columns else []
+    table = runs[[*GAP_COLUMNS, *exact, *features, *grouped]]
     yield Call(partial(random_forest_baseline, table), draws=False, twins=NEVER)
 
 

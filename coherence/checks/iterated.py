@@ -39,10 +39,10 @@ from coherence.statistics.resample import (
     sign_flip_pvalue,
     units_of,
 )
-from coherence.table.frames import require_frame, require_plain_table
+from coherence.table.faults import require_plain_table
 from coherence.table.needs import CONDITIONALS
-from coherence.table.prompts import reference_prompt
-from coherence.table.schema import COMPUTED_KINDS, state_columns
+from coherence.table.runs import Runs
+from coherence.table.schema import COMPUTED_KINDS
 
 KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}
@@ -397,7 +397,7 @@ def iterated_expectation_test(
         computed (stated:exact, token, revealed), there is no noise to be removed. Where there is a
         column ``group``, the same in all rows of a context, groups are the units, at least ten.
     reference : str, optional
-        Prompt whose rows are used; None takes the one of `coherence.table.prompts`. Rows with a
+        Prompt whose rows are used; None takes the one of `coherence.table.runs`. Rows with a
         ``z_state`` and without a prompt belong to it.
     n_flips : int
         Random sign assignments of the test.
@@ -459,7 +459,7 @@ def iterated_expectation_test(
     _require_columns(runs)
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
-    reference = reference_prompt(runs) if reference is None else str(reference)
+    reference = Runs(runs).reference() if reference is None else str(reference)
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
@@ -540,9 +540,8 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
 
 
 def _require_columns(runs: pd.DataFrame) -> None:
-    require_frame(runs)
     require_plain_table(runs)
-    states = state_columns(runs)
+    states = Runs(runs).states
     require(
         len(states) < 2,
         "iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs "
@@ -634,12 +633,12 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
-    if not holds_conditionals(facts.runs):
+    if not holds_conditionals(facts.runs.table):
         yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
         return
     options = {"reference": facts.reference, "published": facts.published}
-    further = [name for name in ("belief_kind", "group") if name in facts.runs.columns]
-    runs = facts.runs[[*GAP_COLUMNS, *further]]
+    further = [name for name in ("belief_kind", "group") if name in facts.runs.names]
+    runs = facts.runs.table[[*GAP_COLUMNS, *further]]
     yield Call(partial(_with_lifted, runs, **options), fewest=FEWEST)
 
 

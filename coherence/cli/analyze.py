@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from coherence.report.report import Report
+    from coherence.table.runs import Runs
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
@@ -247,7 +246,7 @@ def _write(
 def _write_paper(
     report: "Report",
     folder: Path,
-    runs: "pd.DataFrame",
+    runs: "Runs",
     args: argparse.Namespace,
     progress: Callable[[int, int, str], None] | None,
 ) -> str:
@@ -301,9 +300,8 @@ def run(args: argparse.Namespace) -> int:
         _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
-    import pandas as pd
-
     from coherence.analysis.analyze import analyze
+    from coherence.table.runs import Runs
 
     with workers(args), step_progress(" steps") as progress:
         report = analyze(
@@ -322,7 +320,7 @@ def run(args: argparse.Namespace) -> int:
         )
         said = []
         if paper is not None:
-            assert isinstance(runs, pd.DataFrame)  # with --paper it is not read by unit
+            assert isinstance(runs, Runs)  # with --paper it is not read by unit
             said.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})

@@ -18,9 +18,8 @@ from coherence.cli.reading import (
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from coherence.analysis.comparison.result import Comparison
+    from coherence.table.runs import Runs
 
 FILES = r"compare\.(html|json|svg)|(estimates|differences)\.(csv|parquet)"
 _TEXTS = ("compare.html", "compare.json", "compare.svg")
@@ -94,7 +93,7 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, map(str, files), strict=True))
 
 
-def _read(args: argparse.Namespace) -> "dict[str, pd.DataFrame]":
+def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
     from coherence.errors import closest
     from coherence.inputs import require
@@ -131,7 +130,7 @@ def write_comparison(
 ) -> None:
     """Write all files of a comparison, and remove those of an earlier one."""
     from coherence.cli.folders import in_place, new_files
-    from coherence.table.storage import write_runs
+    from coherence.table.storage import write_table
 
     texts = dict(zip(_TEXTS, (result.to_html(), result.to_json(), result.to_svg()), strict=True))
     tables = {"estimates": result.estimates, "differences": result.differences}
@@ -140,7 +139,7 @@ def write_comparison(
     with new_files(folder, FILES, inputs) as new:
         for name, table in tables.items():
             for ending in ("csv", "parquet"):
-                write_runs(table, new / f"{name}.{ending}")
+                write_table(table, new / f"{name}.{ending}")
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")
     print(f"wrote {', '.join(sorted([*texts, *names]))} to {where}", file=sys.stderr)

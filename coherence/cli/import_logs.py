@@ -249,15 +249,16 @@ def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
     run that failed.
     """
     from coherence.importing.mapping import is_belief
-    from coherence.table.schema import has_action
+    from coherence.table.runs import Runs
 
     believed = runs[[name for name in runs.columns if is_belief(name)]].notna().any(axis=1)
     asked = {"belief": runs}
     unread = {"belief": runs[~believed]}
     if "raw_action" in runs.columns:
         # Of a row that was not asked for an action there is no such text.
-        acted = has_action(runs)
-        asked["action"] = runs[acted | runs["raw_action"].notna()]
+        told = Runs(runs)
+        acted = told.acted
+        asked["action"] = runs[told.asked_to_act]
         unread["action"] = runs[~acted & runs["raw_action"].notna()]
     return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
 
@@ -265,8 +266,9 @@ def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
 def _allowed(imported: "Imported") -> str:
     """Which checks the table allows, in one sentence."""
     from coherence.checks.catalogue import lacking
+    from coherence.table.runs import Runs
 
-    allowed = [check for check, needs in lacking(imported.runs).items() if not needs]
+    allowed = [check for check, needs in lacking(Runs(imported.runs)).items() if not needs]
     if not allowed:
         return "the table allows no check by itself yet"
     return f"the table allows {', '.join(allowed)}"
@@ -276,12 +278,12 @@ def _missing(imported: "Imported") -> list[str]:
     """What the table lacks, and which checks need it."""
     from coherence.checks.catalogue import lacking
     from coherence.table.printable import counted
-    from coherence.table.schema import feature_columns
+    from coherence.table.runs import Runs
 
-    runs = imported.runs
+    runs, columns = imported.runs, Runs(imported.runs)
     # Checks that lack the same are named in one line.
     barred: dict[tuple[str, ...], list[str]] = {}
-    for check, needs in lacking(runs).items():
+    for check, needs in lacking(columns).items():
         barred.setdefault(needs, []).append(check)
     allowed = barred.pop((), [])
     lines = [
@@ -298,6 +300,6 @@ def _missing(imported: "Imported") -> list[str]:
         lines.append(
             "no p_true: calibration compares with what happened, not with the exact posterior"
         )
-    if "predictive_gain" in allowed and not feature_columns(runs):
+    if "predictive_gain" in allowed and not columns.features:
         lines.append("no x_ columns: predictive_gain is not run given the evidence")
     return lines

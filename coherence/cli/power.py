@@ -218,10 +218,10 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
     from coherence.analysis.fitting import fit_unit
-    from coherence.table.storage import read_runs
+    from coherence.table.storage import read_file
 
     fitted, name = fit_unit(
-        read_runs(args.like),
+        read_file(args.like),
         task=args.task,
         model=args.model,
         positive=args.positive,
@@ -233,7 +233,7 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
     from coherence.cli.folders import in_place, new_files, prepare_folder
-    from coherence.table.storage import write_runs
+    from coherence.table.storage import write_table
 
     folder = prepare_folder(name)
     where = f"{folder}{in_place(folder, _FILES)}"
@@ -243,7 +243,7 @@ def _write(result: "PowerResult", name: str) -> None:
         tables["needed.csv"] = result.needed
     with new_files(folder, _FILES) as new:
         for file, table in tables.items():
-            write_runs(table, new / file)
+            write_table(table, new / file)
         for file, text in texts.items():
             (new / file).write_text(text, encoding="utf-8")
     print(f"wrote {', '.join(sorted([*tables, *texts]))} to {where}", file=sys.stderr)

@@ -13,6 +13,7 @@ from coherence.cli.text_options import add_text_arguments
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coherence.table.runs import Runs
     from coherence.table.scan import RunsScan
 
 LOG = ".eval"
@@ -129,24 +130,22 @@ def _is_large(args: argparse.Namespace) -> bool:
     return count_rows(path) > MOST_ROWS
 
 
-def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
+def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
     """Read a table from a file, a folder or standard input; a very large one by unit."""
     from coherence.errors import InputError
     from coherence.table.incoming import Reading, as_runs
-    from coherence.table.storage import read_runs
-    from coherence.table.streams import read_stream
+    from coherence.table.storage import read_file, read_stream
 
-    # Labels are merged by the analysis, whose report says so.
-    options = {**reading(args), "merge_labels": None if args.merge_labels is None else False}
+    said = reading(args)
+    written = {name: said.pop(name) for name in ("sep", "encoding")}
+    how = Reading(**said, merge_labels=args.merge_labels)
     if is_log(args.runs):
         if args.by_unit:
             raise InputError(f"--by-unit reads parquet tables; received the log {args.runs}.")
-        del options["sep"], options["encoding"]
-        return as_runs(read_logs(args.files), Reading(**options), Path(args.runs))
+        return as_runs(read_logs(args.files), how, Path(args.runs))
     if _is_large(args):
         from coherence.table.scan import scan_runs
 
-        said = reading(args)
         scan = scan_runs(
             args.runs, **{name: said[name] for name in ("columns", "percent", "ignore")}
         )
@@ -158,8 +157,8 @@ def read_table(args: argparse.Namespace) -> "pd.DataFrame | RunsScan":
         return scan
 
     if args.runs == STREAM:
-        return read_stream(standard_input(), **options)
-    return read_runs(args.runs, **options)
+        return read_stream(standard_input(), how, **written)
+    return read_file(args.runs, how, **written)
 
 
 def _attribute(option: str) -> str:

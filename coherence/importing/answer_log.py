@@ -6,13 +6,12 @@ path, a pattern or code.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from coherence.errors import InputError
 from coherence.table.schema import FEATURE_PREFIX
-from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, open_text
+from coherence.table.text_files import bare_name
 
 Record = Mapping[str, object]
 PICKED = "picked"
@@ -88,33 +87,3 @@ def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
         # A dot is left of something nested, which is no value of its own.
         if column == "p_true" or (column.startswith(FEATURE_PREFIX) and "." not in column)
     }
-
-
-def parse_json(text: str | bytes, where: str) -> object:
-    """Parse JSON; every way in which it can fail is an `InputError` that says where."""
-    try:
-        return json.loads(text)
-    # A few kilobytes of brackets are enough to exhaust the stack.
-    except RecursionError:
-        raise InputError(f"{where} is nested too deeply to be read.") from None
-    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
-        raise InputError(
-            f"{where} is not JSON ({error}). Check that the file is complete."
-        ) from None
-
-
-def read_objects(
-    path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
-) -> Iterator[tuple[int, dict[str, object]]]:
-    """Read a file with one JSON object per line."""
-    with open_text(path, text, max_bytes=max_bytes) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            value = parse_json(line, f"{path}: line {number}")
-            if not isinstance(value, dict):
-                raise InputError(
-                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
-                    "Each line must be one JSON object."
-                )
-            yield number, value

@@ -25,16 +25,16 @@ from coherence.importing.cells import (
     picked_cell,
     row_status,
 )
+from coherence.importing.empty_actions import with_empty_actions
 from coherence.importing.field_paths import with_fields
 from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
 from coherence.importing.pairing import join_actions, number_repetitions, refuse_doubles
 from coherence.importing.tasks import split_by_task
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
-from coherence.table.empty_actions import with_empty_actions
-from coherence.table.faults import find_faults
-from coherence.table.percentages import check_percentages
+from coherence.table.faults import examined
+from coherence.table.naming import Naming
+from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
 from coherence.table.schema import ACTION_PREFIX
-from coherence.table.written_numbers import mixed_signs
 
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
@@ -97,10 +97,19 @@ def assemble(
         scored = any(name.startswith("probability.") for name in fields.values())
         # Shares of log-likelihoods are probabilities whatever the question asked for.
         percent = reading.percent and not scored
-        if percent and (note := check_percentages(_bare_numbers(log, fields), log.file)):
-            percentages.append(f"{log.file}: {note}")
-        if not percent and not log.is_text:
-            _refuse_mixed_signs(log, fields)
+        faults: list[str] = []
+        if percent:
+            faults, doubts = judge_percentages(_bare_numbers(log, fields))
+            percentages += [f"{log.file}: {doubt}" for doubt in doubts]
+        elif not log.is_text:  # a column with percent signs in some cells alone, as `analyze` does
+            stated = {column: name for column, name in fields.items() if is_belief(column)}
+            cells = {
+                column: pd.Series([record.get(name) for record in log.records], dtype=object)
+                for column, name in stated.items()
+            }
+            faults = read_probabilities(pd.DataFrame(cells), decimal=",", named=Naming(stated))[1]
+        if faults:
+            raise InputError.all_at_once(log.file, faults)
         scale = 100.0 if percent else 1.0
         rows += [_belief_row(record, log, fields, reading, shared, scale) for record in log.records]
     number_repetitions(rows, counted=counted)
@@ -129,7 +138,7 @@ def assemble(
     if not actions:  # with a log of its own, an action that is not there was not asked for
         runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    faults = find_faults(runs, part=True)
+    _, faults = examined(runs, part=True)
     if faults:
         raise SchemaError(faults, ", ".join(log.file for log in logs))
     return Imported(runs, mapped, unpaired, notes)
@@ -142,19 +151,8 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
     return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
 
 
-def _refuse_mixed_signs(log: AnswerLog, fields: Mapping[str, str]) -> None:
-    """Refuse a table whose beliefs have percent signs in some cells alone, as `analyze` does."""
-    faults = []
-    for column, name in fields.items():
-        if is_belief(column):
-            cells = pd.Series([record.get(name) for record in log.records], dtype=object)
-            faults += mixed_signs(cells, name)
-    if faults:
-        raise InputError.all_at_once(log.file, faults)
-
-
-def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, list[float]]:
-    """Numbers of the belief columns of a log that stand alone, without a percent sign."""
+def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, Tally]:
+    """Count the numbers of the belief columns of a log that stand alone, without a percent sign."""
     numbers = {}
     for column, name in fields.items():
         if is_belief(column):
@@ -167,7 +165,7 @@ def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, list[f
                 as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
                 for answer in answers
             ]
-            numbers[column] = [number for number in read if number is not None]
+            numbers[column] = Tally.of(number for number in read if number is not None)
     return numbers
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, read_objects, sample_columns
+from coherence.importing.answer_log import AnswerLog, flatten, sample_columns
 from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import LINES
-from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name
+from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, read_objects
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0

@@ -17,12 +17,11 @@ from coherence.importing.answer_log import (
     AnswerLog,
     flatten,
     most_frequent,
-    read_objects,
     sample_columns,
 )
 from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import LINES
-from coherence.table.text_files import AS_IT_SAYS, TextForm
+from coherence.table.text_files import AS_IT_SAYS, TextForm, read_objects
 
 _METADATA = "request.body.metadata."
 _FIELDS = {"context": "custom_id", "rep": "rep", "answer": "output", "created": "created"}

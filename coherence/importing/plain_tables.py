@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, read_objects
+from coherence.importing.answer_log import AnswerLog, flatten
 from coherence.importing.log_format import LogFormat
 from coherence.table.csv_files import read_cells
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
@@ -22,6 +22,7 @@ from coherence.table.text_files import (
     TextForm,
     header_and_separator,
     inner_suffix,
+    read_objects,
 )
 
 LINES = (".jsonl", ".ndjson")

@@ -6,12 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.plots.choices import choices_of
+from coherence.plots.choices import choices_of, policy_columns
 from coherence.plots.scales import fit_probabilities, is_narrow, span_of
 from coherence.plots.style import ACTION_COLOURS, FAINT, INK, belief_axes, canvas, set_title
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 from coherence.table.printable import clean
-from coherence.table.schema import ACTION_PREFIX, action_columns
+from coherence.table.schema import ACTION_PREFIX
 
 MOST_BANDS = 6
 """Histograms in one figure; rarer actions are gathered in the last."""
@@ -129,7 +129,7 @@ def plot_beliefs(
 
 def by_action(choices: pd.DataFrame) -> pd.DataFrame:
     """Return a row for every action of an answer that may be counted."""
-    policies = action_columns(choices)
+    policies = policy_columns(choices)
     if not policies:
         rows = choices if "action" in choices else choices.assign(action=None)
         acted = rows["action"].notna()

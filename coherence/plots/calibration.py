@@ -29,7 +29,7 @@ from coherence.plots.style import (
 )
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.context_shares import context_shares
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.
 _MOST_POINTS = 400

@@ -17,7 +17,7 @@ from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
 from coherence.plots.style import BLUE, INK, Style, belief_axes, canvas, set_title
 from coherence.statistics.mean_interval import mean_interval
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 
 SMALL = 0.05
 """Distance from the diagonal up to which misses cannot be read off the figure of calibration."""

@@ -19,11 +19,16 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
-from coherence.table.prompts import reference_prompt, under_prompt
-from coherence.table.schema import ACTION_PREFIX, action_columns, has_action
+from coherence.table.runs import Runs
+from coherence.table.schema import ACTION_PREFIX
 from coherence.table.states import unknown_pair, zero_or_one
 
 UNIT = ("task", "model")
+
+
+def policy_columns(choices: pd.DataFrame) -> list[str]:
+    """Return the columns of a table of `choices_of` that hold probabilities of actions."""
+    return [str(name) for name in choices.columns if str(name).startswith(ACTION_PREFIX)]
 
 
 def choices_of(
@@ -64,13 +69,14 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
                 f"runs must hold one task and one model; received {len(seen)} values of {name!r}. "
                 f"Draw one at a time: runs[runs[{name!r}] == {str(seen[0])!r}]."
             )
-    rows = under_prompt(runs, reference_prompt(runs))
-    rows = rows[rows["p"].notna()].reset_index(drop=True)
+    told = Runs(runs)
+    stated = told.under(told.reference()) & told.believed
+    rows = runs[stated].reset_index(drop=True)
     require(len(rows) > 0, "runs must hold at least one readable belief; received none.")
     context = rows["context"] if "context" in rows.columns else pd.Series(rows.index)
     columns: dict[str, Any] = {"belief": as_belief(rows["p"]), "context": context.astype(str)}
-    acted = has_action(rows)
-    policies = [name for name in action_columns(rows) if rows[name].notna().any()]
+    acted = told.acted[stated].reset_index(drop=True)
+    policies = [name for name in told.policies if rows[name].notna().any()]
     if acted.any():
         columns |= {name: rows[name].where(acted) for name in policies or ["action"]}
     if "theta" in rows.columns and rows["theta"].notna().any():

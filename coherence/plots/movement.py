@@ -19,7 +19,7 @@ from coherence.plots.style import (
     canvas,
     probability_scales,
 )
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 from coherence.table.printable import clean
 
 _BINS = np.linspace(0, 1, 21).tolist()

@@ -10,7 +10,7 @@ from coherence.inputs import require
 from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import BLUE, INK, VERMILION, belief_axes, canvas, set_title
 from coherence.result import CheckResult
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 from coherence.table.printable import clean
 
 _LABEL, _TITLE_LABEL = 24, 40  # letters

@@ -4,7 +4,7 @@ Static pages without a script. Everything on them is untrusted; every cell is es
 templates would take many times as long for tables of this size.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,13 +18,8 @@ from coherence.report.raw_answers import raw_markup
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN, clean, unit_heading
 from coherence.table.printable import counted
-from coherence.table.schema import (
-    ACTION_PREFIX,
-    FEATURE_PREFIX,
-    action_columns,
-    feature_columns,
-    state_columns,
-)
+from coherence.table.runs import Runs
+from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX
 
 MOST_LISTED = 500
 """Contexts of a group that are listed."""
@@ -38,16 +33,16 @@ def answer_pages(unit: Unit, links: AnswerLinks, *, back: str) -> Iterator[tuple
     """Render the pages of one unit."""
     heading = unit_heading(unit)
     yield f"{links.key}.html", _index_page(links, heading, back)
-    numbers = unit.rows["context"].astype(str).map(links.shown)
-    rows = unit.rows[numbers.notna()]
+    numbers = unit.rows.table["context"].astype(str).map(links.shown)
+    rows = unit.rows.table[numbers.notna()]
     number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
     order = np.argsort(number, kind="stable")
     rows, number = rows.iloc[order], number[order]
-    columns = _columns(rows)
+    columns = _columns(unit.rows, rows)
     lines = _lines(rows, columns)
     # Where each context begins: rows of a context now stand together.
     starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
-    contexts = _contexts(rows, lines, number, starts)
+    contexts = _contexts(rows, unit.rows.features, lines, number, starts)
     template = environment().get_template("answers.html.j2")
     for page in range(links.n_pages):
         name = f"{links.key}-page-{{}}.html"
@@ -111,12 +106,12 @@ def _index_page(links: AnswerLinks, heading: str, back: str) -> str:
     )
 
 
-def _columns(rows: pd.DataFrame) -> list[str]:
+def _columns(runs: Runs, rows: pd.DataFrame) -> list[str]:
     """Return the columns of answers that hold anything, in the order in which they are read."""
     wanted = [
         *("prompt", "rep", "z", "z_state"),
-        *(state_columns(rows) or ["p"]),
-        *("p_z", "action", *action_columns(rows)),
+        *runs.beliefs,
+        *("p_z", "action", *runs.policies),
         *("status", "answer_mass", *_RAW),
     ]
     return [name for name in wanted if name in rows and rows[name].notna().any()]
@@ -154,11 +149,14 @@ def _lines(rows: pd.DataFrame, columns: list[str]) -> list[str]:
 
 
 def _contexts(
-    rows: pd.DataFrame, lines: list[str], number: np.ndarray, starts: list[int]
+    rows: pd.DataFrame,
+    features: Sequence[str],
+    lines: list[str],
+    number: np.ndarray,
+    starts: list[int],
 ) -> list[dict[str, Any]]:
     """Return what the pages say of each context; its rows share evidence and outcome."""
     outcomes = [name for name in _OUTCOMES if name in rows]
-    features = feature_columns(rows)
     # The first value that is known, of all contexts at once.
     shared = rows[["context", *outcomes, *features]].astype(object).groupby(number).first()
     headings = {name: _OUTCOMES[name] for name in outcomes} | {

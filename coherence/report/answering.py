@@ -1,11 +1,11 @@
 """How the answers were got, in the sentences that the terminal and the page share.
 
-The figures are those of `coherence.table.answering`; here they are put into words, with a caution
+The figures are those of `coherence.table.audit`; here they are put into words, with a caution
 where the form that was asked for is not what the model would say.
 """
 
 from coherence.report.wording import format_numbers
-from coherence.table.answering import STATED, Answering
+from coherence.table.audit import STATED, Answering
 from coherence.table.printable import counted
 
 LOW = 0.5

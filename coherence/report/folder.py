@@ -27,7 +27,7 @@ def report_files(
     for number, unit in enumerate(units, start=1):
         key = unit_key(number)
         if most_answers and len(unit.rows):
-            contexts = unit.rows["context"].drop_duplicates().tolist()
+            contexts = unit.rows.table["context"].drop_duplicates().tolist()
             base = "../answers/" if split else "answers/"
             links[key] = AnswerLinks(key, contexts, most=most_answers, base=base)
         if split:

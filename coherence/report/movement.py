@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.table.printable import clean, format_numbers
-from coherence.table.schema import action_columns
+from coherence.table.runs import Runs
 
 NARROW_SD = 0.05
 """Standard deviation of beliefs over contexts below which they hardly vary."""
@@ -56,11 +56,11 @@ class Movement:
         return -sum(share * math.log(share) for share in self.actions.values() if share > 0)
 
 
-def movement(beliefs: pd.DataFrame, rows: pd.DataFrame) -> Movement:
+def movement(beliefs: pd.DataFrame, runs: Runs) -> Movement:
     """Measure how far beliefs and choices vary."""
-    policies = action_columns(beliefs)
-    table = beliefs if policies or "action" in beliefs else rows
-    policies = [name for name in action_columns(table) if table[name].notna().any()]
+    drawn = any(name in beliefs for name in ("action", *runs.policies))
+    table = beliefs if drawn else runs.table
+    policies = [name for name in runs.policies if name in table and table[name].notna().any()]
     if policies:
         chosen = table[policies].astype(float).rename(columns=lambda name: name[len("action_") :])
         chosen = chosen[chosen.notna().all(axis=1)]

@@ -17,6 +17,7 @@ from coherence.plots import movement as movement_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import twins as twin_plot
+from coherence.plots.choices import policy_columns
 from coherence.plots.scales import Span, shared_spans
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answering import belief_noun
@@ -28,7 +29,6 @@ from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import LEVEL, CheckResult
 from coherence.statistics.bins import belief_bins
-from coherence.table.schema import action_columns
 
 MOST_PAIRS = 6
 
@@ -48,7 +48,7 @@ def unit_figures(
     figures, left_out = _pairwise_figures(unit, key, noun, links)
     missing += left_out
     beliefs = unit.beliefs
-    acted = action_columns(beliefs) or [name for name in ("action",) if name in beliefs]
+    acted = policy_columns(beliefs) or [name for name in ("action",) if name in beliefs]
     chosen = bool(beliefs[acted].notna().any(axis=None))
     if not figures:
         why = "the monotone-choice check was not run" if chosen else "there are no readable actions"
@@ -231,7 +231,7 @@ def _choice_links(
 
 def _decided(beliefs: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with belief and action."""
-    columns = action_columns(beliefs) or ["action"]
+    columns = policy_columns(beliefs) or ["action"]
     if not set(columns) <= set(beliefs.columns):
         return beliefs.iloc[:0]
     acted = beliefs[columns].notna().any(axis=1)

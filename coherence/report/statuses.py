@@ -46,7 +46,7 @@ def status_groups(unit: Unit) -> dict[tuple[str, str], list[str]]:
     status = unit.labels["status"].astype(str)
     column = status.where(~status.str.startswith("repaired:"), "repaired")
     told = column.isin(names)
-    contexts = unit.rows.loc[told, "context"].astype(str)
+    contexts = unit.rows.table.loc[told, "context"].astype(str)
     groups = contexts.groupby([unit.labels["question"][told].astype(str), column[told]], sort=False)
     return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
 

@@ -11,7 +11,8 @@ from coherence.rational.sensitivity import Sensitivity
 from coherence.report.movement import Movement
 from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
-from coherence.table.answering import Answering
+from coherence.table.audit import Answering
+from coherence.table.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Unit:
     # how far reports of equal evidence lie apart; None where that was not asked
     scatter: Scatter | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text
-    rows: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    rows: Runs = field(default_factory=lambda: Runs(pd.DataFrame()), repr=False, compare=False)
     # ``question`` and ``status`` of each of them, from `coherence.table.audit.label_rows`.
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how much unseen noise would explain a hidden shift; None where that was not asked, or the test

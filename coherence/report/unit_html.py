@@ -25,7 +25,7 @@ from coherence.report.statuses import (
 from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
 from coherence.result import CheckResult, Outcome
-from coherence.table.answering import STATED
+from coherence.table.audit import STATED
 
 RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be read
 BOUNDS_NOTE = (

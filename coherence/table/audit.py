@@ -1,22 +1,29 @@
-"""What became of the answers, and how much the unreadable ones could matter.
+"""What became of the answers, how they were got, and how much the unreadable ones could matter.
 
 Answers that cannot be read are left out of every rate, which is right only if they would have been
 like the others. The bounds here assume nothing: they are the rates if all unreadable answers had
 gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection problem").
+
+A belief may be drawn and read, drawn among the answers that have the form, or computed from the
+distribution over them; an action may be chosen, or be the probabilities of all. `answer_mass` is
+the probability of the form itself, before anything is conditioned on it.
 """
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from coherence.table.runs import Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
     FAILURES,
     LOW_MASS,
     READABLE,
     REPAIRS,
-    action_columns,
-    has_action,
-    state_columns,
 )
 
 GIVEN_Z = "given z"
@@ -24,7 +31,7 @@ MISSING = "missing"
 """Status of an unreadable answer in a table that has no status column."""
 
 
-def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
+def asked_for_action(unit: Runs, reference: str) -> "pd.Series[bool]":
     """Tell which rows of one (task, model) asked for an action, answered readably or not.
 
     A row with a readable status, a belief and no action asked for none, because an unreadable
@@ -32,48 +39,37 @@ def asked_for_action(unit: pd.DataFrame, reference: str) -> pd.Series:
     may be that of the action. Without a status column all rows of the reference prompt were asked,
     or none if no action is there at all.
     """
-    eligible = unit["z_state"].isna() & (unit["prompt"] == reference)
-    if "action" not in unit.columns and not action_columns(unit):
+    eligible = unit.under(reference)
+    if "action" not in unit.names and not unit.policies:
         return eligible & False
-    acted = has_action(unit)
-    answered = acted | (unit["raw_action"].notna() if "raw_action" in unit.columns else False)
-    spared = (
-        ~acted
-        & _has_belief(unit)
-        & (unit["status"].isin(READABLE) if "status" in unit.columns else False)
-    )
+    has_status = "status" in unit.names
+    spared = ~unit.acted & unit.believed
+    spared &= unit.table["status"].isin(READABLE) if has_status else False
     # Where nothing looks like an answer, one row that was not asked speaks for all: the failures
     # are those of beliefs.
-    none = not (eligible & answered).any() and (
-        "status" not in unit.columns or bool((eligible & spared).any())
+    none = not (eligible & unit.asked_to_act).any() and (
+        not has_status or bool((eligible & spared).any())
     )
     return eligible & ~spared & (not none)
 
 
-def label_rows(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+def label_rows(unit: Runs, reference: str) -> pd.DataFrame:
     """Say of each row of one (task, model) what it asked and what became of the answer."""
     asked = asked_for_action(unit, reference)
-    status = row_statuses(unit, reference)
     question = np.where(
-        unit["z_state"].notna(),
-        GIVEN_Z,
-        np.where(asked, f"{reference}, with action", unit["prompt"]),
+        unit.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", unit.prompt)
     )
-    return pd.DataFrame({"question": question, "status": status}, index=unit.index)
+    if "status" in unit.names:
+        status = unit.table["status"].astype(str).to_numpy()
+    else:
+        status = np.where(unit.believed & (unit.acted | ~asked), "ok", MISSING)
+    return pd.DataFrame({"question": question, "status": status}, index=unit.table.index)
 
 
-def count_statuses(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Count the rows of one (task, model) by question and status."""
-    counted = label_rows(unit, reference).value_counts().rename("rows").reset_index()
+def count_statuses(labels: pd.DataFrame) -> pd.DataFrame:
+    """Count rows, labelled by `label_rows`, by question and status."""
+    counted = labels.value_counts().rename("rows").reset_index()
     return counted.sort_values(["question", "status"], ignore_index=True)
-
-
-def row_statuses(unit: pd.DataFrame, reference: str) -> np.ndarray:
-    """Return the status of every row; "ok" or "missing" in a table without a status column."""
-    if "status" in unit.columns:
-        return unit["status"].astype(str).to_numpy()
-    asked = asked_for_action(unit, reference)
-    return np.where(_has_belief(unit) & (has_action(unit) | ~asked), "ok", MISSING)
 
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
@@ -109,52 +105,32 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def worst_case_bounds(unit: pd.DataFrame, reference: str) -> pd.DataFrame:
+def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:
     """Bound mean beliefs and choice rates over what the unreadable answers could have been."""
-    plain = unit[unit["z_state"].isna()]
-    rows = []
-    states = state_columns(unit)
-    for prompt in [reference, *sorted(set(plain["prompt"]) - {reference})]:
-        of_prompt = plain[plain["prompt"] == prompt]
-        for name in ["p"] if "p" in unit.columns else states:
+    table, rows = unit.table, []
+    plain = table[~unit.given_z]
+    prompts = unit.prompt[~unit.given_z]
+    for prompt in [reference, *sorted(set(prompts) - {reference})]:
+        for name in unit.beliefs:
             label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
-            rows.append(
-                _bounds(
-                    "mean belief",
-                    label,
-                    pd.to_numeric(of_prompt[name]).to_numpy(dtype=np.float64, na_value=np.nan),
-                )
-            )
-    if "action" in unit.columns and unit["action"].notna().any():
-        action = unit.loc[asked_for_action(unit, reference), "action"].astype(object)
+            numbers = pd.to_numeric(plain.loc[prompts == prompt, name])
+            rows.append(_bounds("mean belief", label, numbers))
+    asked = asked_for_action(unit, reference)
+    if "action" in unit.names and table["action"].notna().any():
+        action = table.loc[asked, "action"].astype(object)
         for label in sorted(action.dropna().unique(), key=str):
-            rows.append(
-                _bounds(
-                    "choice rate",
-                    str(label),
-                    (action == label)
-                    .where(action.notna())
-                    .to_numpy(dtype=np.float64, na_value=np.nan),
-                )
-            )
-    policies = action_columns(unit)
-    for name in sorted(policies):
+            chosen = (action == label).where(action.notna())
+            rows.append(_bounds("choice rate", str(label), chosen))
+    for name in sorted(unit.policies):
         # A column without any value belongs to the actions of another task.
-        values = unit.loc[asked_for_action(unit, reference), name]
-        if values.notna().any():
-            label = name.removeprefix(ACTION_PREFIX)
-            rows.append(_bounds("choice rate", label, values.to_numpy(dtype=np.float64)))
+        if (values := table.loc[asked, name]).notna().any():
+            rows.append(_bounds("choice rate", name.removeprefix(ACTION_PREFIX), values))
     columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
     return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
 
 
-def _has_belief(unit: pd.DataFrame) -> pd.Series:
-    return (
-        unit["p"].notna() if "p" in unit.columns else unit[state_columns(unit)].notna().all(axis=1)
-    )
-
-
-def _bounds(quantity: str, label: str, values: np.ndarray) -> dict[str, object]:
+def _bounds(quantity: str, label: str, column: "pd.Series[Any]") -> dict[str, object]:
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     readable = values[~np.isnan(values)]
     n, missing, total = len(values), len(values) - len(readable), float(readable.sum())
     # Manski (1989): whatever could not be read counts as 0 for the lower bound, 1 for the upper.
@@ -167,3 +143,41 @@ def _bounds(quantity: str, label: str, values: np.ndarray) -> dict[str, object]:
         "low": total / n if n else np.nan,
         "high": (total + missing) / n if n else np.nan,
     }
+
+
+STATED = "stated belief"
+"""What a belief is called where the table does not tell how it was got."""
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The way of answering of one (task, model), as far as its table tells."""
+
+    # kind of belief -> rows, in the order of the kinds; empty where the table does not tell
+    kinds: Mapping[str, int]
+    policies: bool = False  # whether actions are probabilities
+    n_mass: int = 0  # rows whose `answer_mass` is known
+    # median_mass, smallest_mass: over these rows; NaN where there are none
+    median_mass: float = math.nan
+    smallest_mass: float = math.nan
+
+    @property
+    def known(self) -> bool:
+        """Whether the table tells anything."""
+        return bool(self.kinds) or self.policies or self.n_mass > 0
+
+
+def answering(unit: Runs) -> Answering:
+    """Read off how the answers of one (task, model) were got."""
+    kinds: dict[str, int] = {}
+    table = unit.table
+    if "belief_kind" in unit.names:
+        counts = table["belief_kind"].dropna().astype(str).value_counts()
+        kinds = {name: int(counts[name]) for name in sorted(counts.index)}
+    policies = any(table[name].notna().any() for name in unit.policies)
+    mass = np.empty(0)
+    if "answer_mass" in unit.names:
+        mass = pd.to_numeric(table["answer_mass"]).dropna().to_numpy(dtype=np.float64)
+    if not mass.size:
+        return Answering(kinds, policies)
+    return Answering(kinds, policies, mass.size, float(np.median(mass)), float(mass.min()))

@@ -7,17 +7,12 @@ be passed over as if none had been asked.
 import re
 from collections.abc import Collection, Sequence
 
-import pandas as pd
-
 from coherence.errors import closest
+from coherence.table.runs import Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
-    COLUMN_NAMES,
     COLUMNS,
     FEATURE_PREFIX,
-    action_columns,
-    feature_columns,
-    state_columns,
 )
 
 # What checks read; a missing note on an answer changes no number.
@@ -27,12 +22,6 @@ _SHORTEST = 4
 _MOST = 5  # sentences that differ in a name alone
 # Words of their own, which tables of answers have.
 _OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
-
-
-def unknown_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the columns that nothing reads, in table order."""
-    read = {*COLUMN_NAMES, *feature_columns(runs), *state_columns(runs), *action_columns(runs)}
-    return [str(name) for name in runs.columns if str(name) not in read]
 
 
 def one_slip_apart(first: str, second: str) -> bool:
@@ -65,11 +54,11 @@ def column_meant(name: str, names: Collection[str]) -> str | None:
     return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
 
 
-def column_faults(runs: pd.DataFrame, missing: Collection[str] = ()) -> list[str]:
+def column_faults(runs: Runs, missing: Collection[str] = ()) -> list[str]:
     """Say which columns are passed over although they seem to be meant as known ones."""
-    names = {*map(str, runs.columns), *missing}
+    names = {*runs.names, *missing}
     near: dict[str, list[str]] = {}
-    for name in unknown_columns(runs):
+    for name in runs.unread:
         if (meant := column_meant(name, names)) is not None:
             near.setdefault(meant, []).append(name)
     return [fault for meant, named in near.items() for fault in _passed_over(named, meant)]

@@ -179,6 +179,7 @@ def _refuse_open_quote(path: Path, text: str, table: pa.Table) -> None:
 def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Series[Any]":
     """Convert the cells of a column where all that are filled are numbers, or True and False."""
     plain = pc.utf8_trim_whitespace(cells)
+    plain = pc.if_else(pc.equal(plain, ""), None, plain)  # blanks alone, as spreadsheets show them
     if decimal == "," and not pc.any(pc.match_substring(plain, ".")).as_py():
         plain = pc.replace_substring(plain, ",", ".")
     zeros = label and pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py()

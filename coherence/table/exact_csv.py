@@ -19,7 +19,7 @@ def precision_option(version: str) -> dict[str, str]:
     return {} if exact else {"float_precision": "round_trip"}
 
 
-def read_exact_csv(source: Path | IO[str], **options: Any) -> pd.DataFrame:
+def read_exact_csv(source: Path | IO[str] | IO[bytes], **options: Any) -> pd.DataFrame:
     """Read a CSV file with every digit."""
     told: dict[str, Any] = {**options, **precision_option(pd.__version__)}
     table: pd.DataFrame = pd.read_csv(source, **told)

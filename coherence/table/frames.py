@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
-from coherence.table.shape_faults import shape_faults
 
 
 def require_path(path: Any, name: str = "path") -> Path:
@@ -31,21 +30,3 @@ def require_frame(runs: Any, name: str = "runs") -> None:
     else:  # polars, pyarrow and others of their kind have this method
         remedy = f"Convert it: {name}.to_pandas()."
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")
-
-
-def require_plain_table(runs: pd.DataFrame) -> None:
-    """Raise `InputError` where names are there twice, the index among them, or cells hold lists."""
-    twice = runs.columns[runs.columns.duplicated()]
-    if len(twice):
-        raise InputError(
-            f"runs must not have two columns of one name; {twice[0]!r} is there twice. "
-            "Drop one of them."
-        )
-    doubled = [name for name in runs.index.names if name is not None and name in runs.columns]
-    if doubled:
-        raise InputError(
-            f"runs must not have an index named like a column; both are {doubled[0]!r}. "
-            "Drop the index: runs.reset_index(drop=True)."
-        )
-    if strange := shape_faults(runs):
-        raise InputError(f"runs: {strange[0]}")

@@ -1,20 +1,17 @@
 """From the columns of somebody's file to those of a runs table, checked."""
 
-import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest
-from coherence.table.faults import find_faults
-from coherence.table.labels import merge_alike
+from coherence.table.faults import examined
 from coherence.table.naming import Naming
-from coherence.table.printable import counted
-from coherence.table.reading_notes import with_reading_notes
+from coherence.table.probabilities import log_notes, read_probabilities
+from coherence.table.runs import Runs
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
-from coherence.table.written_numbers import log_notes, read_probabilities
 
 
 @dataclass(frozen=True)
@@ -52,25 +49,27 @@ AS_IT_IS = Reading()
 
 
 def as_runs(
-    table: pd.DataFrame, reading: Reading, source: Path, *, where: str = "", judged: bool = False
-) -> pd.DataFrame:
-    """Turn a table as a file has it into a runs table."""
+    table: pd.DataFrame,
+    reading: Reading,
+    source: Path,
+    *,
+    where: str = "",
+    judged: bool = False,
+    notes: Sequence[str] = (),
+) -> Runs:
+    """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     kept, faults = _without(table, reading.ignore)
-    runs, missing = map_columns(kept, reading.columns)
+    renamed, missing = map_columns(kept, reading.columns)
     faults += [_not_there(name, reading.columns[name], kept) for name in missing]
     named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
-    runs, of_numbers, notes = read_probabilities(
-        runs, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
+    numbers, of_numbers, assumed = read_probabilities(
+        renamed, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
     )
-    kept_notes = [f"{note}." for note in notes]
-    runs, of_blanks = without_blank_labels(runs, of_file=True)
-    kept_notes += of_blanks
-    runs = restore_whole_labels(runs)
-    if reading.merge_labels:
-        runs, merged = merge_alike(runs)
-        kept_notes += merged
-    of_table = find_faults(
-        runs, labels_apart=reading.merge_labels is False, named=named, missing=missing
+    runs, of_table = examined(
+        restore_whole_labels(numbers),
+        merge_labels=reading.merge_labels,
+        named=named,
+        missing=missing,
     )
     title = f"{source}, {where}" if where else str(source)
     # All at once: each round of mending takes a user as long as the first.
@@ -80,8 +79,8 @@ def as_runs(
         raise InputError.all_at_once(f"{title}{count}", everything)
     if of_table:
         raise SchemaError(of_table, title)
-    log_notes(notes, str(source))
-    return with_reading_notes(runs, kept_notes)
+    log_notes(assumed, str(source))
+    return Runs(runs.table, (*notes, *(f"{note}." for note in assumed), *runs.notes))
 
 
 def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -89,45 +88,6 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
     named = [name for name in table.index.names if name is not None]
     new = [name for name in named if name not in table.columns]
     return table.reset_index(level=new) if new else table
-
-
-def without_blank_labels(
-    runs: pd.DataFrame, *, of_file: bool = False
-) -> tuple[pd.DataFrame, list[str]]:
-    """Take labels of blanks alone for empty cells, as spreadsheets show them."""
-    changed, notes = {}, []
-    for column in COLUMNS:
-        if column.kind != "label" or column.name not in runs.columns:
-            continue
-        cells = runs[column.name]
-        # Two columns of one name are a table here, and a fault elsewhere.
-        if not isinstance(cells, pd.Series) or not (
-            pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells)
-        ):
-            continue
-        if pd.api.types.is_object_dtype(cells):
-            blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
-        else:
-            blank = (cells.str.strip() == "").fillna(False).astype(bool)
-        if not blank.any():
-            continue
-        rest = cells.mask(blank, None)
-        if of_file:
-            rest = _as_written(rest)
-        changed[column.name] = rest
-        n_blank = counted(int(blank.sum()), "cell holds", "cells hold")
-        notes.append(f"{column.name}: {n_blank} blanks alone and count as empty.")
-    return (runs.assign(**changed) if changed else runs), notes
-
-
-def _as_written(labels: pd.Series) -> pd.Series:
-    """Return numbers where every label is written as one is printed, else the labels."""
-    written = labels.dropna()
-    with contextlib.suppress(ValueError, TypeError):
-        numbers = pd.to_numeric(written)
-        if (numbers.astype(str) == written.astype(str)).all():
-            return numbers.reindex(labels.index)
-    return labels
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:

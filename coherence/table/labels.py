@@ -155,3 +155,20 @@ def _merged(runs: pd.DataFrame, name: str, groups: Sequence[Alike]) -> pd.Series
     common = {(group.task, label): group.common for group in groups for label, _ in group.counts}
     keys = zip(_tasks(runs, name), column, strict=True)
     return pd.Series([common.get(key, key[1]) for key in keys], index=runs.index, dtype=object)
+
+
+def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Take labels of blanks alone for empty cells, as spreadsheets show them."""
+    changed, notes = {}, []
+    for column in COLUMNS:
+        if column.kind != "label" or column.name not in runs.columns:
+            continue
+        cells = runs[column.name]
+        if not (pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells)):
+            continue
+        blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+        if n_blank := int(blank.sum()):
+            changed[column.name] = cells.mask(blank, None)
+            hold = counted(n_blank, "cell holds", "cells hold")
+            notes.append(f"{column.name}: {hold} blanks alone and count as empty.")
+    return runs.assign(**changed), notes

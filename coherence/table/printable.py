@@ -16,6 +16,7 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]"
 )
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 # Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
 
@@ -26,6 +27,15 @@ def clean(text: object, *, limit: int | None = None) -> str:
     # Line breaks and tabs went above: they part words, and must leave a blank behind.
     plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
     return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
+
+
+def spreadsheet_safe(value: object) -> object:
+    """Return a value for a CSV cell that no spreadsheet takes for a formula."""
+    if not isinstance(value, str):
+        return value
+    plain = "".join(mark for mark in value if mark in "\n\t" or unicodedata.category(mark) != "Cc")
+    runs = plain.lstrip().startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(plain)
+    return f"'{plain}" if runs else plain
 
 
 def format_numbers(values: Sequence[float]) -> list[str]:

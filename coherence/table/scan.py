@@ -29,10 +29,9 @@ from coherence.table.incoming import (
     with_index_columns,
 )
 from coherence.table.naming import Naming
-from coherence.table.percentages import Tally, judge_percentages
 from coherence.table.printable import numbered
-from coherence.table.reading_notes import with_reading_notes
-from coherence.table.written_numbers import log_notes, tally_percentages
+from coherence.table.probabilities import Tally, judge_percentages, log_notes, tally_percentages
+from coherence.table.runs import Runs
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
@@ -52,7 +51,6 @@ class Part:
 
     fragment: ds.ParquetFileFragment
     keys: Mapping[str, str | None]
-    stamp: tuple[int, int]  # size and time of the last change, by which a file is known again
 
     @classmethod
     def of_file(cls, path: Path, keys: Mapping[str, str | None]) -> "Part":
@@ -60,7 +58,7 @@ class Part:
         try:
             (fragment,) = ds.dataset(path, format="parquet").get_fragments()
             fragment.ensure_complete_metadata()
-            return cls(fragment, keys, _stamp(path))
+            return cls(fragment, keys)
         except _DAMAGED as error:
             raise InputError(
                 f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
@@ -74,12 +72,6 @@ class Part:
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield rows in their order, with all columns or some, those of the folders included."""
         path = Path(self.fragment.path)
-        with _rows_read(path):
-            changed = _stamp(path) != self.stamp
-        if changed:
-            raise InputError(
-                f"{path}: the file has changed since it was looked through. Begin anew."
-            )
         with _rows_read(path):
             there = self.fragment.physical_schema.names
             read = there if columns is None else [name for name in columns if name in there]
@@ -103,11 +95,6 @@ def _rows_read(path: Path) -> Iterator[None]:
             f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
             "Check that the file is complete."
         ) from error
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
@@ -219,6 +206,10 @@ class RunsScan:
         SchemaError
             Its rows break the schema.
         """
+        return self.runs(task, model).frame()
+
+    def runs(self, task: str, model: str) -> Runs:
+        """Read the rows of one unit, with its columns told apart."""
         key = task, model
         if key not in self.parts:
             raise InputError(
@@ -236,8 +227,9 @@ class RunsScan:
         where = ", ".join(f"{what} {name!r}" for what, name in zip(UNIT, key, strict=True) if name)
         # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
         judged = self.reading.percent
-        runs = as_runs(together, self.reading, self.path, where=where, judged=judged)
-        return with_reading_notes(runs, self.notes)
+        return as_runs(
+            together, self.reading, self.path, where=where, judged=judged, notes=self.notes
+        )
 
     def _rows(self, part: Part, key: Key) -> pa.Table | None:
         """Read the rows of a unit out of a part of a file."""

@@ -9,8 +9,6 @@ which says so in its report.
 
 from dataclasses import dataclass
 
-import pandas as pd
-
 REPAIRS = (
     "repaired:characters",
     "repaired:markup",
@@ -151,65 +149,3 @@ COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
-
-
-def feature_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the evidence columns, in table order."""
-    return [str(name) for name in runs.columns if str(name).startswith(FEATURE_PREFIX)]
-
-
-def state_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the ``p_<state>`` belief columns, in table order; none beside ``p``."""
-    if "p" in runs.columns:
-        return []  # a table with p may well have a column p_value or p_note that is no belief
-    return [
-        str(name)
-        for name in runs.columns
-        if str(name).startswith("p_") and name not in COLUMN_NAMES
-    ]
-
-
-def policy_rows(runs: pd.DataFrame) -> "pd.Series[bool]":
-    """Tell which rows may hold probabilities of actions, by (task, model).
-
-    Where an action was chosen anywhere in a unit, columns ``action_<label>`` are something else
-    there. Beside such units, others hold probabilities where two or more of these columns lie in
-    [0, 1] throughout.
-    """
-    named = [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
-    chosen = _chosen(runs)
-    if not named or not chosen.any():
-        return pd.Series(bool(named), index=runs.index)
-    keys = [runs[name].astype(str) for name in ("task", "model") if name in runs.columns]
-    if not keys:
-        return pd.Series(False, index=runs.index)
-    by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
-    sound = (by_unit.transform("min") >= 0) & (by_unit.transform("max") <= 1)
-    chosen_within = chosen.groupby(keys, dropna=False).transform("any")
-    holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen_within
-    return holds
-
-
-def action_columns(runs: pd.DataFrame) -> list[str]:
-    """Return the names of the ``action_<label>`` columns that hold probabilities, in table order.
-
-    There are none in a unit with an ``action``; a column ``action`` without any value is as good as
-    none.
-    """
-    if not policy_rows(runs).any():
-        return []
-    return [str(name) for name in runs.columns if str(name).startswith(ACTION_PREFIX)]
-
-
-def has_action(runs: pd.DataFrame) -> "pd.Series[bool]":
-    """Tell which rows hold an action: the one that was chosen, or probabilities of all."""
-    policies = action_columns(runs)
-    if not policies:
-        return _chosen(runs)
-    return _chosen(runs) | (policy_rows(runs) & runs[policies].notna().any(axis=1))
-
-
-def _chosen(runs: pd.DataFrame) -> "pd.Series[bool]":
-    return (
-        runs["action"].notna() if "action" in runs.columns else pd.Series(False, index=runs.index)
-    )

@@ -7,19 +7,22 @@ the place of the old one.
 import csv
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
-from coherence.errors import CoherenceError, InputError
+from coherence.errors import CoherenceError, InputError, SchemaError
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path
 from coherence.table.incoming import AS_IT_IS, Reading, as_runs, with_index_columns
-from coherence.table.reading_notes import with_reading_notes
+from coherence.table.printable import spreadsheet_safe
+from coherence.table.runs import NOTES, Runs
 from coherence.table.scan import parquet_files, require_there
 from coherence.table.schema import COLUMN_NAMES, COLUMNS
 from coherence.table.text_files import (
@@ -28,13 +31,17 @@ from coherence.table.text_files import (
     TextForm,
     inner_suffix,
     not_in_encoding,
-    open_text,
-    refuse_bomb,
+    open_bytes,
+    read_objects,
 )
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
+STANDARD_INPUT = "standard input"
+_PARQUET = b"PAR1"
+# What may stand before the first character of a text: marks of Unicode, blanks, zero bytes.
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 # What pandas and pyarrow raise of a table that a format cannot hold.
 _NOT_HELD = (
     *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
@@ -65,7 +72,8 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
         else as_column(column, decimal=form.decimal, label=name.strip() in labels)
         for name, column in zip(cells.names, cells.columns, strict=True)
     }
-    table = with_reading_notes(pd.DataFrame(columns), cells.notes)
+    table = pd.DataFrame(columns)
+    table.attrs[NOTES] = list(cells.notes)
     # Blanks around a name belong to it only where the user says so, or another has it without.
     asked = {name.strip(): name for name in (*reading.columns.values(), *reading.left_out)}
     plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
@@ -73,25 +81,7 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
 
 
 def _read_jsonl(path: Path, form: TextForm) -> pd.DataFrame:
-    records = []
-    with open_text(path, form) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:  # the last of very deep lists
-                raise InputError(
-                    f"{path}: line {number} is not JSON ({error}). "
-                    "Each line must be one JSON object."
-                ) from None
-            if not isinstance(record, dict):
-                raise InputError(
-                    f"{path}: line {number} is a JSON {type(record).__name__}, not an object. "
-                    "Each line must be one JSON object."
-                )
-            records.append(record)
-    return pd.DataFrame.from_records(records)
+    return pd.DataFrame.from_records([record for _, record in read_objects(path, text=form)])
 
 
 def _read_file(
@@ -113,7 +103,6 @@ def _read_file(
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
-        refuse_bomb(path)
         return reader(path)
     except InputError:
         raise
@@ -199,6 +188,17 @@ def read_runs(
     1  0.15   wait
     """
     reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
+    return read_file(path, reading, sep=sep, encoding=encoding).frame()
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    reading: Reading = AS_IT_IS,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> Runs:
+    """Read a file as a validated runs table; see `read_runs`."""
     return as_runs(read_table(path, reading, sep=sep, encoding=encoding), reading, Path(path))
 
 
@@ -217,6 +217,42 @@ def read_table(
     if len(table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     return table
+
+
+def kind_of(head: bytes) -> str:
+    """Tell what kind of table bytes are the beginning of."""
+    if head.startswith(_PARQUET):
+        return ".parquet"
+    return ".jsonl" if head.lstrip(_BEFORE_TEXT)[:1] in (b"{", b"[") else ".csv"
+
+
+def read_stream(
+    stream: IO[bytes],
+    reading: Reading = AS_IT_IS,
+    *,
+    source: str = STANDARD_INPUT,
+    **written: str | None,
+) -> Runs:
+    """Read a runs table to the end of a stream."""
+    with tempfile.TemporaryDirectory(prefix="coherence-") as folder:
+        came = Path(folder) / "runs"
+        with came.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        if came.stat().st_size == 0:
+            raise InputError(
+                f"{source}: nothing came (0 bytes). Pipe a table into the command, or name a file."
+            )
+        path = came
+        try:
+            with open_bytes(came) as content:
+                kind = kind_of(content.read(256))
+            path = came.rename(came.with_suffix(kind))
+            return read_file(path, reading, **written)
+        # The file is gone when the message is read.
+        except SchemaError as error:
+            raise SchemaError(error.faults, source) from None
+        except InputError as error:
+            raise error.renamed({str(path): source, str(came): source}) from None
 
 
 def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
@@ -283,6 +319,14 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
             "Every column must have one name and hold values of one plain kind."
         ) from error
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write results; in CSV, which people open, texts that a spreadsheet would run are guarded."""
+    if path.suffix.lower() == ".csv":
+        texts = table.select_dtypes(exclude=["number", "bool"])
+        table = table.assign(**{str(name): texts[name].map(spreadsheet_safe) for name in texts})
+    write_runs(table, path)
 
 
 def _write(runs: pd.DataFrame, path: Path, suffix: str) -> None:

@@ -9,12 +9,11 @@ import codecs
 import csv
 import gzip
 import io
-import math
+import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -87,14 +86,14 @@ def is_gzip(path: Path) -> bool:
         return file.read(len(_GZIP)) == _GZIP
 
 
-BOMB_BYTES, BOMB_RATIO = 200_000_000, 200
-_MOST_RATIO = 1032  # of the format (RFC 1951): 258 bytes for two bits
+MOST_BYTES, MOST_TIMES = 200_000_000, 200
+"""What is unpacked of a table that nobody said a limit of: so much, or so many times its size."""
 
 
 class _Bounded(io.RawIOBase):
     """Unpacked bytes up to a limit: a packed file may be a thousand times as large as it looks."""
 
-    def __init__(self, packed: gzip.GzipFile, path: Path, limit: float) -> None:
+    def __init__(self, packed: gzip.GzipFile, path: Path, limit: int) -> None:
         self._packed, self._path, self._limit, self._read = packed, path, limit, 0
 
     def readable(self) -> bool:
@@ -106,7 +105,7 @@ class _Bounded(io.RawIOBase):
         if self._read > self._limit:
             raise InputError(
                 f"{self._path}: it unpacks to more than {self._limit:,.0f} bytes. "
-                "If you trust the file, raise --max-bytes."
+                "If you trust it, unpack it (gunzip), or raise --max-bytes where there is one."
             )
         buffer[: len(chunk)] = chunk
         return len(chunk)
@@ -121,7 +120,7 @@ def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.Buffe
         return
     try:
         with gzip.open(path, "rb") as packed:
-            limit = math.inf if max_bytes is None else max_bytes
+            limit = max_bytes or max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
             yield io.BufferedReader(_Bounded(packed, path, limit), _CHUNK)
     # EOFError is what a packed file that was cut short gives.
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -130,40 +129,15 @@ def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.Buffe
         ) from None
 
 
-def refuse_bomb(path: Path) -> None:
-    """Refuse a packed table that unpacks to far more than tables do; others are read whole."""
-    size = path.stat().st_size
-    # No format can pack better than this, so that small files need no look.
-    if not is_gzip(path) or size * _MOST_RATIO <= BOMB_BYTES:
-        return
-    limit, unpacked = max(BOMB_BYTES, BOMB_RATIO * size), 0
-    with open_bytes(path) as file:
-        while unpacked <= limit and (chunk := file.read(_CHUNK)):
-            unpacked += len(chunk)
-    if unpacked > limit:
-        raise InputError(
-            f"{path}: {size:,} bytes that unpack to more than {limit:,} are no table; at most "
-            f"{BOMB_RATIO} times the size, or {BOMB_BYTES:,} bytes, are read. If you trust the "
-            "file, unpack it (gunzip) and name what comes out."
-        )
-
-
 def encoding_of(path: Path, form: TextForm = AS_IT_SAYS) -> str:
     """Return the encoding of a file: the user's word, its byte order mark, else UTF-8."""
     if form.encoding is not None:
         return form.encoding
     with open_bytes(path) as file:
-        head = file.read(256)
+        head = file.read(4)
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
-    # A few stand within answers; of two-byte text they are about half.
-    if 8 * head.count(0) > len(head):
-        order = "le" if head[1:2] == b"\0" else "be"
-        raise InputError(
-            f"{path}: it holds zero bytes, as UTF-16 without a byte order mark does. Name the "
-            f"encoding (--encoding utf-16-{order}), or save the file as UTF-8."
-        )
     return "utf-8"
 
 
@@ -193,6 +167,36 @@ def open_text(
         raise not_in_encoding(path, error, form) from None
 
 
+def parse_json(text: str | bytes, where: str) -> object:
+    """Parse JSON; every way in which it can fail is an `InputError` that says where."""
+    try:
+        return json.loads(text)
+    # A few kilobytes of brackets are enough to exhaust the stack.
+    except RecursionError:
+        raise InputError(f"{where} is nested too deeply to be read.") from None
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
+        raise InputError(
+            f"{where} is not JSON ({error}). Check that the file is complete."
+        ) from None
+
+
+def read_objects(
+    path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Read a file with one JSON object per line."""
+    with open_text(path, text, max_bytes=max_bytes) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            value = parse_json(line, f"{path}: line {number}")
+            if not isinstance(value, dict):
+                raise InputError(
+                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
+                    "Each line must be one JSON object."
+                )
+            yield number, value
+
+
 class Header(NamedTuple):
     """The first line of a table."""
 
@@ -206,21 +210,22 @@ def header_and_separator(
 ) -> Header:
     """Return the cells of a table's first line and what separates them."""
     usual = SEPARATORS[inner_suffix(path)]
-    candidates = [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]
+    with open_text(path, form, max_bytes=max_bytes) as lines:
+        start = lines.read(_CHUNK)
     headers: list[Header] = []
-    for sep in candidates:
-        with open_text(path, form, max_bytes=max_bytes) as lines:
-            try:
-                line = lines.readline()
-                cells = next(csv.reader([line], delimiter=sep), [])
-                spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
-                reader = csv.reader(chain([line], lines), delimiter=sep, skipinitialspace=spaced)
-                header = Header(next(reader, []), sep, spaced)
-                first = next(filter(None, reader), [])
-            except csv.Error as error:
-                raise InputError(
-                    f"{path}: the file cannot be read as text ({error}). Check that it is complete."
-                ) from None
+    for sep in [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]:
+        try:
+            cells = next(csv.reader(io.StringIO(start, newline=""), delimiter=sep), [])
+            spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
+            rows = csv.reader(
+                io.StringIO(start, newline=""), delimiter=sep, skipinitialspace=spaced
+            )
+            header = Header(next(rows, []), sep, spaced)
+            first = next(filter(None, rows), [])
+        except csv.Error as error:
+            raise InputError(
+                f"{path}: the file cannot be read as text ({error}). Check that it is complete."
+            ) from None
         if len(header.names) > 1 or form.sep is not None:
             _check_width(path, header.names, first, sep)
             return header

@@ -192,14 +192,16 @@ def write_results(
     earlier: str,
 ) -> None:
     """Write tables, figures and the paper's tables, and print the summary."""
-    from coherence.table.storage import write_runs
+    from coherence.table.storage import write_runs, write_table
 
     where = f"{folder}{in_place(folder, names)}"
     failure: Exception | None = None
     with new_files(folder, names, inputs) as new:
         # A file without rows would look like a result.
         for name in (name for name, table in results.tables.items() if len(table)):
-            write_runs(results.tables[name], new / name)
+            # Answers are read again, and stay as the model gave them.
+            save = write_runs if name == "answers.csv" else write_table
+            save(results.tables[name], new / name)
         for name, write in results.files.items():
             write(new / name)
         if results.figures is not None:

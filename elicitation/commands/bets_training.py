@@ -142,7 +142,7 @@ def transfer(args: argparse.Namespace) -> int:
     from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import between, percent, transfer_tables
     from coherence.report.columns import aligned
-    from coherence.table.storage import write_runs
+    from coherence.table.storage import write_table
     from elicitation.batteries.bets.models import load_chooser, score_choices
     from elicitation.batteries.bets.questions import bet_questions
 
@@ -169,7 +169,7 @@ def transfer(args: argparse.Namespace) -> int:
     ]
     row_of = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
     with new_files(out, r"transfer\.(csv|svg)") as new:
-        write_runs(renamed.drop(columns="kind"), new / "transfer.csv")
+        write_table(renamed.drop(columns="kind"), new / "transfer.csv")
         save_bet_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
     cells = [["trained on", *(f"{name} test" for name in MODALITIES)]]
     for trained in MODALITIES:

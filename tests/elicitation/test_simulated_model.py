@@ -14,7 +14,7 @@ import pytest
 
 from coherence.agents import AGENTS, Agent
 from coherence.errors import InputError
-from coherence.table.faults import find_faults
+from coherence.table.faults import validate_runs
 from elicitation.asking.session import elicit
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Request
@@ -52,7 +52,7 @@ def session(agent, asia, cases, **options):
             store,
             design=Design(**{"reps": 4, **options}),
         )
-    assert find_faults(runs) == []
+    validate_runs(runs)
     assert tally.readable == tally.total
     return runs
 

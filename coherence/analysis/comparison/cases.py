@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.reading import complete_columns
 from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.faults import validate_runs
-from coherence.table.frames import require_frame
 from coherence.table.printable import counted
-from coherence.table.schema import feature_columns
+from coherence.table.runs import Runs
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_FAULTS = 6
@@ -42,7 +40,7 @@ class Task:
         return f"task {self.name!r}: " if self.name else ""
 
 
-Runs = pd.DataFrame | Mapping[str, pd.DataFrame]
+Sources = Runs | pd.DataFrame | Mapping[str, Runs | pd.DataFrame]
 
 
 def _as_text(value: Any) -> str:
@@ -54,17 +52,16 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _completed(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+def _completed(runs: Runs | pd.DataFrame, source: str) -> pd.DataFrame:
     """Validate one table, fill what may be absent, and write ids of contexts as text."""
-    require_frame(runs)
+    told = runs if isinstance(runs, Runs) else validate_runs(runs)
     where = f" of {source!r}" if source else ""
     require(
-        "context" in runs.columns,
+        "context" in told.names,
         f"runs{where} must have a column 'context': models are compared case by case, and rows "
         "without ids cannot be matched. Name the column that says which case a row is about.",
     )
-    validate_runs(runs)
-    table, _ = complete_columns(runs)
+    table = told.completed().table
     ids = table.groupby(["task", "model"], sort=False)["context"].unique()
     for key, of_unit in ids.items():
         texts = pd.Series([_as_text(value) for value in of_unit])
@@ -77,7 +74,7 @@ def _completed(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     return table.assign(context=table["context"].map(_as_text).astype(object))
 
 
-def by_task_and_model(runs: Runs) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
+def by_task_and_model(runs: Sources) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
     """Part runs by task and model."""
     sources = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     parts: dict[tuple[str, str], list[tuple[str, pd.DataFrame]]] = {}
@@ -105,7 +102,7 @@ def _facts(rows: pd.DataFrame) -> pd.DataFrame:
     # Rows given z may hold the posterior given z.
     plain = rows[rows["z_state"].isna()]
     known = [name for name in ("theta", "p_true") if name in plain.columns]
-    facts = plain.groupby("context", sort=True)[[*known, *feature_columns(plain)]].first()
+    facts = plain.groupby("context", sort=True)[[*known, *Runs(plain).features]].first()
     return facts.dropna(axis="columns", how="all")
 
 
@@ -152,7 +149,7 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 
 def _unshared(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """Say which evidence is known to some tables only, and could not be compared."""
-    features = {model: set(feature_columns(table)) for model, table in facts.items()}
+    features = {model: set(Runs(table).features) for model, table in facts.items()}
     everywhere = set.intersection(*features.values())
     for model, there in features.items():
         if there - everywhere:

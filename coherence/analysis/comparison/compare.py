@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.comparison.cases import Runs, by_task_and_model, gather
+from coherence.analysis.comparison.cases import Sources, by_task_and_model, gather
 from coherence.analysis.comparison.effects import EFFECTS
 from coherence.analysis.comparison.questions import asked_alike
 from coherence.analysis.comparison.ranking import Ranked, rank_effect
@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def compare(
-    runs: Runs,
+    runs: Sources,
     *,
     effects: Sequence[str] | None = None,
     common: bool = False,
@@ -41,7 +41,7 @@ def compare(
 
     Parameters
     ----------
-    runs : DataFrame or mapping of str to DataFrame
+    runs : DataFrame, Runs or mapping of str to either
         A runs table with several models, or several tables by name; a table without a column
         ``model`` is the model of that name. Rows need a ``context``, by which cases are matched.
     effects : sequence of str, optional

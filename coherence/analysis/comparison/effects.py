@@ -21,7 +21,7 @@ from coherence.inputs import MIN_CONTEXTS
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Units, group_of_contexts, units_of
-from coherence.table.audit import row_statuses
+from coherence.table.audit import label_rows
 from coherence.table.needs import ACTION, THETA, P
 from coherence.table.schema import READABLE
 
@@ -157,8 +157,8 @@ def _unparsed(effect: Effect, answers: Answers) -> CheckResult:
     """
     if answers.acted_elsewhere:
         return effect.nothing("its actions were asked with a prompt that not every model was asked")
-    lost = ~np.isin(row_statuses(answers.rows, answers.reference), READABLE)
-    by_context = pd.Series(lost.astype(np.float64), answers.rows.index)
+    status = label_rows(answers.unit.runs, answers.reference)["status"]
+    by_context = (~status.isin(READABLE)).astype(np.float64)
     return _mean(effect, answers, by_context.groupby(answers.rows["context"]).mean(), root=False)
 
 

@@ -11,9 +11,8 @@ from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes
-from coherence.table.answering import answering
-from coherence.table.prompts import reference_prompt
-from coherence.table.schema import has_action, state_columns
+from coherence.table.audit import answering
+from coherence.table.runs import Runs
 from coherence.table.states import meant_by
 
 # Of their declarations it follows whether it must be known which state beliefs are in.
@@ -90,7 +89,7 @@ def _answers(
             )
     shared, same_z = (set.intersection(*each.values()) for each in (prompts, variables))
     # The reference is found by the actions and rows of all models together.
-    acted = {model: _acted(rows) for model, rows in task.rows.items()}
+    acted = {model: Runs(rows).asked_to_act for model, rows in task.rows.items()}
     together = pd.concat(
         [
             rows[["prompt"]].assign(
@@ -101,12 +100,12 @@ def _answers(
         ],
         ignore_index=True,
     )
-    reference = reference_prompt(together, named, where=f"{task.where}all models")
+    reference = Runs(together).reference(named, where=f"{task.where}all models")
     checks = [declaration(name) for name in _CHECKS]
     answers = {}
     for model, rows in task.rows.items():
         meant = [word for word in wanted if meant_by(word, _state_names(rows))]
-        states = states_of_tasks(rows.assign(task=task.name), meant or None, checks)
+        states = states_of_tasks(Runs(rows.assign(task=task.name)), meant or None, checks)
         labels, positive = states[task.name]
         asked = rows["prompt"].isin(shared)
         if "z" in rows.columns:
@@ -123,16 +122,10 @@ def _answers(
     return answers, [*notes, *_ways(task)]
 
 
-def _acted(rows: pd.DataFrame) -> "pd.Series[bool]":
-    acted = has_action(rows)
-    # What could not be parsed was asked for all the same.
-    return acted | rows["raw_action"].notna() if "raw_action" in rows.columns else acted
-
-
 def _state_names(rows: pd.DataFrame) -> list[Any]:
     """Return what states are called: by their columns, or else in theta."""
     theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
-    columns = [name.removeprefix("p_") for name in state_columns(rows)]
+    columns = [name.removeprefix("p_") for name in Runs(rows).states]
     return columns or list(as_codes(theta, "theta")[1])
 
 
@@ -159,7 +152,7 @@ def _ways(task: Task) -> list[str]:
     """Say where models answered in different ways."""
     ways = {}
     for model, rows in task.rows.items():
-        way = answering(rows)
+        way = answering(Runs(rows))
         kinds = listing(way.kinds) or "not said"
         ways[model] = f"{kinds}, actions as probabilities" if way.policies else kinds
     if len(set(ways.values())) < 2:

@@ -16,6 +16,7 @@ from coherence.errors import InputError
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.runs import Runs
 
 REPAIRED, PUBLISHED = "repaired", "published"
 WITH_PUBLISHED = (
@@ -120,7 +121,7 @@ def _noted(unit: Unit, name: str, variant: str) -> str:
 def collect_results(
     report: Report,
     *,
-    runs: pd.DataFrame | None = None,
+    runs: Runs | pd.DataFrame | None = None,
     published: bool = False,
     n_jobs: int = 1,
     rng: Seed = None,

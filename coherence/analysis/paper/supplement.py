@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.reading import read_units
+from coherence.analysis.reading import as_runs, read_units
 from coherence.analysis.unit import UnitRows
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.cmi import cmi_test
@@ -25,7 +25,7 @@ from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.parallel import call, run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
-from coherence.table.prompts import REFERENCE
+from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import COMPUTED_KINDS
 
 ISOTONIC = "cmi:isotonic"
@@ -45,7 +45,7 @@ def in_paper_order(prompts: Sequence[str]) -> list[str]:
 
 
 def supplement(
-    runs: pd.DataFrame,
+    runs: Runs | pd.DataFrame,
     *,
     beside: Sequence[float] = (),
     published: bool = False,
@@ -58,12 +58,11 @@ def supplement(
 ) -> list[UnitResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
     units, _ = read_units(
-        runs,
+        as_runs(runs, merge_labels=merge_labels),
         ["cmi"],
         strict=strict,
         positive=positive,
         reference=reference,
-        merge_labels=merge_labels,
     )
     jobs: list[tuple[str, str, Callable[..., CheckResult]]] = []
     for (key, unit), stream in zip(units, as_generator(rng).spawn(len(units)), strict=True):

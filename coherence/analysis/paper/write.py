@@ -11,6 +11,7 @@ from coherence.report.report import Report
 from coherence.report.tables.document import write_document
 from coherence.statistics.resample import Seed
 from coherence.table.files import LIST, new_files
+from coherence.table.runs import Runs
 from coherence.table.storage import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
@@ -21,7 +22,7 @@ def write_paper(
     report: Report,
     folder: str | os.PathLike[str],
     *,
-    runs: pd.DataFrame | None = None,
+    runs: Runs | pd.DataFrame | None = None,
     published: bool = False,
     n_jobs: int = 1,
     rng: Seed = None,

@@ -13,6 +13,7 @@ import pandas as pd
 
 from coherence.report.tables.cells import PaperTable
 from coherence.report.wording import clean
+from coherence.table.printable import spreadsheet_safe
 
 # Brackets are left alone but where they would make a link: escaped, some renderers take them for
 # formulas.
@@ -167,11 +168,3 @@ def render_csv(table: PaperTable) -> str:
         )
     frame = pd.DataFrame(records, columns=list(names), dtype=object).map(spreadsheet_safe)
     return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-
-
-def spreadsheet_safe(value: object) -> object:
-    r"""Return a value for a CSV cell that no spreadsheet takes for a formula."""
-    if not isinstance(value, str):
-        return value
-    plain = "".join(mark for mark in value if mark in "\n\t" or unicodedata.category(mark) != "Cc")
-    return f"'{plain}" if plain.startswith(("=", "+", "-", "@")) else plain

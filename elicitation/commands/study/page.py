@@ -81,8 +81,8 @@ def render_page(
 
 def _masses(unit: ReportUnit) -> Iterator[str]:
     """Say where answers have a form that the model would hardly have given them."""
-    if "answer_mass" in unit.rows.columns:
-        masses = pd.to_numeric(unit.rows["answer_mass"], errors="coerce").dropna()
+    if "answer_mass" in unit.rows.names:
+        masses = pd.to_numeric(unit.rows.table["answer_mass"], errors="coerce").dropna()
         if len(masses) and (median := float(masses.median())) < LOW_MASS:
             yield (
                 f"Answers in the form asked for have probability {median:.2g} (median): what was "

@@ -19,7 +19,9 @@ from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
-from coherence.table.storage import read_runs
+from coherence.table.faults import validate_runs
+from coherence.table.runs import Runs
+from coherence.table.storage import read_file
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import Unit, battery_units, held_answers
@@ -41,7 +43,8 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         )
     report, compared, links = None, None, {"report": "", "compare": "", "paper": ""}
     if finished:
-        runs = pd.concat([read_runs(unit.path) for unit, _ in finished], ignore_index=True)
+        tables = [read_file(unit.path).table for unit, _ in finished]
+        runs = validate_runs(pd.concat(tables, ignore_index=True))
         report = _analyse(study, runs, folder, n_jobs)
         links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
         compared = _compare(study, runs, folder, n_jobs)
@@ -64,7 +67,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
     print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)
 
 
-def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Report:
+def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     """Analyse all units together, which is what p-values are corrected over, and write it down."""
     options = dict(study.analysis)
     seed, published = options.pop("seed", SEED), options.pop("published", False)
@@ -75,10 +78,10 @@ def _analyse(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Rep
     return report
 
 
-def _compare(study: Study, runs: pd.DataFrame, folder: Path, n_jobs: int) -> Compared | None:
+def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | None:
     """Compare the models in every task that several of them have finished."""
     into = folder / COMPARE
-    if (runs.groupby("task")["model"].nunique() < 2).all():
+    if (runs.table.groupby("task")["model"].nunique() < 2).all():
         clear_comparison(into)
         return None
     said = study.analysis

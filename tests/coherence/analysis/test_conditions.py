@@ -11,7 +11,7 @@ from coherence.errors import InputError
 from coherence.report.unit import Unit
 from coherence.result import CheckResult, Interval
 from coherence.statistics.scatter import Scatter
-from coherence.table.answering import Answering
+from coherence.table.audit import Answering
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):

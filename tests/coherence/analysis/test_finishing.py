@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence.analysis.finishing import adjusted, measured, with_results
-from coherence.analysis.reading import part_by_unit, validated
+from coherence.analysis.reading import as_runs, units_of
 from coherence.analysis.twin_runs import Beside
 from coherence.result import CheckResult
 
@@ -25,8 +25,8 @@ def test_p_values_are_adjusted_over_all_units_and_estimates_stay():
 
 @pytest.mark.parametrize("with_rows", [True, False])
 def test_a_unit_says_what_its_results_say(with_rows):
-    table, _ = validated(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1], "context": [1, 2]}))
-    ((key, unit),) = part_by_unit(table, {"": ((0, 1), None)}, None)
+    runs = as_runs(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1], "context": [1, 2]})).completed()
+    ((key, unit),) = units_of(runs, {"": ((0, 1), None)}, None)
     bare = measured(key, unit, ["a note"], with_rows=with_rows)
     assert len(bare.rows) == (2 if with_rows else 0)
     assert bare.conclusion == ()
@@ -37,8 +37,8 @@ def test_a_unit_says_what_its_results_say(with_rows):
 
 
 def test_an_alert_is_a_note_that_stands_apart():
-    table, assumed = validated(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]}))
-    ((key, unit),) = part_by_unit(table, {"": ((0, 1), None)}, None)
-    bare = measured(key, unit, [*assumed, "a note"])
+    runs = as_runs(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]})).completed()
+    ((key, unit),) = units_of(runs, {"": ((0, 1), None)}, None)
+    bare = measured(key, unit, [*runs.notes, "a note"])
     assert bare.notes == (*bare.alerts, "a note")
     assert bare.other_notes == ("a note",)

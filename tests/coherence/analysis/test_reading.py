@@ -1,24 +1,18 @@
 import pandas as pd
 import pytest
 
-from coherence.analysis.reading import alerts_of, complete_columns, part_by_unit, validated
-
-
-def test_absent_columns_are_filled_and_said():
-    table, assumed = complete_columns(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]}))
-    assert table["context"].tolist() == [0, 1]
-    assert set(table["task"]) == set(table["model"]) == {""}
-    assert "no context column" in assumed[0]
+from coherence.analysis.reading import alerts_of, as_runs, units_of
+from coherence.table.runs import Runs
 
 
 def test_repairs_are_emptied_where_reading_is_strict():
     runs = pd.DataFrame(
         {"p": [0.2, 0.4], "theta": [0, 1], "context": [1, 2], "status": ["ok", "repaired:percent"]}
     )
-    table, assumed = validated(runs, strict=True)
-    assert table["p"].isna().tolist() == [False, True]
-    assert assumed[-1] == "strict: 1 repaired rows were treated as unreadable."
-    (((task, model), unit),) = part_by_unit(table, {"": ((0, 1), None)}, None)
+    strict = as_runs(runs).completed().without_repairs()
+    assert strict.table["p"].isna().tolist() == [False, True]
+    assert strict.notes[-1] == "strict: 1 repaired rows were treated as unreadable."
+    (((task, model), unit),) = units_of(strict, {"": ((0, 1), None)}, None)
     assert (task, model, len(unit.stated)) == ("", "", 1)
 
 
@@ -34,7 +28,7 @@ def test_repairs_are_emptied_where_reading_is_strict():
     ],
 )
 def test_rows_that_may_repeat_a_context_unseen_are_an_alert(rows, said):
-    table, assumed = complete_columns(pd.DataFrame(rows))
-    alerts = alerts_of(table, assumed)
+    completed = Runs(pd.DataFrame(rows)).completed()
+    alerts = alerts_of(completed.table, completed.notes)
     assert [said in alert for alert in alerts] == ([] if said is None else [True])
     assert all("p-values and intervals are too optimistic" in alert for alert in alerts)

@@ -9,6 +9,7 @@ import pytest
 from coherence import InputError, analyze
 from coherence.analysis.states import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
+from coherence.table.runs import Runs
 
 CALIBRATION, CMI = declaration("calibration"), declaration("cmi")
 
@@ -86,7 +87,7 @@ def test_each_task_has_its_word():
         analyze(both, rng=1)
     assert "task 'darts': theta is 'hit' or 'miss'" in str(error.value)
     assert "task 'rain': theta is 'ja' or 'nein'" in str(error.value)
-    states = states_of_tasks(both, ["ja", "hit"], [CALIBRATION])
+    states = states_of_tasks(Runs(both), ["ja", "hit"], [CALIBRATION])
     assert states == {"darts": (("hit", "miss"), "hit"), "rain": (("ja", "nein"), "ja")}
 
 
@@ -99,13 +100,13 @@ def test_each_task_has_its_word():
 )
 def test_a_word_that_is_no_state_is_refused(positive, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        states_of_tasks(answers().assign(task=""), positive, [CMI])
+        states_of_tasks(Runs(answers().assign(task="")), positive, [CMI])
 
 
 def test_beliefs_in_three_states_have_no_word():
     table = pd.DataFrame({"task": "", "p_a": [0.2], "p_b": [0.3], "p_c": [0.5], "theta": ["a"]})
     with pytest.raises(InputError, match="there are beliefs in 3 states"):
-        states_of_tasks(table, "a", [CMI])
+        states_of_tasks(Runs(table), "a", [CMI])
 
 
 def test_one_word_or_several_or_none():

@@ -18,6 +18,7 @@ from coherence.checks.catalogue import (
     sentences_of,
 )
 from coherence.table.needs import EVIDENCE
+from coherence.table.runs import Runs
 
 ROOT = Path(__file__).parents[3]
 
@@ -89,7 +90,7 @@ def test_every_result_of_an_analysis_is_declared():
 
 
 def test_what_a_check_lacks_is_said_in_the_words_of_its_needs():
-    lacks = lacking(pd.DataFrame({"p": [0.2, 0.9], "action": ["a", "b"]}))
+    lacks = lacking(Runs(pd.DataFrame({"p": [0.2, 0.9], "action": ["a", "b"]})))
     assert list(lacks) == list(CHECKS)
     assert lacks["cmi"] == ("theta",)
     assert lacks["monotone_choice"] == ()

@@ -10,6 +10,7 @@ from coherence import CheckResult, analyze, simulate
 from coherence.checks import CHECKS, catalogue
 from coherence.checks.check import Call, Check, Facts, Sentences
 from coherence.table.needs import CHOICES, TARGETS
+from coherence.table.runs import Runs
 
 
 def facts(**changes):
@@ -84,7 +85,7 @@ def test_a_declared_check_is_planned_run_and_said(monkeypatch, needs):
         rows = report.results.set_index("check")
         assert rows.loc["mean_belief", "verdict"] == "It is not a half."
         assert "mean belief is young." in report.units[0].notes
-        assert catalogue.lacking(runs)["mean_belief"] == ()
+        assert catalogue.lacking(Runs(runs))["mean_belief"] == ()
         assert "It is not a half." in report.to_html()
         # Its stream comes after those of all others, which keep their numbers.
         old = before.set_index("check")["pvalue"].dropna()

@@ -11,7 +11,7 @@ import pytest
 from coherence import InputError, simulate
 from coherence.checks import forest_baseline
 from coherence.checks.forest_baseline import CHECK, _ordinal, _questions, random_forest_baseline
-from coherence.table.schema import feature_columns
+from coherence.table.runs import Runs
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_labels_are_codes_and_a_missing_one_has_its_own(runs):
 
 def test_incomplete_contexts_are_left_out(runs):
     table = runs[~((runs["context"] == "c0003") & (runs["z_state"] == "1"))]
-    plain, pieces, _ = _questions(table, feature_columns(table))
+    plain, pieces, _ = _questions(table, Runs(table).features)
     assert len(plain) == 59
     assert "c0003" not in set(pieces["context"])
     assert quick(table).n_contexts == 59
@@ -114,7 +114,7 @@ def test_incomplete_contexts_are_left_out(runs):
 def test_what_is_missing_is_said(runs):
     assert "column p_true is missing" in quick(runs.drop(columns="p_true")).reason
     assert math.isnan(quick(runs.drop(columns="p_true")).statistic)
-    assert "no column starts with x_" in quick(runs.drop(columns=feature_columns(runs))).reason
+    assert "no column starts with x_" in quick(runs.drop(columns=Runs(runs).features)).reason
     assert "0 contexts" in quick(runs[runs["z_state"].isna()]).reason
     with pytest.raises(InputError, match="runs must have a column 'z_state'"):
         quick(runs.drop(columns="z_state"))
@@ -146,7 +146,7 @@ def test_forests_need_exact_posteriors_and_evidence(planned, runs):
     notes, (call,) = planned(CHECK, runs)
     assert (notes, call.n_dropped, call.draws) == ([], None, False)
     assert call.function(n_trees=2).n_contexts == 60
-    for lacking in (["p_true"], feature_columns(runs)):
+    for lacking in (["p_true"], Runs(runs).features):
         notes, calls = planned(CHECK, runs.drop(columns=lacking))
         assert calls == []
         assert notes == [

@@ -91,7 +91,8 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, capsys):
         )
         == 0
     )
-    frame, options = analyze[0]
+    read, options = analyze[0]
+    frame = read.table
     assert set(frame.columns) == {"p", "action", "theta", "context", "model"}
     assert frame["p"].tolist() == [0.2, 0.8, 0.6]
     assert options == {
@@ -449,8 +450,8 @@ def test_runs_come_from_standard_input(runs, analyze, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert main(["analyze", "-", *MAPPING]) == 2
     assert "standard input: nothing came (0 bytes)" in capsys.readouterr().err
-    (frame, _), *_ = analyze
-    assert frame["p"].tolist() == [0.2, 0.8, 0.6]
+    (read, _), *_ = analyze
+    assert read.table["p"].tolist() == [0.2, 0.8, 0.6]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_percentages_are_divided_only_when_asked(tmp_path, imported, write_table
 
 def test_a_column_of_probabilities_is_no_column_of_percentages(tmp_path, imported, write_table):
     table = write_table(tmp_path / "mine.csv", "p,action,theta\n0.7,a,1\n1,b,0\n0.5,a,1\n")
-    with pytest.raises(InputError, match="p is said to hold percentages, and the largest of 3"):
+    with pytest.raises(InputError, match="'p' is said to hold percentages, and the largest of 3"):
         imported(table, percent=True)
 
 

@@ -7,6 +7,7 @@ import pytest
 from coherence.report.answer_html import MOST_LISTED, answer_pages
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.raw_answers import RAW_LIMIT
+from coherence.table.runs import Runs
 
 ATTACK = "<script>alert(1)</script><a href='javascript:x'>\"{{ 7*7 }}"
 
@@ -34,7 +35,7 @@ def pages_of(unit, rows, most=1000, groups=()):
     links = AnswerLinks("unit-1", rows["context"].drop_duplicates().tolist(), most=most)
     for anchor, title, contexts in groups:
         links.group(anchor, title, contexts)
-    return dict(answer_pages(unit(rows=rows), links, back="../report.html#unit-1"))
+    return dict(answer_pages(unit(rows=Runs(rows)), links, back="../report.html#unit-1"))
 
 
 def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(unit):

@@ -3,7 +3,7 @@
 import pytest
 
 from coherence.report.answering import KINDS, NOUNS, answering_sentences
-from coherence.table.answering import Answering
+from coherence.table.audit import Answering
 from coherence.table.schema import BELIEF_KINDS
 
 

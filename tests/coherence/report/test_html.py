@@ -9,7 +9,7 @@ from coherence.report.html import render_html
 from coherence.report.report import Report
 from coherence.report.unit_html import RAW_LIMIT
 from coherence.result import CheckResult
-from coherence.table.answering import Answering
+from coherence.table.audit import Answering
 from tests.coherence.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}

@@ -5,6 +5,7 @@ import pandas as pd
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.unit_html import effect_cells, render_unit_page, unit_context
 from coherence.result import CheckResult, Interval
+from coherence.table.runs import Runs
 
 
 def test_numbers_are_those_of_the_result():
@@ -28,7 +29,7 @@ def test_counts_of_statuses_lead_to_the_contexts_in_which_they_occurred(unit):
     )
     statuses = labels.value_counts().rename("rows").reset_index()
     links = AnswerLinks("unit-1", ["a", "b", "c"], most=9)
-    of_unit = unit(rows=rows, labels=labels, statuses=statuses)
+    of_unit = unit(rows=Runs(rows), labels=labels, statuses=statuses)
     table = next(
         t
         for t in unit_context(of_unit, "unit-1", links)["answer_tables"]

@@ -1,6 +1,7 @@
 """What became of the answers: breaks if one is not counted, or if the bounds are not those of
 filling in every unreadable answer."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 
 from coherence import analyze, simulate
 from coherence.table.audit import (
+    answering,
     asked_for_action,
     audit_table,
     count_statuses,
-    row_statuses,
+    label_rows,
     worst_case_bounds,
 )
+from coherence.table.runs import Runs
 from coherence.table.schema import FAILURES, REPAIRS, STATUSES
 
 
@@ -48,7 +51,7 @@ def test_without_a_status_column_what_is_null_is_missing():
     table = rows()
     table.loc[[0, 1], "p"] = np.nan
     table.loc[2, "action"] = None
-    (row,) = audit_table(count_statuses(table, "standard")).to_dict("records")
+    (row,) = audit_table(count_statuses(label_rows(Runs(table), "standard"))).to_dict("records")
     assert (row["asked"], row["ok"], row["missing"]) == (9, 6, 3)
 
 
@@ -57,14 +60,16 @@ def test_an_action_that_was_not_asked_for_is_not_unreadable():
     six."""
     table = rows(status=["ok"] * 8 + ["refused"])
     table.loc[[0, 1, 2, 8], "action"] = None
-    assert asked_for_action(table, "standard").tolist() == [False] * 3 + [True] * 6
-    counts = count_statuses(table, "standard").set_index(["question", "status"])["rows"]
+    assert asked_for_action(Runs(table), "standard").tolist() == [False] * 3 + [True] * 6
+    counts = count_statuses(label_rows(Runs(table), "standard")).set_index(["question", "status"])[
+        "rows"
+    ]
     assert counts.to_dict() == {
         ("standard", "ok"): 3,
         ("standard, with action", "ok"): 5,
         ("standard, with action", "refused"): 1,
     }
-    rates = worst_case_bounds(table, "standard").query("quantity == 'choice rate'")
+    rates = worst_case_bounds(Runs(table), "standard").query("quantity == 'choice rate'")
     assert set(rates["asked"]) == {6}
     assert set(rates["unreadable"]) == {1}
     assert rates["high"].to_numpy() - rates["low"].to_numpy() == pytest.approx(1 / 6)
@@ -78,27 +83,27 @@ def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = rows(action=None, **status)
     table.loc[8, "p"] = np.nan
     table = table if empty else table.drop(columns="action")
-    assert not asked_for_action(table, "standard").any()
-    (row,) = audit_table(count_statuses(table, "standard")).to_dict("records")
+    assert not asked_for_action(Runs(table), "standard").any()
+    (row,) = audit_table(count_statuses(label_rows(Runs(table), "standard"))).to_dict("records")
     assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == (
         "standard",
         9,
         8,
         1,
     )
-    assert worst_case_bounds(table, "standard")["quantity"].tolist() == ["mean belief"]
+    assert worst_case_bounds(Runs(table), "standard")["quantity"].tolist() == ["mean belief"]
 
 
 def test_actions_that_nobody_could_read_were_asked_for():
-    assert asked_for_action(rows(action=None, status="unparsed"), "standard").all()
-    assert asked_for_action(rows(action=None, raw_action="hm"), "standard").all()
+    assert asked_for_action(Runs(rows(action=None, status="unparsed")), "standard").all()
+    assert asked_for_action(Runs(rows(action=None, raw_action="hm")), "standard").all()
 
 
 def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
     table = rows()
     table.loc[[0, 4, 7], "p"] = np.nan
     table.loc[[2, 3], "action"] = None
-    bounds = worst_case_bounds(table, "standard").set_index(["quantity", "label"])
+    bounds = worst_case_bounds(Runs(table), "standard").set_index(["quantity", "label"])
     means = [
         table["p"].fillna(dict(zip([0, 4, 7], fill, strict=True))).mean()
         for fill in product([0.0, 0.3, 1.0], repeat=3)
@@ -121,20 +126,20 @@ def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
 
 
 def test_bounds_of_readable_answers_are_the_rate_and_of_none_everything():
-    bounds = worst_case_bounds(rows(), "standard")
+    bounds = worst_case_bounds(Runs(rows()), "standard")
     assert (bounds["low"] == bounds["high"]).all()
-    nothing = worst_case_bounds(rows(p=np.nan), "standard").iloc[0]
+    nothing = worst_case_bounds(Runs(rows(p=np.nan)), "standard").iloc[0]
     assert np.isnan(nothing["estimate"])
     assert (nothing["low"], nothing["high"]) == (0, 1)
 
 
 def test_bounds_by_prompt_and_by_state_leave_out_rows_given_z():
     table = pd.concat([rows(), rows(prompt="mse", action=None), rows(z_state="a", p=1.0)])
-    bounds = worst_case_bounds(table, "standard")
+    bounds = worst_case_bounds(Runs(table), "standard")
     assert bounds["label"].tolist() == ["standard", "mse", "defer", "no", "yes"]
     assert bounds.loc[0, "estimate"] == pytest.approx(0.5)
     states = rows().drop(columns="p").assign(p_a=0.2, p_b=0.8)
-    assert worst_case_bounds(states, "standard")["label"].tolist()[:2] == [
+    assert worst_case_bounds(Runs(states), "standard")["label"].tolist()[:2] == [
         "standard, a",
         "standard, b",
     ]
@@ -173,14 +178,16 @@ def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
             "z_state": None,
         }
     )
-    assert asked_for_action(unit, "standard").tolist() == [True, True, True, False]
-    bounds = worst_case_bounds(unit, "standard").set_index("label")
+    assert asked_for_action(Runs(unit), "standard").tolist() == [True, True, True, False]
+    bounds = worst_case_bounds(Runs(unit), "standard").set_index("label")
     assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
     assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
         [0.7, 1.4 / 3, 2.4 / 3]
     )
     assert "wait" not in bounds.index  # the action of another task
-    counted = count_statuses(unit, "standard").set_index(["question", "status"])["rows"]
+    counted = count_statuses(label_rows(Runs(unit), "standard")).set_index(["question", "status"])[
+        "rows"
+    ]
     assert counted.to_dict() == {
         ("standard", "ok"): 1,
         ("standard, with action", "ok"): 2,
@@ -190,9 +197,43 @@ def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
 
 def test_statuses_of_rows_are_those_that_are_counted():
     unit = rows(3, status=["ok", "refused", "truncated"], action="yes")
-    assert row_statuses(unit, "standard").tolist() == ["ok", "refused", "truncated"]
+    assert label_rows(Runs(unit), "standard")["status"].tolist() == ["ok", "refused", "truncated"]
     unread = rows(3, p=[0.2, None, 0.4], action="yes").drop(columns="status", errors="ignore")
-    found = row_statuses(unread, "standard").tolist()
-    counts = count_statuses(unread, "standard").set_index("status")["rows"]
+    found = label_rows(Runs(unread), "standard")["status"].tolist()
+    counts = count_statuses(label_rows(Runs(unread), "standard")).set_index("status")["rows"]
     assert [found.count(status) for status in counts.index] == counts.tolist()
     assert found[1] == "missing"
+
+
+def test_a_table_that_does_not_tell_is_not_known():
+    got = answering(Runs(pd.DataFrame({"p": [0.2], "action": ["yes"], "answer_mass": [None]})))
+    assert not got.known
+    assert (dict(got.kinds), got.policies, got.n_mass) == ({}, False, 0)
+    assert math.isnan(got.median_mass)
+    assert math.isnan(got.smallest_mass)
+
+
+def test_kinds_are_counted_and_ordered_and_empty_cells_are_none():
+    rows = pd.DataFrame({"belief_kind": ["token", "stated:exact", None, "token"]})
+    assert list(answering(Runs(rows)).kinds.items()) == [("stated:exact", 1), ("token", 2)]
+
+
+def test_mass_is_that_of_the_rows_that_have_one():
+    """A mean in place of the median would give .3333."""
+    rows = pd.DataFrame({"answer_mass": [0.1, None, 0.2, 0.7]})
+    got = answering(Runs(rows))
+    assert (got.n_mass, got.median_mass, got.smallest_mass) == (3, 0.2, 0.1)
+    assert got.known
+
+
+@pytest.mark.parametrize(
+    ("columns", "policies"),
+    [
+        ({"action_no": [0.5], "action_yes": [0.5]}, True),
+        ({"action_no": [None], "action_yes": [None]}, False),
+        ({"action": ["no"], "action_note": ["dull"]}, False),
+        ({"action": [None], "action_no": [0.5], "action_yes": [0.5]}, True),
+    ],
+)
+def test_probabilities_of_actions_are_seen(columns, policies):
+    assert answering(Runs(pd.DataFrame({"p": [0.2], **columns}))).policies is policies

@@ -8,8 +8,8 @@ from coherence.table.column_names import (
     column_faults,
     column_meant,
     one_slip_apart,
-    unknown_columns,
 )
+from coherence.table.runs import Runs
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_what_is_there_already_is_not_meant():
 
 def test_columns_that_are_read_are_no_strangers():
     table = pd.DataFrame({"p": [0.5], "x_age": [1], "raw_z": [""], "p_value": [1], "note": [""]})
-    assert unknown_columns(table) == ["p_value", "note"]
+    assert Runs(table).unread == ["p_value", "note"]
     states = pd.DataFrame({"p_a": [0.5], "p_b": [0.5], "action_go": [1.0], "action_stay": [0.0]})
-    assert unknown_columns(states) == []
-    assert unknown_columns(simulate("rational", n_contexts=5, n_reps=1, rng=0)) == []
+    assert Runs(states).unread == []
+    assert Runs(simulate("rational", n_contexts=5, n_reps=1, rng=0)).unread == []
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def runs():
 
 def test_a_misspelt_action_is_a_fault_with_its_remedies(runs, tmp_path):
     wrong = runs.rename(columns={"action": "acton"})
-    assert column_faults(wrong) == [
+    assert column_faults(Runs(wrong)) == [
         "column 'acton' is not read, and its name is close to 'action', which is missing. Rename "
         "it if that is meant; else drop it (--ignore acton)."
     ]
@@ -79,7 +79,7 @@ def test_columns_that_are_nearly_features_are_told_in_one_sentence(runs):
     wide = pd.concat(
         [runs, pd.DataFrame(0.0, runs.index, [f"X_{i}" for i in range(20_000)])], axis=1
     )
-    (fault,) = column_faults(wide)
+    (fault,) = column_faults(Runs(wide))
     assert fault.startswith("20000 columns are not read, and their names are close to 'x_...'")
     assert len(fault) < 300
 

@@ -3,7 +3,7 @@
 import pytest
 
 from coherence.errors import InputError
-from coherence.table.reading_notes import reading_notes
+from coherence.table.runs import Runs
 from coherence.table.storage import read_runs
 
 WHOLE = (
@@ -32,7 +32,7 @@ def test_a_file_cut_within_its_last_row_is_refused_or_warned_of(tmp_path, cut, c
 def test_blank_lines_are_skipped_and_counted(tmp_path, caplog):
     runs = read_runs(written(tmp_path, b"\xef\xbb\xbf" + WHOLE + b",,,\r\n\r\n  \r\n"))
     assert len(runs) == 3
-    assert "3 blank lines were skipped." in reading_notes(runs)
+    assert "3 blank lines were skipped." in list(Runs(runs).notes)
 
 
 @pytest.mark.parametrize("line", [b"case 4,0.3,rest\n", b"case 4,0.3,rest,1,2\n"])
@@ -48,7 +48,7 @@ def test_a_spreadsheets_file_is_read_at_the_first_attempt(tmp_path):
     runs = read_runs(path, columns={"context": "Patient ID"})
     assert runs["p"].tolist() == [0.35, 0.05]
     assert runs["theta"].tolist() == [True, False]
-    assert len(reading_notes(runs)) == 2
+    assert len(list(Runs(runs).notes)) == 2
 
 
 def test_labels_with_leading_zeros_stay_apart(tmp_path):

@@ -9,9 +9,9 @@ from coherence.table.incoming import (
     Reading,
     as_runs,
     restore_whole_labels,
-    without_blank_labels,
 )
-from coherence.table.reading_notes import reading_notes
+from coherence.table.labels import without_blank_labels
+from coherence.table.runs import Runs
 from coherence.table.storage import read_runs
 
 SOURCE = Path("mine.csv")
@@ -20,7 +20,7 @@ SOURCE = Path("mine.csv")
 def test_columns_are_renamed_and_an_old_bearer_of_the_name_steps_aside():
     table = pd.DataFrame({"conf": [70, 20], "p": ["x", "y"], "theta": [1, 0], "note": ["", ""]})
     reading = Reading({"p": "conf"}, percent=True, ignore=["note"])
-    assert as_runs(table, reading, SOURCE).to_dict("list") == {
+    assert as_runs(table, reading, SOURCE).table.to_dict("list") == {
         "p": [0.7, 0.2],
         "unmapped_p": ["x", "y"],
         "theta": [1, 0],
@@ -81,18 +81,17 @@ def test_labels_of_blanks_alone_count_as_empty(tmp_path):
     assert runs["action"].isna().tolist() == [False, True, False]
     assert runs["theta"].tolist()[:2] == [1, 0]
     assert pd.isna(runs["theta"][2])
-    assert reading_notes(runs) == [
+    assert list(Runs(runs).notes) == [
         "action: 1 cell holds blanks alone and count as empty.",
-        "theta: 1 cell holds blanks alone and count as empty.",
     ]
 
 
 def test_texts_beside_blanks_stay_apart():
     columns = {"context": list("abc"), "p": [0.7, 0.2, 0.4], "action": ["01", "1", " "]}
     table = pd.DataFrame({**columns, "theta": ["1", "0", " "]})
-    read = as_runs(table, Reading(), SOURCE)
+    read = as_runs(table, Reading(), SOURCE).table
     assert read["action"].tolist()[:2] == ["01", "1"]
-    assert read["theta"].tolist()[:2] == [1, 0]
+    assert read["theta"].tolist()[:2] == ["1", "0"]
     in_memory, notes = without_blank_labels(table)
     assert in_memory["theta"].tolist()[:2] == ["1", "0"]
     assert [note.partition(":")[0] for note in notes] == ["action", "theta"]

@@ -56,7 +56,7 @@ def test_faults_name_the_columns_of_the_file(columns, fault, tmp_path):
 
 def test_what_is_said_to_be_percentages_is_named_too(tmp_path):
     pd.DataFrame(GOOD).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(InputError, match=r"csv: prob \(mapped to 'p'\) is said to hold"):
+    with pytest.raises(InputError, match=r"csv: 'prob' \(mapped to 'p'\) is said to hold"):
         read_runs(tmp_path / "mine.csv", columns=MAPPED, percent=True)
 
 

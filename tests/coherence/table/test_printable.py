@@ -2,9 +2,11 @@
 
 import math
 
+import pandas as pd
 import pytest
 
-from coherence.table.printable import clean, counted, format_numbers
+from coherence.table.printable import clean, counted, format_numbers, spreadsheet_safe
+from coherence.table.storage import write_table
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,29 @@ def test_numbers_that_belong_together_share_their_decimals():
 )
 def test_one_thing_has_the_singular(n, nouns, text):
     assert counted(n, *nouns) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=1+2", "'=1+2"),
+        (" @cmd", "' @cmd"),
+        ("-yes", "'-yes"),
+        ("-0.5", "-0.5"),
+        ("a\x1b[31m\rb", "a[31mb"),
+        ("yes", "yes"),
+        (-0.5, -0.5),
+        (None, None),
+    ],
+)
+def test_no_cell_is_a_formula_to_a_spreadsheet(text, written):
+    assert spreadsheet_safe(text) == written
+
+
+def test_tables_that_people_open_are_guarded_and_others_keep_their_texts(tmp_path):
+    table = pd.DataFrame({"model": ["=HYPERLINK(1)", None], "value": [-0.5, 1.0]})
+    write_table(table, tmp_path / "a.csv")
+    write_table(table, tmp_path / "a.parquet")
+    assert pd.read_csv(tmp_path / "a.csv")["model"][0] == "'=HYPERLINK(1)"
+    assert pd.read_csv(tmp_path / "a.csv")["value"].tolist() == [-0.5, 1.0]
+    assert pd.read_parquet(tmp_path / "a.parquet")["model"][0] == "=HYPERLINK(1)"

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate
-from coherence.table.reading_notes import reading_notes
+from coherence.table.runs import Runs
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
         expected = whole.loc[whole["model"] == model, "p"].tolist()
         unit = scan.read(task, model)
         assert unit["p"].tolist() == expected
-        assert reading_notes(unit) == reading_notes(whole)
+        assert list(Runs(unit).notes) == list(Runs(whole).notes)
     assert [record.getMessage() for record in caplog.records] == at_once
     assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
 
@@ -188,14 +188,6 @@ def test_a_model_in_the_index_is_a_model(runs, tmp_path):
     assert scan.units == [("", "leaky"), ("", "rational")]
     assert set(read_runs(tmp_path / "t.parquet")["model"]) == {"leaky", "rational"}
     assert len(scan.read("", "leaky")) == len(one) / 2
-
-
-def test_a_file_that_changed_is_not_read_for_the_other(runs, tmp_path):
-    runs[runs["model"] == "leaky"].to_parquet(tmp_path / "t.parquet")
-    scan = scan_runs(tmp_path / "t.parquet")
-    runs[runs["model"] == "rational"].assign(model="leaky").to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="has changed since it was looked through"):
-        scan.read("asia", "leaky")
 
 
 def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):

@@ -22,9 +22,8 @@ def test_plain_tables_have_no_fault():
     validate_runs(table().rename_axis("row"))
     validate_runs(table(x_note=["a", None]))
     validate_runs(table(model=[date(2026, 1, 1), "b"], context=[Decimal(1), 2.5]))
-    # What is never sorted, or of one kind, needs no order.
-    validate_runs(table(action=[date(2026, 1, 1), 1], x_1=[object(), 1], p_note=[1j, 2]))
-    validate_runs(table(model=[object(), object()]))
+    # What is never sorted needs no order.
+    validate_runs(table(action=[date(2026, 1, 1), 1], theta=[pd.NaT, 1]))
     validate_runs(table(p=pd.Series([0.1, 0.2], dtype="Sparse[float]")))
     empty = pd.Series([np.nan, np.nan], dtype="Sparse[float]")
     validate_runs(table(p_true=empty).iloc[:1])
@@ -37,13 +36,10 @@ def test_plain_tables_have_no_fault():
         (table(theta=[{}, 1]), "'theta' must hold single values; 1 of 2 .* a dict"),
         (table(context=["x", np.zeros(2)]), "'context' must hold single values; .* ndarray"),
         (table(context=[("x", 1), "y"]), "'context' must hold single values; .* a tuple"),
-        (table(theta=[Decimal("sNaN"), 1]), "'theta' must hold single values; .* a Decimal"),
         (table(theta=[0, frozenset()]), "'theta' must hold single values; .* a frozenset"),
-        (table(model=[object(), 1]), "'model' must hold labels of one kind.* int and object"),
-        (table(p=[0.1 + 0j, 0.2]), "'p' must hold real numbers or labels; it holds complex"),
+        (table(p=[0.1 + 0j, 0.2]), "'p' must hold single values; 2 of 2 .* a complex"),
         (table(model=[date(2026, 1, 1), 1.5]), "'model' must hold labels of one kind.*date and fl"),
         (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
-        (table().set_axis(pd.Index([[1], [2]], dtype=object)), "the index must hold single values"),
         (table().rename_axis("context"), "index and a column are both named 'context'"),
         (
             table().set_axis(pd.MultiIndex.from_product([list("pxyz"), [""]]), axis="columns"),
@@ -63,12 +59,3 @@ def test_an_error_names_parts_in_cells_where_labels_were_to_be_sorted():
     for call in (validate_runs, analyze):
         with pytest.raises(SchemaError, match="'model' must hold single values; 2 of 2 .* a tuple"):
             call(runs)
-
-
-@pytest.mark.parametrize("name", ["x_\ud800", "action_\ud800", "p_\ud800", "note\ud800"])
-def test_a_column_name_that_no_file_takes_is_refused(name):
-    runs = pd.DataFrame({"context": [0, 1], "p": [0.1, 0.9], "action": ["a", "b"], "new": [1, 2]})
-    runs.columns = pd.Index([*runs.columns[:-1], name], dtype=object)
-    with pytest.raises(SchemaError, match="half a surrogate pair in its name") as caught:
-        analyze(runs)
-    str(caught.value).encode()

@@ -9,7 +9,8 @@ import pytest
 
 import coherence
 from coherence.errors import InputError, SchemaError
-from coherence.table.streams import kind_of, read_stream
+from coherence.table.incoming import Reading
+from coherence.table.storage import kind_of, read_stream
 
 RUNS = coherence.simulate("leaky", n_contexts=8, n_reps=2, rng=1)
 
@@ -32,13 +33,13 @@ def test_text_of_every_kind_is_the_table_that_a_file_of_it_is(kind, packed, tmp_
     content = gzip.compress(written(kind), mtime=0) if packed else written(kind)
     path = tmp_path / f"runs.{'jsonl' if kind == 'jsonl' else 'csv'}"
     path.write_bytes(content)
-    pd.testing.assert_frame_equal(read_stream(io.BytesIO(content)), coherence.read_runs(path))
+    pd.testing.assert_frame_equal(read_stream(io.BytesIO(content)).table, coherence.read_runs(path))
 
 
 def test_parquet_is_recognised(tmp_path):
     path = tmp_path / "runs.parquet"
     path.write_bytes(written("parquet"))
-    runs = read_stream(io.BytesIO(written("parquet")))
+    runs = read_stream(io.BytesIO(written("parquet"))).table
     pd.testing.assert_frame_equal(runs, coherence.read_runs(path))
     assert runs["p"].tolist() == RUNS["p"].tolist()
 
@@ -47,14 +48,14 @@ def test_text_of_two_bytes_and_with_a_mark_is_recognised():
     for encoding in ("utf-8-sig", "utf-16"):
         content = '{"p": 0.25, "action": "yes"}\n'.encode(encoding)
         assert kind_of(content) == ".jsonl"
-        assert read_stream(io.BytesIO(content))["p"].tolist() == [0.25]
+        assert read_stream(io.BytesIO(content)).table["p"].tolist() == [0.25]
 
 
 def test_options_reach_the_reader():
     runs = read_stream(
-        io.BytesIO(b"conf;action\n70;yes\n20;no\n"), columns={"p": "conf"}, percent=True
+        io.BytesIO(b"conf;action\n70;yes\n20;no\n"), Reading({"p": "conf"}, percent=True)
     )
-    assert runs["p"].tolist() == [0.7, 0.2]
+    assert runs.table["p"].tolist() == [0.7, 0.2]
 
 
 @pytest.mark.parametrize(

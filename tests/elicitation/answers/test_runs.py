@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import posterior
-from coherence.table.faults import find_faults
+from coherence.table.faults import validate_runs
 from elicitation.asking.session import elicit, elicit_questions
 from elicitation.questions.plan import Design
 from elicitation.questions.tasks import evidence_of
@@ -12,7 +12,7 @@ from elicitation.questions.tasks import evidence_of
 
 def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
     runs, tally = elicit(scripted(), asia, cases, store, design=Design(reps=3))
-    assert find_faults(runs) == []
+    validate_runs(runs)
     assert len(runs) == 12 * 3 * (4 + 2)
     assert (tally.asked, tally.reused, tally.total) == (12 * 3 * 8, 0, 12 * 3 * 8)
     ordinary, conditional = runs[runs["z"].isna()], runs[runs["z"].notna()]
@@ -69,7 +69,7 @@ def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
         assert rows[column].notna().all() == (column == kept)
         assert rows[column].isna().all() == (column != kept)
     assert rows["raw_belief"].notna().all()
-    assert find_faults(runs) == []
+    validate_runs(runs)
     assert tally.readable < tally.total
 
 

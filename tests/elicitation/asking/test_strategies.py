@@ -12,8 +12,9 @@ import pytest
 
 from coherence.errors import InputError
 from coherence.report.answering import answering_sentences
-from coherence.table.answering import answering
-from coherence.table.faults import find_faults
+from coherence.table.audit import answering
+from coherence.table.faults import validate_runs
+from coherence.table.runs import Runs
 from elicitation.answers.distributions import Distribution
 from elicitation.answers.reading import exact_belief
 from elicitation.asking.session import elicit, run_plan
@@ -212,8 +213,8 @@ def test_a_model_that_masks_is_named_as_such(asia, cases, store):
     design = Design(answers="forced", reps=2, temperature=0.5)
     runs, tally = elicit(Masking(), asia, cases, store, design=design)
     assert (runs["belief_kind"] == "stated:masked").all()
-    assert find_faults(runs) == []
-    assert "allowed only tokens of the form" in " ".join(answering_sentences(answering(runs)))
+    validate_runs(runs)
+    assert "allowed only tokens of the form" in " ".join(answering_sentences(answering(Runs(runs))))
     assert (runs["p"] == 0.7).all()
     assert runs["answer_mass"].isna().all()
     assert tally.masses == ()

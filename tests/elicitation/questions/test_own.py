@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from coherence.errors import CoherenceError, InputError
-from coherence.table.faults import find_faults
+from coherence.table.faults import validate_runs
 from elicitation.answers.reading import Reading, sampled_belief, token_belief
 from elicitation.asking.session import elicit, elicit_questions
 from elicitation.asking.store import AnswerStore
@@ -74,7 +74,7 @@ def test_csv_and_jsonl_say_the_same(table, tmp_path):
 def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table, store):
     model = Own()
     runs, tally = elicit_questions(model, table, store, task="rain", design=Design(reps=2))
-    assert find_faults(runs) == []
+    validate_runs(runs)
     assert (len(runs), tally.total) == (2 * 2 * 4, 2 * 2 * 5)
     assert any(text.startswith('How probable is rain? {sky} "grey"\n') for text in model.texts)
     assert any("nothing else:\ntake it\nleave it\nwait\n" in text for text in model.texts)
@@ -93,7 +93,7 @@ def test_what_is_not_known_is_no_column(table, store):
         Own(), table[["context", "belief_question"]], store, design=Design(reps=1)
     )
     assert not {"theta", "p_true", "action", "raw_action"} & set(runs.columns)
-    assert find_faults(runs) == []
+    validate_runs(runs)
 
 
 def test_an_option_is_read_and_nothing_else(table, store):
@@ -114,7 +114,7 @@ def test_sampled_beliefs_are_rates_over_draws(table, store):
     runs, tally = elicit_questions(
         model, table, store, design=Design(reps=3, belief="sampled", draws=10)
     )
-    assert find_faults(runs) == []
+    validate_runs(runs)
     assert tally.total == 2 * 3 * 11
     assert set(runs["prompt"]) == {"sampled"}
     for row in runs.itertuples():
@@ -147,7 +147,7 @@ def test_both_ways_work_for_networks(asia, cases, store):
     design = Design(reps=1, belief="sampled", draws=5)
     sampled, _ = elicit(model, asia, cases, store, design=design)
     both = pd.concat([token, sampled])
-    assert find_faults(both) == []
+    validate_runs(both)
     assert (token["action"] == "yes").all()
     assert token["z"].isna().all()
     assert token["p_true"].notna().all()

@@ -150,9 +150,9 @@ def test_packed_files_are_read_whole_or_not_at_all(tmp_path, monkeypatch):
     middle = len(packed) // 2
     for damaged in (packed[:middle], packed[:middle] + b"\xff" * 9 + packed[middle + 9 :]):
         path.write_bytes(damaged)
-        with pytest.raises(InputError, match="answers.csv.gz: the file cannot be read"):
+        with pytest.raises(InputError, match="answers.csv.gz: the gzip file is damaged"):
             read_mixing_answers(path)
     path.write_bytes(gzip.compress(bytes(10**6)))
-    monkeypatch.setattr("coherence.table.text_files.BOMB_BYTES", 10**5)
-    with pytest.raises(InputError, match="unpack to more than"):
+    monkeypatch.setattr("coherence.table.text_files.MOST_BYTES", 10**5)
+    with pytest.raises(InputError, match="unpacks to more than"):
         read_mixing_answers(path)

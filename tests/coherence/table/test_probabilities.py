@@ -5,13 +5,19 @@ import pandas as pd
 import pytest
 
 from coherence.errors import InputError
+from coherence.table.faults import examined
 from coherence.table.naming import Naming
-from coherence.table.written_numbers import as_probabilities, read_probabilities
+from coherence.table.probabilities import Tally, judge_percentages, log_notes, read_probabilities
 
 
 def read(percent=False, decimal=".", **columns):
-    runs = pd.DataFrame(columns)
-    return as_probabilities(runs, percent=percent, decimal=decimal, source="mine.csv")
+    runs, faults, notes = read_probabilities(
+        pd.DataFrame(columns), percent=percent, decimal=decimal
+    )
+    if faults:
+        raise InputError.all_at_once("mine.csv", faults)
+    log_notes(notes, "mine.csv")
+    return runs
 
 
 def test_percentages_of_what_was_stated_and_signs_wherever_they_are():
@@ -43,7 +49,7 @@ def test_some_signs_and_commas_need_the_users_word():
 @pytest.mark.parametrize("column", [[0.7, 0.9], ["0.7", "0.9"]])
 def test_probabilities_are_not_divided_by_a_hundred(column):
     with pytest.raises(
-        InputError, match=r"p is said to hold percentages, and the largest.* is 0.9"
+        InputError, match=r"'p' is said to hold percentages, and the largest.* is 0.9"
     ):
         read(percent=True, p=column)
 
@@ -52,10 +58,10 @@ def test_probabilities_are_not_divided_by_a_hundred(column):
 @pytest.mark.parametrize(
     ("columns", "signed", "bare"),
     [
-        ({"p": ["20%", "0.95", "30%"]}, "2 of 3 values have one, such as '20%'", "0.95"),
-        ({"p": ["1", "95 %"]}, "1 of 2 values has one, such as '95 %'", "1"),
-        ({"p": ["20%", "0,95", "0"]}, "1 of 3 values has one", "0.95"),
-        ({"p_wet": ["20%", "30%"], "p_dry": [0.8, 0.7]}, "2 of 4 values have one", "0.8"),
+        ({"p": ["20%", "0.95", "30%"]}, "percent signs, such as '20%'", "0.95"),
+        ({"p": ["1", "95 %"]}, "percent signs, such as '95 %'", "1"),
+        ({"p": ["20%", "0,95", "0"]}, "percent signs, such as '20%'", "0.95"),
+        ({"p_wet": ["20%", "30%"], "p_dry": [0.8, 0.7]}, "percent signs, such as '20%'", "0.8"),
     ],
 )
 def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, signed, bare, percent):
@@ -64,7 +70,7 @@ def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, sign
         read(percent=percent, decimal=",", **columns)
     said = str(refused.value)
     assert signed in said
-    assert f"(such as {bare})" in said
+    assert f"numbers without one, such as {bare}." in said
     assert "Write the column in one way" in said
     assert "percent=True" not in said
     assert "--percent" not in said
@@ -84,8 +90,8 @@ def test_faults_of_several_columns_are_told_at_once():
         written, percent=False, decimal=".", named=Naming({"p": "conf"})
     )
     assert [fault.split(" has ")[0] for fault in faults] == [
-        "column 'p_z'",
         "column 'conf' (mapped to 'p')",
+        "column 'p_z'",
     ]
     assert [note.split(" has ")[0] for note in notes] == ["'conf' (mapped to 'p')", "'p_true'"]
     assert read["p"].tolist() == [0.7, 0.015], "as most likely meant, so that no rule trips on it"
@@ -94,7 +100,7 @@ def test_faults_of_several_columns_are_told_at_once():
 
 def test_every_column_is_judged_by_itself():
     """P(z|x) left as probabilities beside percentages in p: divided, it would be lost."""
-    with pytest.raises(InputError, match=r"mine.csv: p_z is said to hold percentages"):
+    with pytest.raises(InputError, match=r"mine.csv: 'p_z' is said to hold percentages"):
         read(percent=True, p=[70, 20], p_z=[0.5, 0.25])
     assert read(percent=True, p=[0, 0])["p"].tolist() == [0, 0]
 
@@ -122,3 +128,44 @@ def test_missing_values_of_pandas_among_numbers_are_missing():
     runs = read(p=pd.Series([0.1, pd.NA, None], dtype=object))
     assert runs["p"].isna().tolist() == [False, True, True]
     assert runs["p"].dtype == np.float64
+
+
+def test_states_are_one_distribution(caplog):
+    """A rare state may have 0.5% throughout, if the others make up the rest."""
+    read(percent=True, p_wet=[0.5, 0.2], p_dry=[99.5, 99.8])
+    assert caplog.messages == [
+        "mine.csv: 2 of 4 values of 'p_wet, p_dry' are below 1 and were taken as percentages: "
+        "0.5 as 0.5%"
+    ]
+    with pytest.raises(InputError, match="'p_wet, p_dry' is said to hold percentages"):
+        read(percent=True, p_wet=[0.4], p_dry=[0.6])
+
+
+def test_one_and_nothing_are_no_probabilities_left_over(caplog):
+    read(percent=True, p=[1.0, 100.0, 0.0])
+    read(percent=True, p=[0.0, 0.0])
+    assert caplog.messages == []
+    with pytest.raises(InputError, match="the largest of 2 values is 1. Leave percent"):
+        read(percent=True, p=[1.0, 0.0])
+
+
+def test_parts_of_a_column_are_counted_like_the_whole():
+    parts = [[], [0.0, 100.0], [0.7, 1.0], [0.2, 30.0]]
+    together = sum(map(Tally.of, parts), Tally())
+    assert together == Tally.of([number for part in parts for number in part])
+    assert together == Tally(n=6, largest=100.0, n_below=2, first_below=0.7)
+    assert judge_percentages({"p": Tally.of([*range(2, 9), 0.7, 0.2])})[1] == [
+        "2 of 9 values of 'p' are below 1 and were taken as percentages: 0.7 as 0.7%"
+    ]
+    assert Tally.of([-3.0]).largest == 0
+
+
+def test_one_slip_makes_no_column_of_percentages():
+    """A 95 among probabilities is the odd one; to take the others as less than 1% changes all."""
+    slipped = [0.2, 0.7, 0.35, 95.0, 0.5]
+    with pytest.raises(InputError, match=r"4 of 5 values lie between 0 and 1, .* is 95"):
+        read(percent=True, p=slipped)
+    runs = pd.DataFrame({"p": slipped, "action": list("ababa"), "theta": [0, 1, 0, 1, 0]})
+    _, (fault,) = examined(runs)
+    assert "Most values are probabilities; correct the others" in fault
+    assert "--percent" not in fault

@@ -6,7 +6,7 @@ import pytest
 
 from coherence import analyze, read_runs, simulate
 from coherence.cli.main import main
-from coherence.table.empty_actions import with_empty_actions
+from coherence.importing.empty_actions import with_empty_actions
 
 
 @pytest.fixture

@@ -1,0 +1,318 @@
+"""A runs table and what its columns are: states, actions, prompts and evidence, told apart once.
+
+`coherence.table.faults` validates a table and makes the `Runs`; `completed` fills the columns that
+may be absent; `units` parts the rows by task and model. What is derived from the columns is an
+attribute here, and nothing else asks a table for it again.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError, closest, listing
+from coherence.table.needs import (
+    ACTION,
+    ANOTHER_PROMPT,
+    BELIEF,
+    GIVEN_Z,
+    ONE_BELIEF,
+    TARGET,
+    THETA,
+    P,
+)
+from coherence.table.printable import counted
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    COLUMN_NAMES,
+    FEATURE_PREFIX,
+    PROBABILITIES,
+    PROBABILITY_TOLERANCE,
+    REPAIRS,
+)
+
+REFERENCE = "standard"
+"""The usual prompt; an empty cell in the column ``prompt`` stands for it."""
+UNIT = ("task", "model")
+NO_CONTEXT = (
+    "no context column: every row was taken as its own context. If rows repeat a context, "
+    "p-values and intervals are too optimistic; name the column (--context NAME)."
+)
+NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
+
+
+class Runs:
+    """A runs table with its columns told apart.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns as in `coherence.table.schema.COLUMNS`; it is not changed.
+    notes : sequence of str, optional
+        What was assumed when it was read; None takes those that `coherence.read_runs` left.
+    """
+
+    def __init__(self, table: pd.DataFrame, notes: Sequence[str] | None = None) -> None:
+        self.table = table
+        left = table.attrs.get(NOTES, ()) if notes is None else notes
+        # Attributes are anybody's: a file of another program may bring some.
+        listed = left if isinstance(left, list | tuple) else ()
+        self.notes = tuple(note for note in listed if isinstance(note, str))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        """Return a line."""
+        return f"<Runs: {counted(len(self), 'row')}, columns {', '.join(map(str, self.table))}>"
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table, with the notes as an attribute that `Runs` finds again."""
+        if self.notes:
+            self.table.attrs[NOTES] = list(self.notes)
+        return self.table
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all columns, in table order."""
+        return [str(name) for name in self.table.columns]
+
+    @cached_property
+    def states(self) -> list[str]:
+        """Columns p_<state> of beliefs, in table order; none where there is one column p."""
+        if "p" in self.table.columns:
+            return []  # a table with p may well have a column p_value or p_note that is no belief
+        return [name for name in self.names if name.startswith("p_") and name not in COLUMN_NAMES]
+
+    @cached_property
+    def beliefs(self) -> list[str]:
+        """The columns of beliefs: p, or those of the states."""
+        return ["p"] if "p" in self.table.columns else self.states
+
+    @cached_property
+    def features(self) -> list[str]:
+        """Columns x_* of the evidence."""
+        return [name for name in self.names if name.startswith(FEATURE_PREFIX)]
+
+    @cached_property
+    def policies(self) -> list[str]:
+        """Columns action_<label> that hold probabilities of actions."""
+        return self._named_actions if self.of_policies.any() else []
+
+    @cached_property
+    def of_policies(self) -> "pd.Series[bool]":
+        """Rows that may hold probabilities of actions.
+
+        Where an action was chosen anywhere in a (task, model), columns ``action_<label>`` are
+        something else there. Beside such units, others hold probabilities where two or more of
+        these columns lie in [0, 1] throughout.
+        """
+        runs, named = self.table, self._named_actions
+        if not named or not self._chosen.any():
+            return pd.Series(bool(named), index=runs.index)
+        keys = [runs[name].astype(str) for name in UNIT if name in runs.columns]
+        if not keys:
+            return pd.Series(False, index=runs.index)
+        by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
+        sound = (by_unit.transform("min") >= 0) & (by_unit.transform("max") <= 1)
+        chosen_within = self._chosen.groupby(keys, dropna=False).transform("any")
+        holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen_within
+        return holds
+
+    @cached_property
+    def _named_actions(self) -> list[str]:
+        return [name for name in self.names if name.startswith(ACTION_PREFIX)]
+
+    @cached_property
+    def _chosen(self) -> "pd.Series[bool]":
+        return self.known("action")
+
+    @cached_property
+    def acted(self) -> "pd.Series[bool]":
+        """Rows with an action: the one that was chosen, or probabilities of all."""
+        if not self.policies:
+            return self._chosen
+        return self._chosen | (self.of_policies & self.table[self.policies].notna().any(axis=1))
+
+    @cached_property
+    def asked_to_act(self) -> "pd.Series[bool]":
+        """Rows with an action or an answer that none could be read from."""
+        return self.acted | self.known("raw_action")
+
+    @cached_property
+    def believed(self) -> "pd.Series[bool]":
+        """Rows with a readable belief."""
+        return self.table[self.beliefs].notna().all(axis=1)
+
+    @cached_property
+    def given_z(self) -> "pd.Series[bool]":
+        """Rows whose belief is conditional on an auxiliary variable."""
+        return self.known("z_state")
+
+    @cached_property
+    def prompt(self) -> "pd.Series[Any]":
+        """The prompt of every row; what is empty is "standard"."""
+        if "prompt" not in self.table.columns:
+            return pd.Series(REFERENCE, index=self.table.index, dtype=object)
+        prompt = self.table["prompt"]
+        return prompt.astype(object).where(prompt.notna(), REFERENCE).astype(str)
+
+    def known(self, name: str) -> "pd.Series[bool]":
+        """Tell which rows have a value in a column, which may be absent."""
+        if name not in self.table.columns:
+            return pd.Series(False, index=self.table.index)
+        return self.table[name].notna()
+
+    @cached_property
+    def unread(self) -> list[str]:
+        """Columns that nothing reads, in table order."""
+        read = {*COLUMN_NAMES, *self.features, *self.states, *self.policies}
+        return [name for name in self.names if name not in read]
+
+    def unmet(self, there: Collection[str] | None = None) -> frozenset[str]:
+        """Say which needs of `coherence.table.needs` the columns do not meet.
+
+        `there` are the columns that count; None takes those with any value.
+        """
+        if there is None:
+            there = [str(name) for name in self.table if self.table[name].notna().any()]
+        n_states = sum(name in there for name in self.states)
+        met = {
+            # A single p_<state> column is no belief: it may be p, or lack the other state.
+            BELIEF: "p" in there or n_states > 1,
+            ONE_BELIEF: "p" in there or n_states == 2,
+            P: "p" in there,
+            ACTION: "action" in there or any(name in there for name in self.policies),
+            THETA: "theta" in there,
+            TARGET: "theta" in there or "p_true" in there,
+            ANOTHER_PROMPT: self.prompt.nunique() > 1,
+            GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
+        }
+        return frozenset(need for need, is_met in met.items() if not is_met)
+
+    def reference(self, named: str | None = None, *, where: str = "the table") -> str:
+        """Find the prompt whose beliefs are held against anything else; the user's wish first.
+
+        "standard" where it was asked. Else the prompt with the most actions, for their beliefs are
+        what actions are held against; of several, the one with the most rows; of those the first by
+        name. It does not depend on the order of rows.
+        """
+        prompt = self.prompt[~self.given_z]
+        seen = sorted(prompt.unique())
+        if not seen:  # beliefs given z alone, which are held against nothing
+            return REFERENCE if named is None else str(named)
+        if named is not None:
+            if str(named) not in seen:
+                raise InputError(
+                    f"reference must be a prompt of {where}; received {named!r}. "
+                    f"{closest(named, seen)}"
+                )
+            return str(named)
+        if REFERENCE in seen:
+            return REFERENCE
+        actions = self.asked_to_act[~self.given_z].groupby(prompt).sum()
+        rows = prompt.value_counts()
+        return str(min(seen, key=lambda name: (-int(actions[name]), -int(rows[name]), name)))
+
+    def under(self, prompt: str) -> "pd.Series[bool]":
+        """Tell which rows were asked under a prompt, those given z left out."""
+        return ~self.given_z & (self.prompt == prompt)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for equal values, whatever file they came from."""
+        digest = hashlib.sha256()
+        for name in sorted(self.table.columns, key=str):
+            digest.update(f"{name}\n{len(self)}\n".encode("utf-8", "surrogatepass"))
+            cells = self.table[name]
+            # A category is no other value than its text.
+            plain = cells.astype(object) if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+            try:
+                hashed = pd.util.hash_pandas_object(plain, index=False)
+            except (TypeError, ValueError):  # lists and the like, in columns that nothing reads
+                hashed = pd.util.hash_pandas_object(plain.map(ascii), index=False)
+            digest.update(hashed.to_numpy().tobytes())
+        return digest.hexdigest()
+
+    def completed(self) -> "Runs":
+        """Fill the columns that may be absent, and note what was assumed."""
+        table, assumed = self.table.reset_index(drop=True), []
+        if self.unread:
+            assumed.append(f"columns that nothing reads: {listing(self.unread, 12)}.")
+        if self.policies:
+            holds = self.of_policies.to_numpy()
+            table = table.assign(**{name: table[name].where(holds) for name in self.policies})
+        else:  # notes on actions: in a unit without any, they would be taken for probabilities
+            table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
+        table, rounded = self._within_bounds(table)
+        for name in UNIT:
+            if name not in table.columns:
+                table = table.assign(**{name: ""})
+            table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
+        if "z_state" not in table.columns:
+            table = table.assign(z_state=None)
+        # A belief given z whose prompt is not named belongs to the reference prompt of its unit,
+        # which need not be the usual one.
+        unnamed = ~self.known("prompt").to_numpy() & table["z_state"].notna().to_numpy()
+        prompt = self.prompt.reset_index(drop=True).astype(object)
+        table = table.assign(prompt=prompt.mask(unnamed, None))
+        assumed += rounded
+        if "context" not in table.columns:
+            table = table.assign(context=np.arange(len(table)))
+            assumed.append(NO_CONTEXT)
+        if "rep" not in table.columns:
+            asked = ["task", "model", "context", "prompt", "z_state"]
+            # Two auxiliary variables may share the names of their states.
+            variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
+            cells = table.groupby([*asked, *variable], dropna=False, observed=True)
+            table = table.assign(rep=cells.cumcount())
+        return Runs(table, (*self.notes, *assumed))
+
+    def _within_bounds(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+        """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
+        moved, notes = {}, []
+        known = [name for name in PROBABILITIES if name in table.columns]
+        for name in (*known, *self.states, *self.policies):
+            numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(float, na_value=np.nan)
+            away = np.maximum(-numbers, numbers - 1)
+            outside = (away > 0) & (away <= PROBABILITY_TOLERANCE)
+            if n_outside := int(outside.sum()):
+                moved[name] = table[name].mask(outside, (numbers > 0.5).astype(float))
+                lies, counts = ("lies", "counts") if n_outside == 1 else ("lie", "count")
+                notes.append(
+                    f"{counted(n_outside, 'value')} of {name!r} {lies} outside [0, 1] by at most "
+                    f"{away[outside].max():.1g}, a rounding error, and {counts} as 0 or 1."
+                )
+        return table.assign(**moved), notes
+
+    def without_repairs(self) -> "Runs":
+        """Empty what was read of repaired answers; the rows stay and are counted."""
+        repaired = pd.Series(False, index=self.table.index)
+        if "status" in self.table.columns:
+            repaired = self.table["status"].isin(REPAIRS)
+        read = [
+            name
+            for name in (*self.beliefs, "action", *self.policies, "p_z")
+            if name in self.table.columns
+        ]
+        table = self.table.assign(**{name: self.table[name].mask(repaired) for name in read})
+        n_repaired = int(repaired.sum())
+        note = f"strict: {n_repaired} repaired rows were treated as unreadable."
+        return Runs(table, (*self.notes, note))
+
+    def units(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
+        """Yield the rows of each task and model of a completed table, sorted."""
+        for (task, model), rows in self.table.groupby(list(UNIT), sort=True):
+            yield (str(task), str(model)), self.part(rows)
+
+    def part(self, rows: pd.DataFrame) -> "Runs":
+        """Return some rows of a completed table; its columns are what they are in the whole."""
+        part = Runs(rows, self.notes)
+        part.__dict__.update(states=self.states, features=self.features, policies=self.policies)
+        for name in ("of_policies", "acted", "prompt"):
+            part.__dict__[name] = getattr(self, name)[rows.index]
+        return part

@@ -1,0 +1,268 @@
+"""A runs table with its columns told apart: states, actions, prompts, needs, and what is filled."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, analyze, read_runs, simulate, validate_runs, write_runs
+from coherence.errors import SchemaError
+from coherence.inputs import as_belief
+from coherence.table.needs import (
+    ACTION,
+    ANOTHER_PROMPT,
+    BELIEF,
+    EVIDENCE,
+    GIVEN_Z,
+    ONE_BELIEF,
+    TARGET,
+    THETA,
+    P,
+)
+from coherence.table.runs import Runs
+from coherence.table.schema import PROBABILITY_TOLERANCE
+
+
+def test_absent_columns_are_filled_and_said():
+    completed = Runs(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]})).completed()
+    assert completed.table["context"].tolist() == [0, 1]
+    assert set(completed.table["task"]) == set(completed.table["model"]) == {""}
+    assert "no context column" in completed.notes[0]
+
+
+def test_a_table_is_analysed_alike_in_every_form(tmp_path):
+    frame = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
+    write_runs(frame, tmp_path / "runs.parquet")
+    reports = [
+        analyze(runs, checks=["residual_covariance"], rng=1)
+        for runs in (frame, tmp_path / "runs.parquet", validate_runs(frame))
+    ]
+    assert reports[0].to_json() == reports[1].to_json() == reports[2].to_json()
+
+
+def test_foreign_attributes_are_no_notes():
+    runs = pd.DataFrame({"p": [0.5]})
+    for foreign in ("text", 3, {"a": 1}):
+        runs.attrs = {"notes_of_reading": foreign}
+        assert Runs(runs).notes == ()
+    assert Runs(Runs(runs, ["a.", "b."]).frame()).notes == ("a.", "b.")
+
+
+def test_beliefs_per_state_are_columns_that_have_no_other_meaning():
+    states = pd.DataFrame(columns=["p_b", "p_true", "p_z", "p_a", "x_1", "price"])
+    assert Runs(states).states == ["p_b", "p_a"]
+    assert Runs(states).features == ["x_1"]
+    # Beside p, a column p_value is somebody's note and no belief.
+    assert Runs(pd.DataFrame(columns=["p", "p_value"])).states == []
+
+
+def test_probabilities_of_actions_are_columns_only_where_no_action_is():
+    table = pd.DataFrame({"action_b": [0.4], "action_a": [0.6], "p_sd": [0.1], "p_q05": [0.0]})
+    assert Runs(table).policies == ["action_b", "action_a"]
+    assert Runs(table.assign(action=None)).policies == ["action_b", "action_a"]
+    assert Runs(table.assign(action="a")).policies == []
+    assert Runs(table).states == []  # a spread is no belief in a state
+
+
+def test_actions_are_there_in_either_form():
+    table = pd.DataFrame({"action_b": [0.4, None], "action_a": [0.6, None]})
+    assert Runs(table).acted.tolist() == [True, False]
+    assert Runs(table.assign(action=[None, "a"])).acted.tolist() == [False, True]
+    assert Runs(pd.DataFrame({"p": [0.1]})).acted.tolist() == [False]
+
+
+def test_probabilities_of_actions_are_told_where_the_task_is_missing():
+    runs = pd.DataFrame({"task": [None, None, "a"], "action_no": [0.4, 1.0, 0.5]})
+    runs["action_yes"] = 1 - runs["action_no"]
+    assert Runs(runs).of_policies.all()
+    assert Runs(runs.assign(action=[None, None, "no"])).of_policies.tolist() == [True, True, False]
+    assert not Runs(runs.assign(task=None, action="no")).of_policies.any()
+
+
+@pytest.mark.parametrize(
+    ("columns", "met"),
+    [
+        ({"p": [0.1]}, {P, BELIEF, ONE_BELIEF}),
+        ({"p_a": [0.1]}, set()),
+        ({"p_a": [0.1], "p_b": [0.9]}, {BELIEF, ONE_BELIEF}),
+        ({"p_a": [0.1], "p_b": [0.5], "p_c": [0.4]}, {BELIEF}),
+        ({"theta": [1]}, {THETA, TARGET}),
+        ({"p_true": [0.5]}, {TARGET}),
+        ({"action": ["a"]}, {ACTION}),
+        ({"prompt": ["mse"]}, set()),
+        ({"prompt": ["mse", None]}, {ANOTHER_PROMPT}),
+        ({"prompt": ["standard", None]}, set()),
+        ({"z": ["s"], "z_state": ["a"], "p_z": [0.4]}, {GIVEN_Z}),
+        ({"z": ["s"], "z_state": ["a"]}, set()),
+    ],
+)
+def test_each_need_is_met_by_its_columns_alone(columns, met):
+    every = {need for needs in EVIDENCE for need in needs}
+    assert Runs(pd.DataFrame(columns)).unmet() == every - met
+
+
+def test_empty_columns_count_only_where_they_are_named():
+    runs = pd.DataFrame({"p": [0.1, 0.2], "action": [None, None]})
+    assert ACTION in Runs(runs).unmet()
+    assert ACTION not in Runs(runs).unmet(["p", "action"])
+
+
+@pytest.mark.parametrize(
+    ("prompts", "actions", "reference"),
+    [
+        (["mse", "standard", "mse"], ["no", None, "yes"], "standard"),
+        (["mse", None, "mse"], ["no", None, "yes"], "standard"),  # an empty cell is the usual one
+        (["b", "a", "b"], [None] * 3, "b"),
+        (["b", "a"], [None] * 2, "a"),
+        (["b", "a", "a"], ["yes", None, None], "b"),  # actions stand on its rows alone
+        (["b", "a", "a"], ["yes", "no", None], "a"),
+        ([2, 10, 10], [None] * 3, "10"),
+    ],
+)
+def test_the_reference_does_not_depend_on_the_order_of_rows(prompts, actions, reference):
+    rows = pd.DataFrame({"prompt": prompts, "action": actions})
+    for order in itertools.permutations(rows.index):
+        assert Runs(rows.loc[list(order)]).reference() == reference
+
+
+def test_an_action_that_could_not_be_read_was_asked_for():
+    rows = pd.DataFrame(
+        {"prompt": ["b", "a", "a"], "action": None, "raw_action": ["?", None, None]}
+    )
+    assert Runs(rows).reference() == "b"
+
+
+def test_beliefs_given_z_have_no_part_in_it():
+    rows = pd.DataFrame({"prompt": ["a", "b", "b"], "z_state": [None, "low", "high"]})
+    assert Runs(rows).reference() == "a"
+    assert Runs(rows.iloc[1:]).reference() == "standard"
+    assert Runs(pd.DataFrame({"p": [0.1]})).reference() == "standard"
+
+
+def test_a_name_comes_first_and_must_be_there():
+    rows = pd.DataFrame({"prompt": ["standard", "mse"]})
+    assert Runs(rows).reference("mse") == "mse"
+    with pytest.raises(InputError, match="of task 'x'; received 'msee'. Closest name found: 'mse'"):
+        Runs(rows).reference("msee", where="task 'x'")
+
+
+def test_rows_of_a_prompt_are_those_without_z_and_an_empty_cell_is_the_usual_one():
+    rows = pd.DataFrame({"prompt": ["mse", None, "standard", "mse"], "z_state": [None] * 3 + ["a"]})
+    assert np.flatnonzero(Runs(rows).under("standard")).tolist() == [1, 2]
+    assert np.flatnonzero(Runs(rows).under("mse")).tolist() == [0]
+    unnamed = pd.DataFrame({"p": [0.1]})
+    assert Runs(unnamed).under("standard").sum() == 1
+    assert Runs(unnamed).under("mse").sum() == 0
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate("rational", n_contexts=20, n_reps=2, rng=1)
+
+
+def test_equal_values_have_one_fingerprint(runs, tmp_path):
+    same = Runs(runs).fingerprint
+    write_runs(runs, tmp_path / "runs.parquet")
+    assert Runs(read_runs(tmp_path / "runs.parquet")).fingerprint == same
+    assert Runs(runs[runs.columns[::-1]]).fingerprint == same
+    assert Runs(runs.set_index(runs.index + 7)).fingerprint == same
+    assert Runs(runs.assign(action=runs["action"].astype("category"))).fingerprint == same
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda runs: runs.iloc[::-1],
+        lambda runs: runs.iloc[:-1],
+        lambda runs: runs.rename(columns={"p": "q"}),
+        lambda runs: runs.assign(p=runs["p"].where(runs.index != 3, runs["p"] + 1e-12)),
+        lambda runs: runs.assign(action=runs["action"].where(runs.index != 0, "other")),
+        lambda runs: runs.assign(p=runs["p"].astype(str)),
+    ],
+)
+def test_any_other_table_has_another(runs, change):
+    assert Runs(change(runs)).fingerprint != Runs(runs).fingerprint
+
+
+def test_a_table_without_rows_has_one():
+    assert len(Runs(pd.DataFrame({"p": []})).fingerprint) == 64
+
+
+def test_a_hair_outside_counts_as_the_end_and_is_said():
+    table = pd.DataFrame(
+        {"p": [0.2, 1 + 2e-10, -1e-7, None, 1.0], "action_a": 0.5, "action_b": 0.5, "p_true": 0.5}
+    )
+    completed = Runs(table.assign(context=0)).completed()
+    moved, notes = completed.table, list(completed.notes)
+    assert moved["p"].tolist()[:3] == [0.2, 1.0, 0.0]
+    assert moved["p"].isna().tolist() == [False, False, False, True, False]
+    assert notes == [
+        "2 values of 'p' lie outside [0, 1] by at most 1e-07, a rounding error, "
+        "and count as 0 or 1."
+    ]
+    assert completed.completed().notes == completed.notes
+    assert table["p"].iloc[1] > 1, "the table of the caller stays as it was"
+
+
+def test_states_and_actions_are_columns_of_probabilities_too():
+    table = pd.DataFrame({"p_a": [1 + 1e-9], "p_b": [-1e-9], "action_x": [1 + 1e-9]})
+    completed = Runs(table.assign(context=0)).completed()
+    assert completed.table[["p_a", "p_b", "action_x"]].to_numpy().tolist() == [[1.0, 0.0, 1.0]]
+    assert len(completed.notes) == 3
+
+
+@pytest.fixture
+def answers():
+    return coherence.simulate("rational", n_contexts=30, n_reps=2, rng=1)
+
+
+@pytest.mark.lengthy
+def test_a_report_says_it_and_is_that_of_the_ends(answers):
+    answers.loc[0, "p"] = 1.0
+    expected = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
+    answers.loc[0, "p"] = 1.0000000002
+    report = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
+    pd.testing.assert_frame_equal(report.results, expected.results)
+    (said,) = set(report.units[0].notes) - set(expected.units[0].notes)
+    assert "1 value of 'p' lies outside [0, 1] by at most 2e-10" in said
+
+
+def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(answers, tmp_path):
+    answers.loc[0, "p"] = 1.0000000002
+    coherence.write_runs(answers, tmp_path / "answers.csv")
+    assert coherence.read_runs(tmp_path / "answers.csv")["p"].iloc[0] == 1.0000000002
+    answers.loc[0, "p"] = 1.00001
+    said = r"'p' must hold .* \[0, 1\]; 1 of .* the first is 1.00001 \(row 0\)\. Up to 1e-06"
+    with pytest.raises(SchemaError, match=said):
+        coherence.analyze(answers)
+    answers.loc[0, "p"] = 85
+    with pytest.raises(
+        SchemaError, match=r"the first is 85 .* Most values are probabilities; correct the others"
+    ):
+        coherence.analyze(answers)
+
+
+def test_arrays_have_the_same_tolerance(caplog):
+    out = 1 + PROBABILITY_TOLERANCE * np.array([0.9, -0.9])
+    assert as_belief(out).tolist() == [1.0, out[1]]
+    assert "belief holds rounding errors" in caplog.text
+    with pytest.raises(ValueError, match=r"the first is 1\.0000011 at position 0"):
+        as_belief([1 + 1.1 * PROBABILITY_TOLERANCE])
+    with pytest.raises(ValueError, match=r"the first is -1\.1e-06 at position 1"):
+        as_belief([0.5, -1.1 * PROBABILITY_TOLERANCE])
+
+
+@pytest.mark.lengthy
+def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path):
+    path = tmp_path / "mine.csv"
+    rows = "".join(f"{at},{20 + at},{'yes' if at % 2 else 'no'},{at % 2}\n" for at in range(30))
+    path.write_text(f"context,p,action,theta\n{rows}90,0.7,YES,1\n")
+    runs = coherence.read_runs(path, percent=True, merge_labels=True)
+    report = coherence.analyze(runs, checks=["residual_covariance"], rng=1)
+    for said in ("is below 1 and was taken as a percentage: 0.7 as 0.7%.", "were merged"):
+        assert said in " ".join(report.units[0].notes)
+        assert said in report.to_html()
+        assert said in report.to_json()
+        assert said in " ".join(str(report).split())
