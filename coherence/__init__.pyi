@@ -6,6 +6,7 @@ from .analysis.analyze import analyze as analyze
 from .analysis.comparison.compare import compare as compare
 from .analysis.comparison.result import Comparison as Comparison
 from .analysis.costs import Costs as Costs
+from .analysis.populations import Groups as Groups
 from .analysis.power import power as power
 from .analysis.power_result import PowerResult as PowerResult
 from .batteries.bets.accuracy import crossed_interval as crossed_interval

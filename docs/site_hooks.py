@@ -36,6 +36,7 @@ PARTS = {
     "coherence.result": "Analysis and report",
     "coherence.errors": "Analysis and report",
     "coherence.analysis.costs": "Planning",
+    "coherence.analysis.populations": "Planning",
     "coherence.analysis.power": "Planning",
     "coherence.analysis.power_result": "Planning",
     "coherence.plots": "Plots",

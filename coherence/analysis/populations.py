@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
 from coherence.checks.check import Facts
 from coherence.errors import InputError, closest
-from coherence.inputs import Codes, Floats, require
+from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.rational.choice import ChoiceModel
 from coherence.rational.latent import LatentModel
@@ -54,11 +54,36 @@ class Groups:
 
     The state of all contexts of a group is likelier or less likely than any belief knows, and all
     choices in it share a taste.
+
+    Parameters
+    ----------
+    size : int
+        Contexts in each, two at least; the last may have fewer.
+    taste : float
+        Standard deviation of the utility shock that a group shares, one per action. A fitted agent
+        has the tastes of its data besides.
+    missed : float
+        Standard deviation, in log-odds of the state, of what the beliefs of a group miss.
+
+    Raises
+    ------
+    InputError
+        A size below 2, or a negative or infinite standard deviation.
     """
 
-    size: int  # contexts in each; the last may have fewer
-    taste: float  # standard deviation of a utility shock, one per action
-    missed: float  # standard deviation, in log-odds of the state, of what beliefs miss
+    size: int
+    taste: float = 1.0
+    missed: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse what are no groups."""
+        whole_number(self.size, "group", 2)
+        for name in ("taste", "missed"):
+            require(
+                0 <= getattr(self, name) < math.inf,
+                f"{name} of groups must be a standard deviation of at least 0; received "
+                f"{getattr(self, name)!r}.",
+            )
 
     def draw(
         self, n_contexts: int, n_actions: int, rng: np.random.Generator

@@ -30,6 +30,10 @@ from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 
+Sizes = int | Sequence[int]
+Numbers = float | Sequence[float]
+Names = str | Sequence[str]
+
 CONTEXTS = (25, 50, 100, 200, 400)
 GROUPS = (10, 20, 40, 80)
 REPS = 5
@@ -51,17 +55,15 @@ UNGROUPED = (
 def power(
     agent: Agent | RationalAgent | str,
     *,
-    n_contexts: int | Sequence[int] | None = None,
-    n_reps: int | Sequence[int] | None = None,
-    signal: float | Sequence[float] = SIGNALS,
-    check: str | Sequence[str] | None = None,
+    n_contexts: Sizes | None = None,
+    n_reps: Sizes | None = None,
+    signal: Numbers = SIGNALS,
+    check: Names | None = None,
     planted: str | None = None,
     policies: bool | None = None,
     n_simulations: int = 500,
     n_draws: int | None = None,
-    group: int | None = None,
-    group_taste: float = 1.0,
-    group_missed: float = 0.5,
+    group: Groups | int | None = None,
     alpha: float = LEVEL,
     margin: float | None = None,
     target: float | None = None,
@@ -102,13 +104,9 @@ def power(
     n_draws : int, optional
         Permutations or sign flips behind each p-value, 99 at least. None takes 999, and 199 for
         cmi.
-    group : int, optional
-        Contexts that share more than their belief, such as those of a template. Groups are then the
-        units of the checks, which need ten of them.
-    group_taste, group_missed : float
-        What contexts of a group share: the standard deviations of a utility shock, one per action,
-        and of the log-odds of the state that their beliefs miss. A fitted agent has the tastes of
-        its data besides.
+    group : Groups or int, optional
+        Contexts that share more than their belief, such as those of a template: how many, or what
+        they share as well. Groups are then the units of the checks, which need ten of them.
     alpha : float
         Level of each test alone. A report corrects for all of its tests; `LEVEL` divided by their
         number bounds its power from below.
@@ -192,7 +190,7 @@ def power(
         f"refits must be 0 or at least {FEWEST_REFITS}; received {refits}. "
         "The spread of fewer tells little.",
     )
-    groups = _groups(group, group_taste, group_missed)
+    groups = group if isinstance(group, Groups) or group is None else Groups(group)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
     plan = Plan(population, names, n_draws, entropy, margin, groups)
     simulations = Simulations(plan, n_simulations, n_jobs, progress)
@@ -315,17 +313,6 @@ def _require_target(target: float, n_contexts: Any, limit: int, groups: Groups |
         "Leave one of them out; limit bounds the search.",
     )
     whole_number(limit, "limit", 2 * MIN_CONTEXTS * (1 if groups is None else groups.size))
-
-
-def _groups(size: int | None, taste: float, missed: float) -> Groups | None:
-    if size is None:
-        return None
-    for name, spread in (("group_taste", taste), ("group_missed", missed)):
-        require(
-            0 <= spread < math.inf,
-            f"{name} must be a standard deviation of at least 0; received {spread!r}.",
-        )
-    return Groups(whole_number(size, "group", 2), taste, missed)
 
 
 def _sizes(n_contexts: int | Sequence[int] | None, groups: Groups | None) -> list[int]:

@@ -258,13 +258,13 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
     whole = "whole numbers"
     grid: dict[str, Any] = {}
-    for option in ("group_taste", "group_missed"):
-        if getattr(args, option) is not None:
+    shared = {}
+    for name in ("taste", "missed"):
+        value = getattr(args, f"group_{name}")
+        if value is not None:
             if args.group is None:
-                raise InputError(
-                    f"--{option.replace('_', '-')} belongs to --group N. Add that, or leave it out."
-                )
-            grid[option] = getattr(args, option)
+                raise InputError(f"--group-{name} belongs to --group N. Add that, or leave it out.")
+            shared[name] = value
     if args.reps is not None:
         grid["n_reps"] = _numbers(args.reps, "--reps", int, whole)
     if args.contexts is not None:
@@ -282,6 +282,7 @@ def run(args: argparse.Namespace) -> int:
 
         prepare_folder(args.out, writes=_ALWAYS)
     from coherence.analysis.costs import Costs
+    from coherence.analysis.populations import Groups
     from coherence.analysis.power import power
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
@@ -293,7 +294,7 @@ def run(args: argparse.Namespace) -> int:
             name=name,
             planted=args.planted,
             policies=args.policies,
-            group=args.group,
+            group=None if args.group is None else Groups(args.group, **shared),
             n_simulations=args.simulations,
             n_draws=args.draws,
             alpha=args.alpha,

@@ -134,6 +134,12 @@ def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
         assert spread[1] > 2 * spread[0]
 
 
+@pytest.mark.parametrize("options", [{"taste": -1}, {"missed": float("inf")}])
+def test_groups_share_what_has_a_spread(options):
+    with pytest.raises(InputError, match="of groups must be a standard deviation of at least 0"):
+        coherence.Groups(20, **options)
+
+
 def test_it_refuses_answers_that_it_does_not_give(noisy):
     population = population_like(noisy[0])
     with pytest.raises(InputError, match="need answers that a fitted agent does not give"):

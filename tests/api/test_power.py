@@ -270,7 +270,6 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         ({"check": "prompt_consistency", "n_reps": 1}, "n_reps must be at least 2 for prompt"),
         ({"group": 20, "n_contexts": 100}, "n_contexts must make at least 10 groups of 20"),
         ({"group": 1}, "group must be a whole number of at least 2; received 1"),
-        ({"group": 5, "group_taste": -1}, "group_taste must be a standard deviation of at least 0"),
         ({"group": 20, "target": 0.8, "limit": 300}, "limit must be a whole number of at leas"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
         ({"agent": "leeky"}, "agent must be one of .* received 'leeky'"),
