@@ -208,7 +208,11 @@ def covariance_of(
             EXACT_REPORT,
             "at similar belief, states are exchangeable under the null",
         ),
-        contributions=by_context(shown.contributions[:, headline], contexts, data),
+        contributions=(
+            None
+            if math.isnan(details["estimate"][headline])
+            else by_context(shown.contributions[:, headline], contexts, data)
+        ),
     )
     if why := _no_interval(contexts, pairs[headline][1]):
         return replace(result, reason=why)

@@ -87,14 +87,15 @@ class Effect:
 
     name: str  # of the result of `coherence.analyze`, where there is one
     says: str  # what is estimated, in a phrase
-    estimate: Callable[["Effect", Answers], CheckResult]
+    # how it is estimated; None runs the check of its name
+    estimate: Callable[["Effect", Answers], CheckResult] | None = None
     lacks: str = NO_BELIEF  # why a model does not have it, where the check does not say
     # whether values on both sides of 0 are equally amiss; else lower is better
     signed: bool = False
 
     def of(self, answers: Answers) -> CheckResult:
         """Estimate the effect; without contributions there is a reason."""
-        result = self.estimate(self, answers)
+        result = (self.estimate or _by_check)(self, answers)
         if result.contributions is None and not result.reason:
             return replace(result, reason=self.lacks)
         return result
@@ -186,43 +187,39 @@ def _mean(
     )
 
 
+_EXACT, _HAPPENED = "no p_true", "no theta"
+_GIVEN_Z = "beliefs given z were not asked of every model"
 _EFFECTS = (
     Effect(
         "residual_covariance",
         "difference in choice between the states at equal stated belief",
-        _by_check,
         signed=True,
     ),
     Effect(
         "rational_agent",
         "difference in choice between the states at equal belief, report noise removed",
-        _by_check,
-        "no difference can be estimated",
+        lacks="no difference can be estimated",
         signed=True,
     ),
     Effect(
         "calibration:rmse",
         "root-mean-square error of belief to the exact posterior",
-        _by_check,
-        "no p_true",
+        lacks=_EXACT,
     ),
     Effect(
         "calibration:brier",
         "mean squared error of belief to the realised state",
-        _by_check,
-        "no theta",
+        lacks=_HAPPENED,
     ),
     Effect(
         "calibration:calibration_error_exact",
         "calibration error to the exact posterior, chance removed",
-        _by_check,
-        "no p_true",
+        lacks=_EXACT,
     ),
     Effect(
         "calibration:calibration_error",
         "calibration error to the realised state, chance removed",
-        _by_check,
-        "no theta",
+        lacks=_HAPPENED,
     ),
     Effect(
         "prompt_consistency",
@@ -232,26 +229,16 @@ _EFFECTS = (
     Effect(
         "iterated_expectation",
         "mean gap between belief and average of beliefs given z",
-        _by_check,
-        "beliefs given z were not asked of every model",
+        lacks=_GIVEN_Z,
         signed=True,
     ),
     Effect(
         "iterated_expectation:noise_removed",
         "root-mean-square of that gap, report noise and rounding removed",
-        _by_check,
-        "beliefs given z were not asked of every model",
+        lacks=_GIVEN_Z,
     ),
-    Effect(
-        "report_noise",
-        "standard deviation of repeated reports of a context",
-        _within_contexts,
-    ),
-    Effect(
-        "unreadable",
-        "share of answers that could not be parsed",
-        _unparsed,
-    ),
+    Effect("report_noise", "standard deviation of repeated reports of a case", _within_contexts),
+    Effect("unreadable", "share of answers that could not be parsed", _unparsed),
 )
 EFFECTS = {effect.name: effect for effect in _EFFECTS}
 """Name -> effect, in the order of reports. What does not change smoothly with a context has no
