@@ -9,7 +9,7 @@ false discovery rate of the pairs of all effects after Benjamini-Hochberg, and t
 false one after Holm. Agents of one kind tie in everything; kinds are ordered by their effect in a
 study of 40,000 cases. Study number s of design d draws from the seed [seed, d, s]. One core needs
 about twenty minutes. ``--designs 0,3`` runs some designs and keeps the lines of the others,
-``--page docs/comparing.md`` writes the table into the page.
+``--page docs/validity-rivals.md`` writes the table into the page.
 """
 
 import argparse
@@ -214,7 +214,7 @@ def write(fresh: pd.DataFrame, out: Path) -> None:
 
 
 def page(table: pd.DataFrame) -> str:
-    """Render the table for ``docs/comparing.md``."""
+    """Render the table for ``docs/validity-rivals.md``."""
     effects = table[table["held"].notna()]
     # Most effects share the number of studies of their design; the others name theirs.
     studies = effects.groupby("design", sort=False)["n_studies"].max()
