@@ -91,11 +91,12 @@ def rational_agent_test(
 
     Notes
     -----
-    The state is regressed on a quadratic polynomial of the belief behind the reports (a line, where
-    contexts have two). Products of different reports of a context stand for its powers, so that
-    noise cancels, and powers of one more report are the instruments. The p-value is that of the
-    covariance of what is left of the state with the actions, weighed by their slopes on the belief
-    (Hansen's J of one moment), by t over contexts with the error of a jackknife.
+    The state is regressed on a quadratic polynomial of the belief behind the reports (a line where
+    contexts have two, a cubic where 1000 have four). Products of different reports of a context
+    stand for its powers, so that noise cancels, and powers of one more report are the instruments.
+    The p-value is that of the covariance of what is left of the state with the actions, weighed by
+    their slopes on the belief (Hansen's J of one moment), by t over contexts with the error of a
+    jackknife.
 
     References
     ----------

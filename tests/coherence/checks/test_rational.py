@@ -132,6 +132,18 @@ def test_a_bent_calibration_takes_three_reports():
     assert checked(runs, describe=False).settings["degree"] == 1
 
 
+@pytest.mark.parametrize(("n", "reps", "degree"), [(1000, 4, 3), (999, 5, 2), (1000, 3, 2)])
+def test_more_reports_allow_for_more_bends(n, reps, degree):
+    assert checked(drawn(2, n=n, reps=reps), describe=False).settings["degree"] == degree
+
+
+def test_a_few_contexts_with_more_reports_do_not_shut_out_the_others():
+    runs = drawn(2, n=300, reps=3)
+    fewer = runs[(runs["rep"] < 2) | (runs["context"] < 30)]
+    result = checked(fewer, describe=False)
+    assert (result.settings["degree"], result.settings["n_tested"]) == (1, 300)
+
+
 def test_a_state_that_was_hardly_seen_is_not_tested():
     runs = drawn(4, n=100)
     result = checked(runs.assign(theta=(runs["context"] < 3).astype(int)), describe=False)
