@@ -306,6 +306,8 @@ def _root_mean_square(stated: "pd.Series[float]", expected: "pd.Series[float]") 
 
 
 def _policy_distance(actions: "pd.Series[str]", belief: "pd.Series[float]") -> float:
+    if actions.empty:  # a model that can say nothing yet
+        return float("nan")
     expected = pd.DataFrame(
         action_probabilities(belief.to_numpy()), index=actions.index, columns=list(ACTIONS)
     )
