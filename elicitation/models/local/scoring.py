@@ -16,6 +16,7 @@ from elicitation.spelling.tokenizations import Part, SpellingGraph
 
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
+Ranges = tuple[tuple[int, int], ...]
 # Most logits held at a time, in numbers.
 _LOGITS = 1 << 26
 
@@ -133,10 +134,10 @@ class _Reading:
     ) -> None:
         n_texts, self.vocabulary_size = trees.roots.shape
         self.masses = np.zeros((n_texts, n_spellings))
-        self.parts, self.graph = parts, graph
-        self.order = torch.from_numpy(order).to(trees.roots.device)
-        # Of thousands of states few are reached with a probability that counts.
-        self.tables: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self.parts = parts
+        self.graph = graph
+        self.tables: dict[int, _Table] = {}
+        self.sets = _TokenSets(order, trees.roots.device)
 
     def read(self, logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
         """Add what is decided after the nodes of a level to `masses`; return what is still open."""
@@ -146,54 +147,125 @@ class _Reading:
         ]
         # Copies in the precision of the sums lie side by side here: a part of the rows at a time.
         step = max(1, _LOGITS // (4 * self.vocabulary_size))
-        for first in range(0, len(at_nodes), step):
-            portion = at_nodes[first : first + step]
-            deciding, steps = zip(*(self._table(node.state) for *_, node in portion), strict=True)
+        for start in range(0, len(at_nodes), step):
+            portion = at_nodes[start : start + step]
+            tables = [self._table(node.state) for *_, node in portion]
             index = torch.tensor([(row, k) for row, k, _ in portion], device=logits.device).T
             values = logits[tuple(index)]
-            shares = (values if values.dtype == torch.float64 else values.float()).softmax(-1)
-            # Tokens that begin alike lie side by side in this order, so that the sum over a range
-            # of them is a difference; in double precision, for a small one must not drown.
-            sums = shares[:, self.order].cumsum(-1, dtype=torch.float64)
-            below = _take(sums, [(start - 1).clip(min=0) for _, start, _ in deciding])
-            above = _take(sums, [stop - 1 for *_, stop in deciding])
-            further = _take(shares, [token for token, _ in steps])
-            for (row, _, node), (spelling, start, _), low, high, (token, target), onward in zip(
-                portion, deciding, below, above, steps, further, strict=True
+            values = values if values.dtype == torch.float64 else values.float()
+            normaliser = values.logsumexp(-1).double()
+            decided = self.sets.sums(values, normaliser, [table.ranges for table in tables])
+            further = _take(values, normaliser, [table.token for table in tables])
+            for (row, _, node), table, sums, onward in zip(
+                portion, tables, decided, further, strict=True
             ):
-                # Several ranges of tokens may decide in favour of one spelling.
-                decided = (high - np.where(start > 0, low, 0)).clip(min=0) * node.mass
-                masses = np.bincount(spelling, decided, minlength=self.masses.shape[1])
-                self.masses[row] += masses
-                if self.parts is not None:
-                    self.parts += [
-                        Part(row, k, node.tokens, float(masses[k]))
-                        for k in dict.fromkeys(spelling.tolist())
-                    ]
+                self._decide(row, node, table.spelling, sums[table.which] * node.mass)
+                masses = (onward * node.mass).tolist()
                 children[row] += [
-                    _Node(state, mass, node.number, (*node.tokens, last))
-                    for last, state, mass in zip(
-                        token.tolist(), target.tolist(), (onward * node.mass).tolist(), strict=True
+                    _Node(target, mass, node.number, (*node.tokens, token))
+                    for token, target, mass in zip(
+                        table.token.tolist(), table.target.tolist(), masses, strict=True
                     )
                 ]
         return children
 
-    def _table(self, state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what the tokens do at a state, in columns: see `SpellingGraph`."""
+    def _table(self, state: int) -> "_Table":
+        # Of thousands of states few are reached with a probability that counts.
         if state not in self.tables:
-            self.tables[state] = (
-                np.array(self.graph.deciding[state], dtype=np.int64).reshape(-1, 3).T,
-                np.array(self.graph.steps[state], dtype=np.int64).reshape(-1, 2).T,
-            )
+            self.tables[state] = _Table.of(self.graph, state)
         return self.tables[state]
 
+    def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
+        # Not `+=`: several sets of tokens may decide in favour of one spelling.
+        np.add.at(self.masses[row], spelling, masses)
+        if self.parts is not None:
+            self.parts.extend(
+                Part(row, int(k), node.tokens, float(mass))
+                for k, mass in zip(spelling, masses, strict=True)
+            )
 
-def _take(values: torch.Tensor, columns: Sequence[NDArray[np.int64]]) -> list[Floats]:
-    """Read some columns in every row, in one transfer from the device."""
+
+class _TokenSets:
+    """Sums of probabilities over sets of tokens, which many states share; see `_Table.ranges`."""
+
+    def __init__(self, order: NDArray[np.int64], device: torch.device) -> None:
+        self.order, self.device = order, device
+        self.members: dict[Ranges, tuple[torch.Tensor, bool]] = {}
+
+    def sums(
+        self, values: torch.Tensor, normaliser: torch.Tensor, wanted: Sequence[tuple[Ranges, ...]]
+    ) -> list[Floats]:
+        """Return for every row of logits the probabilities of the sets that are wanted there."""
+        rows_of: dict[Ranges, list[int]] = {}
+        for row, sets in enumerate(wanted):
+            for ranges in sets:
+                rows_of.setdefault(ranges, []).append(row)
+        sums, counted = [], []
+        for ranges, rows in rows_of.items():
+            ids, complement = self._members_of(ranges)
+            at = torch.tensor(rows, device=self.device)
+            # All but a few tokens: those few are added up, and the rest is what they leave.
+            share = (values[at[:, None], ids].double() - normaliser[at, None]).exp().sum(-1)
+            sums.append((1 - share).clamp(min=0) if complement else share)
+            counted += [(row, ranges) for row in rows]
+        # One transfer from the device for all of them.
+        listed = torch.cat(sums).tolist() if sums else []
+        share_of = dict(zip(counted, listed, strict=True))
+        return [
+            np.array([share_of[row, ranges] for ranges in sets], dtype=np.float64)
+            for row, sets in enumerate(wanted)
+        ]
+
+    def _members_of(self, ranges: Ranges) -> tuple[torch.Tensor, bool]:
+        if ranges not in self.members:
+            inside = np.zeros(len(self.order), dtype=bool)
+            for start, stop in ranges:
+                inside[start:stop] = True
+            complement = bool(2 * inside.sum() > len(inside))
+            ids = self.order[~inside if complement else inside]
+            self.members[ranges] = torch.from_numpy(ids).to(self.device), complement
+        return self.members[ranges]
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """What the tokens do at one state, as arrays: see `SpellingGraph`.
+
+    `ranges` holds sets of tokens as ranges of places in the vocabulary; those of the set at
+    position ``which[i]`` decide in favour of ``spelling[i]``.
+    """
+
+    spelling: NDArray[np.int64]
+    which: NDArray[np.int64]
+    ranges: tuple[Ranges, ...]
+    token: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: SpellingGraph, state: int) -> "_Table":
+        of_spelling: dict[int, list[tuple[int, int]]] = {}
+        for spelling, start, stop in graph.deciding[state]:
+            of_spelling.setdefault(spelling, []).append((start, stop))
+        sets = {spelling: tuple(ranges) for spelling, ranges in of_spelling.items()}
+        position = {ranges: k for k, ranges in enumerate(dict.fromkeys(sets.values()))}
+        steps = np.array(graph.steps[state], dtype=np.int64).reshape(-1, 2)
+        return cls(
+            np.array(list(sets), dtype=np.int64),
+            np.array([position[ranges] for ranges in sets.values()], dtype=np.int64),
+            tuple(position),
+            *steps.T,
+        )
+
+
+def _take(
+    values: torch.Tensor, normaliser: torch.Tensor, columns: Sequence[NDArray[np.int64]]
+) -> list[Floats]:
+    """Read the probabilities of some tokens in every row, in one transfer from the device."""
     counts = [len(columns_of_row) for columns_of_row in columns]
     row = torch.from_numpy(np.repeat(np.arange(len(columns)), counts)).to(values.device)
     column = torch.from_numpy(np.concatenate(columns)).to(values.device)
-    return np.split(values[row, column].double().cpu().numpy(), np.cumsum(counts)[:-1])
+    read = (values[row, column].double() - normaliser[row]).exp()
+    return np.split(read.cpu().numpy(), np.cumsum(counts)[:-1])
 
 
 def _to_grow(nodes: list[_Node], tolerance: float) -> list[_Node]:
