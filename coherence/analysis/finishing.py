@@ -68,6 +68,7 @@ def measured(
         unreadable=unreadable(unit.rows),
         answering=way,
         scatter=unit_scatter(unit, computed=all_computed(way)),
+        state_names=_state_names(unit),
         movement=movement(unit.shown(), unit.runs),
         **(kept if with_rows else {}),
     )
@@ -87,3 +88,10 @@ def with_results(unit: Unit, beside: Beside) -> Unit:
         cautions=said.cautions,
         sensitivity=beside.sensitivity,
     )
+
+
+def _state_names(unit: UnitRows) -> tuple[str, str]:
+    """Name the states as the table does, else by the label whose probability was stated."""
+    named = set(unit.rows["theta_name"].dropna()) if "theta_name" in unit.rows else set()
+    name = named.pop() if len(named) == 1 else unit.positive
+    return ("state 0", "state 1") if name is None else (f"not {name}", str(name))

@@ -47,7 +47,8 @@ def state_figures(
     urls, names = _links(found, judged(unit.beliefs), key, links)
     shown = table[table["action"].isin(actions)]
     scales = shared_spans([shown_shares(table[table["action"] == action]) for action in actions])
-    draw = partial(plot_state_panels, found, actions, scales, noun=noun, urls=urls)
+    states = unit.state_names
+    draw = partial(plot_state_panels, found, actions, scales, noun=noun, states=states, urls=urls)
     apart = "Panels differ in their scale." if len(set(scales)) > 1 else ""
     caption = (
         _explained(table, noun, unit.scatter, noisy=noisy),

@@ -51,6 +51,8 @@ class Unit:
     # how much unseen noise would explain a hidden shift; None where that was not asked, or the test
     # of the rational agent does not reject
     sensitivity: Sensitivity | None = None
+    # what figures call the state that the belief is not in, and the one that it is in; untrusted
+    state_names: tuple[str, str] = ("state 0", "state 1")
     # how far beliefs and choices vary; None where that was not asked
     movement: Movement | None = None
 

@@ -89,6 +89,7 @@ COLUMNS = (
         "with probabilities of actions one action_<label> column each instead.",
     ),
     Column("theta", "label", "Realised state, shared by the rows of a context."),
+    Column("theta_name", "text", "What theta = 1 is, as 'lung = yes'; figures name states by it."),
     Column("p_true", "probability", "Exact posterior, where known."),
     Column(
         "z",

@@ -34,6 +34,7 @@ COLUMNS = {
     "belief_kind": "string",
     "action": "string",
     "theta": None,
+    "theta_name": "string",
     "p_true": "float64",
     "z": "string",
     "z_state": "string",
@@ -183,13 +184,13 @@ def assemble_runs(
         positions.append(position)
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
-    absent = [name for name in ("theta", "p_true") if name not in cases.columns]
+    absent = [name for name in ("theta", "theta_name", "p_true") if name not in cases.columns]
     if acting is None:
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:
         absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
     features = features_of(cases)
-    kept = [name for name in ("context", "theta", *features) if name in cases.columns]
+    kept = [name for name in ("context", "theta", "theta_name", *features) if name in cases.columns]
     runs = _typed(rows, cases[kept].iloc[positions], features)
     return runs.drop(columns=runs.columns.intersection(absent))
 

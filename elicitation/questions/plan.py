@@ -183,7 +183,9 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     # A network knows every theta, so that the column is never null, as that of a table may be.
     types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
     questions = list(_numbered(once, design))
-    return Plan(questions, task.name, cases.astype(types), truth, design.min_mass)
+    positive = f"{task.target} = {task.phrases.positive(task.target)}"
+    told = cases.astype(types).assign(theta_name=positive)
+    return Plan(questions, task.name, told, truth, design.min_mass)
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
