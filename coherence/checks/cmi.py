@@ -74,7 +74,7 @@ def cmi_test(
     condition_on: ArrayLike | pd.DataFrame | None = None,
     isotonic: bool = False,
     k: int = 3,
-    n_permutations: int = 1_999,
+    n_permutations: int = 2_999,
     published: bool = False,
     n_bootstraps: int = 500,
     rng: Seed = None,

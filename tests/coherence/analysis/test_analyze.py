@@ -546,7 +546,8 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
 def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     plain = runs[(runs["z_state"].isna()) & (runs["prompt"] == "standard")]
     page = analyze(plain[["context", "p", "p_true"]], rng=1).to_html()
-    assert page.count("<figure") == 2
+    assert page.count("<figure") == 3
+    assert "its mean stated belief against the exact posterior" in page
     assert "Histogram of the stated belief." in page
     assert "Belief and exact posterior" in page
     assert "with action" not in page
