@@ -125,7 +125,7 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
 
 
 def _degree(n_reports: Codes) -> int:
-    """Return the largest degree for which enough contexts, and half of the repeated, have reports."""
+    """Return the largest degree for which enough contexts have reports, half of the repeated."""
     for degree, fewest in DEGREES.items():
         enough = int((n_reports > degree).sum())
         if enough >= max(fewest, (n_reports > 1).sum() / 2):

@@ -23,6 +23,7 @@ from coherence.batteries.bets.truths import (
 from coherence.decoding.decode import decode_choice
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats
+from coherence.table.frames import require_frame
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
@@ -87,6 +88,7 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
 
 def check_bet_questions(questions: pd.DataFrame) -> None:
     """Raise `SchemaError` if a table is not a table of bet questions."""
+    require_frame(questions, "questions")
     only_values = "kind" in questions and (questions["kind"] == "value").all()
     needed = _ALWAYS if only_values else (*_ALWAYS, *_BETS)
     columns = [
