@@ -66,7 +66,7 @@ def rational_agent_test(
         As for `coherence.fit_rational_agent`; the test itself takes no noise for given.
     describe : bool
         Whether `details` has the noise, thresholds and costs of the fitted agent; without them the
-        test takes a hundredth of the time.
+        test takes a twentieth of the time.
     rng : Generator, int or None
         Not used: nothing is drawn. All tests take it.
 
