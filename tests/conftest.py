@@ -23,7 +23,7 @@ def smollm2_folder():
     """Return the folder of the real public model: that of SMOLLM2, or one that is fetched once."""
     from pathlib import Path
 
-    from coherence.errors import CoherenceError
+    from coherence import CoherenceError
     from elicitation.models.fetch import fetch_model, public_model
 
     named = os.environ.get("SMOLLM2")

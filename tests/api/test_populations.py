@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 import coherence
-from coherence import AGENTS, InputError, simulate
-from coherence.analysis.populations import (
-    ONCE,
-    PILOT,
-    SCATTER,
-    AgentPopulation,
-    Groups,
-    population_like,
-)
+from coherence import AGENTS, Groups, InputError, simulate
+from coherence.analysis.populations import ONCE, PILOT, SCATTER, AgentPopulation, population_like
 
 ONE = {"prompts": ["standard"], "iterated": False}
 

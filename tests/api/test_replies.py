@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coherence
-from coherence import decode_belief, decode_choice
-from coherence.decoding.decode import decode_decision, decode_distribution
+from coherence import decode_belief, decode_choice, decode_decision, decode_distribution
 from coherence.decoding.reply import REFUSALS
 from coherence.table.schema import READABLE, STATUSES
 

@@ -9,11 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, load_network, load_phrases, network_names, posterior, sample
-from bayesnets.catalog import describe
+from bayesnets import (
+    Network,
+    describe,
+    load_network,
+    load_phrases,
+    network_names,
+    posterior,
+    sample,
+)
 from bayesnets.conversion import nodes_from_pgmpy
 from bayesnets.network import TABLE_KINDS
-from coherence.errors import InputError
+from coherence import InputError
 
 PUBLISHED = ("alarm", "asia", "cancer", "survey")
 EVERY = pytest.mark.parametrize("name", network_names())

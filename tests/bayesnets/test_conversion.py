@@ -3,9 +3,8 @@ import warnings
 import numpy as np
 import pytest
 
-from bayesnets import from_pgmpy, load_network, to_pgmpy
-from bayesnets.files import read_network, write_network
-from coherence.errors import InputError
+from bayesnets import from_pgmpy, load_network, read_network, to_pgmpy, write_network
+from coherence import InputError
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import Network, Node, elimination, load_network, posterior, to_pgmpy
-from bayesnets.posterior import encode, evidence_probability
-from coherence.errors import InputError
+from bayesnets import (
+    Network,
+    Node,
+    elimination,
+    evidence_probability,
+    load_network,
+    posterior,
+    to_pgmpy,
+)
+from bayesnets.posterior import encode
+from coherence import InputError
 
 N_NETWORKS = 200
 N_ROWS = 5

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, load_network, to_pgmpy
-from bayesnets.catalog import network_names
-from bayesnets.files import read_network, write_network
-from coherence.errors import InputError
+from bayesnets import (
+    Network,
+    Node,
+    load_network,
+    network_names,
+    read_network,
+    to_pgmpy,
+    write_network,
+)
+from coherence import InputError
 
 SUFFIXES = ("bif", "xml", "xmlbif", "json")
 

@@ -23,7 +23,7 @@ from illustrative_networks import (
 )
 
 from bayesnets import Network, coverage, load_network, load_phrases, posterior, sample_cases
-from coherence.errors import InputError
+from coherence import InputError
 
 ROOT = Path(__file__).parents[2]
 TARGETS = {"heart": "SHD", "diabetes": "Diabetes_binary", "fever": "fever", "crying": "colic"}

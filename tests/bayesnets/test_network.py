@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayesnets import Network, Node, from_pgmpy, load_network, network_names, to_pgmpy
-from coherence.errors import InputError
+from coherence import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
 

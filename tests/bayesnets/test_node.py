@@ -3,7 +3,7 @@ import pytest
 
 from bayesnets import Network, Node
 from bayesnets.node import first_no_number
-from coherence.errors import InputError
+from coherence import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
 

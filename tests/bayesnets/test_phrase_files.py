@@ -4,10 +4,9 @@ import textwrap
 
 import pytest
 
-from bayesnets import Network, Node, load_network, load_phrases, to_pgmpy
+from bayesnets import Network, Node, load_network, load_phrases, plain_phrases, to_pgmpy
 from bayesnets.catalog import catalog_text
-from bayesnets.phrase_files import plain_phrases
-from coherence.errors import InputError
+from coherence import InputError
 
 TEXT = catalog_text("asia.toml")
 

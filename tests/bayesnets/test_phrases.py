@@ -2,10 +2,9 @@ import re
 
 import pytest
 
-from bayesnets import Network, Node, load_network, load_phrases
-from bayesnets.phrase_files import plain_phrases
+from bayesnets import Network, Node, load_network, load_phrases, plain_phrases
 from bayesnets.phrases import positive_state
-from coherence.errors import InputError
+from coherence import InputError
 
 WORDS = load_phrases("asia")
 

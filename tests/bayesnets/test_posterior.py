@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesnets import Network, Node, evidence_probability, load_network, posterior
-from coherence.errors import InputError
+from coherence import InputError
 
 ASIA = load_network("asia")
 

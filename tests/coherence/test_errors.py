@@ -4,15 +4,8 @@ import copy
 
 import pytest
 
-from coherence.errors import (
-    CoherenceError,
-    InputError,
-    MissingExtraError,
-    SchemaError,
-    closest,
-    listing,
-    suggestion,
-)
+from coherence import CoherenceError, InputError, SchemaError
+from coherence.errors import MissingExtraError, closest, listing, suggestion
 
 MANY = [f"name{number}" for number in range(14)]
 

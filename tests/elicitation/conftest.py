@@ -10,8 +10,7 @@ import sqlite3
 
 import pytest
 
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
+from elicitation import Answer, AnswerStore
 
 _LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
 
@@ -67,7 +66,7 @@ def no_database_left_open(monkeypatch):
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation.questions.tasks import Task
+    from elicitation import Task
 
     return Task.load("asia")
 
@@ -104,7 +103,7 @@ def model_folder(asia, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def model(model_folder):
-    from elicitation.models.local.causal import load_causal_model
+    from elicitation import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)
 

@@ -12,20 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.agents import AGENTS, Agent
-from coherence.errors import InputError
-from coherence.table.faults import validate_runs
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Request
-from elicitation.questions.plan import Design, plan_task
+from coherence import AGENTS, Agent, InputError, validate_runs
+from elicitation import AgentModel, AnswerStore, Design, Request, agent_for_task, elicit, plan_task
 from elicitation.questions.question import Topic
-from elicitation.simulated_model import (
-    AgentModel,
-    Known,
-    agent_for_task,
-    report_probabilities,
-)
+from elicitation.simulated_model import Known, report_probabilities
 
 ROOT = Path(__file__).parents[2]
 

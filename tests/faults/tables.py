@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import bayesnets as bn
 import coherence as co
 import elicitation as el
+from coherence import Report
 from coherence.cli.main import main
 from coherence.importing.formats import read_logs
-from coherence.report.report import Report
 
 COLUMNS = {*NAMES[:-5], "context", "runs", "table", "records", "answers", "columns", "column"}
 QUICK = ["calibration", "prompt_consistency"]

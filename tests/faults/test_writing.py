@@ -11,10 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence import simulate
+from coherence import simulate, write_runs
 from coherence.cli.main import main
 from coherence.table.files import LIST
-from coherence.table.storage import write_runs
 
 GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
 REVEALED = "--only-revealed"

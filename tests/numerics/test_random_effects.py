@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.statistics.random_effects import random_effects
 
 

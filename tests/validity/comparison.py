@@ -22,11 +22,11 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import stats
 
-from coherence.agents import ACTIONS, Agent, simulate
+from coherence import Agent, benjamini_hochberg, holm, simulate
+from coherence.agents import ACTIONS
 from coherence.analysis.comparison.effects import EFFECTS, Answers
 from coherence.analysis.comparison.ranking import rank_effect
 from coherence.result import rejects
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
 RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3

@@ -26,9 +26,9 @@ from coherence import (
     monotone_direction_test,
     predictive_gain_test,
     prompt_consistency,
+    rational_agent_test,
     residual_covariance_test,
 )
-from coherence.checks.rational import rational_agent_test
 from coherence.statistics.resample import Seed
 
 RESULTS = Path(__file__).parent / "groups.csv"

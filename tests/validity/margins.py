@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence import CheckResult, residual_covariance_test, simulate
+from coherence import CheckResult, rational_agent_test, residual_covariance_test, simulate
 from coherence.agents import named_agent
 from coherence.analysis.margins import smallest_margin
-from coherence.checks.rational import rational_agent_test
 
 RESULTS = Path(__file__).parent / "margins.csv"
 MARGIN = 0.1

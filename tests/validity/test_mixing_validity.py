@@ -7,7 +7,7 @@ from joblib import Parallel
 from mixing import AGENTS, ALTERNATION, DRAWS, INTERVALS, TESTS, beta_answers, intervals, pvalues
 from scipy import stats
 
-from coherence.batteries.mixing.agents import expected_answers
+from coherence import expected_answers
 from coherence.batteries.mixing.answers import count_answers
 
 N = 40

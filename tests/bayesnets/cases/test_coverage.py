@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import coverage, load_network, sample_cases
-from coherence.errors import InputError
+from coherence import InputError
 
 ASIA = load_network("asia")
 

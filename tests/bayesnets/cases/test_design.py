@@ -8,7 +8,7 @@ from bayesnets.cases.design import (
     inclusion_probabilities,
     systematic_sample,
 )
-from coherence.errors import InputError
+from coherence import InputError
 
 
 @pytest.mark.parametrize("seed", range(20))

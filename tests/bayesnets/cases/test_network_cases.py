@@ -20,7 +20,7 @@ from bayesnets import (
     sample_cases,
     with_records,
 )
-from coherence.errors import InputError
+from coherence import InputError
 
 ASIA = load_network("asia")
 

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesnets import Network, Node, load_network, posterior, sample
-from coherence.errors import InputError
+from coherence import InputError
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,8 +5,15 @@ import sys
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, load_network, load_phrases, network_names
-from bayesnets.files import read_network, write_network
+from bayesnets import (
+    Network,
+    Node,
+    load_network,
+    load_phrases,
+    network_names,
+    read_network,
+    write_network,
+)
 from coherence.cli.main import main
 
 

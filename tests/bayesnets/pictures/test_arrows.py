@@ -1,7 +1,6 @@
 import pytest
 
-from bayesnets import load_network
-from bayesnets.pictures.drawing import draw
+from bayesnets import draw, load_network
 
 
 def test_the_target_and_the_arrows_into_it_are_set_off():

@@ -1,7 +1,6 @@
 import numpy as np
 
-from bayesnets import Network, Node
-from bayesnets.pictures.drawing import draw
+from bayesnets import Network, Node, draw
 
 
 def test_many_states_and_long_names_stay_in_their_boxes():

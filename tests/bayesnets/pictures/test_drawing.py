@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, load_network, to_pgmpy
-from bayesnets.pictures.drawing import draw
-from coherence.errors import InputError
+from bayesnets import Network, Node, draw, load_network, to_pgmpy
+from coherence import InputError
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,7 +1,6 @@
 import pytest
 
-from bayesnets import load_network, sample
-from bayesnets.records.task import RecordTask
+from bayesnets import RecordTask, load_network, sample
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 

@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import coverage
-from bayesnets.records.cases import sample_record_cases
-from bayesnets.records.task import RecordTask
-from coherence.errors import InputError
+from bayesnets import RecordTask, coverage, sample_record_cases
+from coherence import InputError
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 

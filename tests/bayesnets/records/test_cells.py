@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from bayesnets.records.strata import strata
+from bayesnets import strata
 
 
 def test_wilson_intervals_are_those_of_statsmodels():

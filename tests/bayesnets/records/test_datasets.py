@@ -6,9 +6,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from bayesnets import posterior
-from bayesnets.records.datasets import dataset_names, load_dataset
-from coherence.errors import InputError
+from bayesnets import dataset_names, load_dataset, posterior
+from coherence import InputError
 
 
 def evidence_of(table):

@@ -1,7 +1,7 @@
 import pytest
 
-from bayesnets.records.strata import strata
-from coherence.errors import InputError
+from bayesnets import strata
+from coherence import InputError
 
 
 def test_missing_values_are_an_error_or_dropped(records):

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from bayesnets import Network, Node, load_network, posterior, sample, to_pgmpy
-from bayesnets.records.fitting import fit
-from coherence.errors import InputError
+from bayesnets import Network, Node, fit, load_network, posterior, sample, to_pgmpy
+from coherence import InputError
 
 ASIA = load_network("asia")
 STATES = {"rain": ("no", "yes"), "grass": ("wet", "dry")}

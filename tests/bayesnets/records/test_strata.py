@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import sample
-from bayesnets.records.cases import sample_record_cases
-from bayesnets.records.strata import strata
-from bayesnets.records.task import RecordTask
-from coherence.errors import InputError
+from bayesnets import RecordTask, sample, sample_record_cases, strata
+from coherence import InputError
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 

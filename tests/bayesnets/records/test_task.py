@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from bayesnets import posterior
-from bayesnets.records.cases import sample_record_cases
-from bayesnets.records.task import RecordTask
+from bayesnets import RecordTask, posterior, sample_record_cases
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 

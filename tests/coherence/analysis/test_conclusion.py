@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CheckResult, Interval, analyze, simulate
-from coherence.agents import AGENTS
+from coherence import AGENTS, CheckResult, Interval, analyze, simulate
 from coherence.analysis.conclusion import cautions, conclude, unit_scatter
 from coherence.analysis.unit import UnitRows
 from coherence.report.terminal import render_report

@@ -6,10 +6,9 @@ import math
 import pandas as pd
 import pytest
 
+from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
-from coherence.errors import InputError
 from coherence.report.unit import Unit
-from coherence.result import CheckResult, Interval
 from coherence.statistics.scatter import Scatter
 from coherence.table.audit import Answering
 

@@ -4,10 +4,10 @@ import math
 import pandas as pd
 import pytest
 
+from coherence import CheckResult
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.reading import as_runs, units_of
 from coherence.analysis.twin_runs import Beside
-from coherence.result import CheckResult
 
 RESULT = CheckResult("calibration:rmse", "", 0.1, "probability", None, None, 2, 2)
 

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import simulate
+from coherence import iterated_expectation_test, simulate
 from coherence.analysis.twin_given import GivenZ
-from coherence.checks.iterated import iterated_expectation_test
 from coherence.rational.questions import fit_question
 from tests.coherence.analysis.test_twin_table import table_of
 

@@ -21,7 +21,7 @@ COLUMNS = ["twin_observed", "twin_median", "twin_low", "twin_high", "twin_pvalue
 
 @pytest.fixture(scope="module")
 def leaky():
-    from coherence.agents import AGENTS
+    from coherence import AGENTS
 
     agent = AGENTS["leaky"].with_parameters(report_noise=0.1)
     runs = simulate(agent, n_contexts=60, n_reps=3, prompts=["standard"], rng=1)

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import fit_rational_agent, simulate
-from coherence.agents import AGENTS
+from coherence import AGENTS, fit_rational_agent, simulate
 from coherence.analysis.twin_table import TwinTable
 from coherence.analysis.unit import UnitRows
 

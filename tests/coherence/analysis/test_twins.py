@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from coherence import simulate
+from coherence import CheckResult, simulate
 from coherence.analysis.planning import plan_unit
 from coherence.analysis.twins import agent_of, plan_twins, with_twins
 from coherence.analysis.unit import UnitRows
 from coherence.checks import CHECKS
 from coherence.rational.fit import ONE_REPORT
-from coherence.result import CheckResult
 
 LIGHT = tuple(name for name in CHECKS if name != "predictive_gain")
 

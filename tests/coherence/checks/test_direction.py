@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import InputError, monotone_choice_test, simulate
-from coherence.checks.direction import CHECK, monotone_direction_test
+from coherence import InputError, monotone_choice_test, monotone_direction_test, simulate
+from coherence.checks.direction import CHECK
 
 
 def agent(name, seed=1, n_contexts=200):

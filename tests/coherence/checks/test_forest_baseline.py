@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from coherence import InputError, simulate
+from coherence import InputError, random_forest_baseline, simulate
 from coherence.checks import forest_baseline
-from coherence.checks.forest_baseline import CHECK, _ordinal, _questions, random_forest_baseline
+from coherence.checks.forest_baseline import CHECK, _ordinal, _questions
 from coherence.table.runs import Runs
 
 

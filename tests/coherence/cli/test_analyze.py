@@ -11,11 +11,10 @@ import pytest
 
 import coherence
 import coherence.analysis.analyze
+from coherence import CheckResult, Interval, Report
 from coherence.cli import analyze as command
 from coherence.cli.main import main
-from coherence.report.report import Report
 from coherence.report.unit import Unit
-from coherence.result import CheckResult, Interval
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import coherence
+from coherence import InputError
 from coherence.cli.compare import FILES, name_files
 from coherence.cli.folders import new_files
 from coherence.cli.main import main
-from coherence.errors import InputError
 from coherence.table.exact_csv import read_exact_csv
 
 FAST = ["--effects", "calibration:brier,report_noise"]

@@ -1,7 +1,7 @@
 import pytest
 
+from coherence import InputError
 from coherence.cli.folders import in_place, new_files, prepare_folder
-from coherence.errors import InputError
 
 
 def test_a_folder_is_made_with_those_above_it_and_may_exist(tmp_path):

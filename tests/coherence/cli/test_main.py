@@ -7,8 +7,8 @@ import types
 
 import pytest
 
+from coherence import InputError
 from coherence.cli import main as entry
-from coherence.errors import InputError
 
 COMMAND = [sys.executable, "-W", "error", "-m", "coherence.cli.main"]
 

@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from coherence import simulate, write_runs
+from coherence import InputError, RunsScan, read_runs, simulate, write_runs
 from coherence.cli import reading as module
 from coherence.cli.main import main
 from coherence.cli.reading import (
@@ -13,10 +13,7 @@ from coherence.cli.reading import (
     reading,
     reading_words,
 )
-from coherence.errors import InputError
-from coherence.table.scan import RunsScan
 from coherence.table.schema import COLUMN_NAMES
-from coherence.table.storage import read_runs
 
 
 def parsed(*words):

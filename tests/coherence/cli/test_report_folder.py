@@ -1,8 +1,8 @@
 import pytest
 
+from coherence import Report
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.report import figure_files, result_tables
-from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.table.files import new_files
 

@@ -4,10 +4,10 @@ import sys
 import pytest
 
 import coherence
+from coherence import InputError
 from coherence.cli import run_options
 from coherence.cli.main import main
 from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
-from coherence.errors import InputError
 
 
 def parsed(*words):

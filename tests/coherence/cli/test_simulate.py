@@ -1,8 +1,7 @@
 import pandas as pd
 import pytest
 
-from coherence import read_runs
-from coherence.agents import AGENTS, simulate
+from coherence import AGENTS, read_runs, simulate
 from coherence.cli.main import main
 
 

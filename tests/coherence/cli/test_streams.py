@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import main
 from coherence.cli.streams import (
     open_streams,
@@ -15,7 +16,6 @@ from coherence.cli.streams import (
     shows_styles,
     standard_input,
 )
-from coherence.errors import InputError
 
 
 def test_standard_input_is_read_as_bytes(monkeypatch):

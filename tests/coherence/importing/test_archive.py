@@ -9,7 +9,7 @@ from pathlib import Path
 import inspect_ai.log  # noqa: F401 - teaches zipfile Zstandard
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.formats import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"

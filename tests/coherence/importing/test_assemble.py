@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError
 from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
 from coherence.table.runs import Runs
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError
 from coherence.importing.cells import (
     Cell,
     action_cell,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.field_paths import follow
 
 REPLY = {

@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.formats import detect_format, read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"

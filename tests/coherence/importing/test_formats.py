@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError, write_runs
 from coherence.importing.formats import detect_format, read_logs
-from coherence.table.storage import write_runs
 from coherence.table.text_files import TextForm
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence import validate_runs
-from coherence.errors import InputError, MissingExtraError
+from coherence import InputError, validate_runs
+from coherence.errors import MissingExtraError
 from coherence.importing.formats import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"

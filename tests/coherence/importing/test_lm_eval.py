@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TEXT = next(GOLDEN.glob("samples_rain_text_*.jsonl"))

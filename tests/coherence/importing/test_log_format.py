@@ -2,7 +2,7 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.formats import MODULES, detect_format, format_declaration
 from coherence.importing.log_format import LogFormat
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.answer_log import AnswerLog
 from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
 

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.openai_batch import text_and_thinking
 
 

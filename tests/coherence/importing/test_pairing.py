@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"

@@ -5,8 +5,7 @@ import gzip
 import pandas as pd
 import pytest
 
-from coherence import read_runs
-from coherence.errors import InputError
+from coherence import InputError, read_runs
 from coherence.importing.plain_tables import read_table
 from coherence.table.text_files import TextForm
 

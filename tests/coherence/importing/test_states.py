@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.states import as_zero_or_one
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.importing.answer_log import AnswerLog
 from coherence.importing.tasks import split_by_task
 

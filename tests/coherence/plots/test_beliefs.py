@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
-from coherence.plots import beliefs
-from coherence.plots.beliefs import ALL, by_action, plot_beliefs
+from coherence import InputError
+from coherence.plots import beliefs, plot_beliefs
+from coherence.plots.beliefs import ALL, by_action
 from coherence.report.figure_svg import render_svg
 
 

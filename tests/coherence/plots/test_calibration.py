@@ -3,12 +3,9 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
-from coherence.plots.calibration import (
-    calibration_outcome,
-    calibration_table,
-    plot_calibration,
-)
+from coherence import InputError
+from coherence.plots import plot_calibration
+from coherence.plots.calibration import calibration_outcome, calibration_table
 
 
 def asked(n_reps, p_true=False):

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
+from coherence import InputError
+from coherence.plots import plot_calibration_gaps
 from coherence.plots.calibration import calibration_table
-from coherence.plots.calibration_gaps import are_small, gap_table, plot_calibration_gaps
+from coherence.plots.calibration_gaps import are_small, gap_table
 from coherence.statistics.mean_interval import mean_interval
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.plots.choices import choices_of
 
 

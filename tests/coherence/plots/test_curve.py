@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import coherence
-from coherence.errors import InputError
-from coherence.plots.curve import plot_choice_curve
+from coherence import InputError
+from coherence.plots import plot_choice_curve
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from coherence.plots.forest import plot_forest
-from coherence.result import CheckResult, Interval
+from coherence import CheckResult, InputError, Interval
+from coherence.plots import plot_forest
 
 
 def row(model, effect, interval, pvalue, *, unit="belief", check="cmi"):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from coherence.plots.pairwise import choice_bins, pair_of, plot_pairwise_choice
-from coherence.result import CheckResult
+from coherence import CheckResult, InputError
+from coherence.plots import plot_pairwise_choice
+from coherence.plots.pairwise import choice_bins, pair_of
 
 
 def result(details, pair=("yes", "no"), check="monotone_choice:yes/no"):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.errors import InputError
-from coherence.plots.power import plot_power
+from coherence import InputError
+from coherence.plots import plot_power
 from coherence.plots.style import ACTION_COLOURS, FAINT
 from tests.coherence.tables import make_power
 

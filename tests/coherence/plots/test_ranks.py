@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from coherence.plots.ranks import height_for, plot_ranks
+from coherence import InputError
+from coherence.plots import plot_ranks
+from coherence.plots.ranks import height_for
 
 
 @pytest.fixture

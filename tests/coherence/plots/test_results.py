@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import CheckResult, InputError
 from coherence.plots.results import require_columns, results_table, rows_of
-from coherence.result import CheckResult
 
 ONE = CheckResult("cmi", "", 0.4, "nats", None, 0.2, 90, 30)
 

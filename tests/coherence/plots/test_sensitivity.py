@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from coherence.plots.sensitivity import plot_sensitivity
+from coherence import InputError
+from coherence.plots import plot_sensitivity
 from coherence.rational.sensitivity import Sensitivity
 
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
-from coherence.plots.states import plot_state_shares, rising_action, shares_by_state
+from coherence import InputError
+from coherence.plots import plot_state_shares
+from coherence.plots.states import rising_action, shares_by_state
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from coherence.errors import InputError
+from coherence import CheckResult, InputError
+from coherence.plots import plot_twins
 from coherence.plots.style import VERMILION
-from coherence.plots.twins import FARTHEST, plot_twins, scaled
-from coherence.result import CheckResult, Twins
+from coherence.plots.twins import FARTHEST, scaled
+from coherence.result import Twins
 
 
 def result(name, observed, *, pvalue=0.5, low=0.1, high=0.5, median=0.2):

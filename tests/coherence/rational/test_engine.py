@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from coherence import fit_rational_agent
 from coherence.rational.engine import fit_choices, influences
-from coherence.rational.fit import fit_rational_agent
 from coherence.rational.influence import standard_error
 
 

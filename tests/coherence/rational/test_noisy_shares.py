@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.rational.fit import fit_rational_agent
+from coherence import fit_rational_agent
 from coherence.rational.noisy_shares import _ends, _of_agent, noisy_shares, with_noise
 from coherence.statistics.state_shares import state_shares
 

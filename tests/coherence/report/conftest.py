@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.report.report import Report
+from coherence import CheckResult, Interval, Report
 from coherence.report.unit import Unit
-from coherence.result import CheckResult, Interval
 from tests.coherence.tables import make_choices, make_pairs
 
 

@@ -6,9 +6,9 @@ from functools import partial
 import matplotlib as mpl
 import pytest
 
+from coherence import CheckResult
 from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
-from coherence.result import CheckResult
 
 
 def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):

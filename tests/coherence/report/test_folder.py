@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from coherence import simulate
-from coherence.analysis.analyze import analyze
+from coherence import analyze, simulate
 from coherence.report.folder import SUBFOLDERS, report_files
 from coherence.report.ranking import FEW
 

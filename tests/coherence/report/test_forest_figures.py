@@ -1,6 +1,6 @@
+from coherence import CheckResult, Interval
 from coherence.report.forest_figures import MOST_ROWS, forest_figures
 from coherence.report.ranking import rank
-from coherence.result import CheckResult, Interval
 
 
 def planned(unit, effects, url_of=None):

@@ -5,10 +5,9 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from coherence import CheckResult, Report
 from coherence.report.html import render_html
-from coherence.report.report import Report
 from coherence.report.unit_html import RAW_LIMIT
-from coherence.result import CheckResult
 from coherence.table.audit import Answering
 from tests.coherence.report.conftest import make_report
 

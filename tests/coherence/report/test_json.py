@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence import Report
 from coherence.report.json import SCHEMA_VERSION, to_plain
-from coherence.report.report import Report
 
 
 def strict(text):

@@ -2,10 +2,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from coherence.checks.monotone import monotone_choice_test
+from coherence import CheckResult, monotone_choice_test
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.page_figures import MOST_PAIRS, unit_figures
-from coherence.result import CheckResult
 
 
 def choice_result(pairs, name="yes/no", **settings):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.agents import simulate
+from coherence import simulate
 from coherence.statistics.random_effects import random_effects
 
 CHECKS = ["residual_covariance", "iterated_expectation"]

@@ -1,7 +1,7 @@
 import pytest
 
+from coherence import CheckResult
 from coherence.report.ranking import by_measure, counted_rejections, rank, shared_tests
-from coherence.result import CheckResult
 
 
 def result(check, statistic, unit="belief", pvalue=0.5, holm=None):

@@ -5,7 +5,7 @@ import sys
 import pandas as pd
 import pytest
 
-from coherence.report.report import Report
+from coherence import Report
 
 
 def test_one_row_per_unit_and_check_with_the_settings_as_json(report):

@@ -2,10 +2,9 @@
 
 import pytest
 
+from coherence import CheckResult, Report
 from coherence.report import unit_html
-from coherence.report.report import Report
 from coherence.report.result_columns import COLUMNS, ResultColumn
-from coherence.result import CheckResult
 
 
 def test_the_sample_names_what_was_left_out():

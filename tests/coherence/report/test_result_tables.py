@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import coherence
+from coherence import CheckResult, Interval
 from coherence.report.result_tables import table_files
-from coherence.result import CheckResult, Interval
 from coherence.table.exact_csv import read_exact_csv
 
 

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as MatplotlibFigure
 
-from coherence import AGENTS, simulate
-from coherence.checks.rational import rational_agent_test
+from coherence import AGENTS, CheckResult, rational_agent_test, simulate
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.state_figures import MOST_ACTIONS, state_figures
-from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
 
 

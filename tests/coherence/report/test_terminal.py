@@ -4,10 +4,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from coherence import CheckResult, Interval
 from coherence.report.movement import Movement
 from coherence.report.ranking import FEW
 from coherence.report.terminal import MOST_NOTES, PIPE_WIDTH, render_report
-from coherence.result import CheckResult, Interval
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 MOVES = Movement(

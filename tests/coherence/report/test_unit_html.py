@@ -2,9 +2,9 @@ import re
 
 import pandas as pd
 
+from coherence import CheckResult, Interval
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.unit_html import effect_cells, render_unit_page, unit_context
-from coherence.result import CheckResult, Interval
 from coherence.table.runs import Runs
 
 

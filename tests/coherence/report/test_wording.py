@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from coherence import CheckResult, Interval
 from coherence.report.wording import (
     format_effect,
     format_pvalue,
@@ -10,7 +11,6 @@ from coherence.report.wording import (
     sample_sentences,
     unit_heading,
 )
-from coherence.result import CheckResult, Interval
 
 
 def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():

@@ -2,9 +2,8 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError, read_runs
 from coherence.table.runs import Runs
-from coherence.table.storage import read_runs
 
 WHOLE = (
     b"context,p,action,theta\r\ncase 1,0.25,rest,1\r\n"

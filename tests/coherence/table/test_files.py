@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError, WriteError
+from coherence import InputError
+from coherence.errors import WriteError
 from coherence.table.files import (
     LIST,
     earlier_set,

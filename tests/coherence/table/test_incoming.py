@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError, read_runs
 from coherence.table.incoming import (
     Reading,
     as_runs,
@@ -12,7 +12,6 @@ from coherence.table.incoming import (
 )
 from coherence.table.labels import without_blank_labels
 from coherence.table.runs import Runs
-from coherence.table.storage import read_runs
 
 SOURCE = Path("mine.csv")
 

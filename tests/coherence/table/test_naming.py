@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError, read_runs
 from coherence.table.naming import AS_IN_RUNS, Naming
-from coherence.table.storage import read_runs
 
 MAPPED = {
     "p": "prob",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from coherence.table.faults import examined
 from coherence.table.naming import Naming
 from coherence.table.probabilities import Tally, judge_percentages, log_notes, read_probabilities

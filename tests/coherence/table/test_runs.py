@@ -7,8 +7,15 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, analyze, read_runs, simulate, validate_runs, write_runs
-from coherence.errors import SchemaError
+from coherence import (
+    InputError,
+    SchemaError,
+    analyze,
+    read_runs,
+    simulate,
+    validate_runs,
+    write_runs,
+)
 from coherence.inputs import as_belief
 from coherence.table.needs import (
     ACTION,

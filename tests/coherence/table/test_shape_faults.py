@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import analyze
-from coherence.errors import SchemaError
-from coherence.table.faults import validate_runs
+from coherence import SchemaError, analyze, validate_runs
 
 
 def table(**columns):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError
 from coherence.table.incoming import Reading
 from coherence.table.storage import kind_of, read_stream
 

@@ -4,8 +4,7 @@ import gzip
 
 import pytest
 
-from coherence import read_runs, simulate, write_runs
-from coherence.errors import InputError
+from coherence import InputError, read_runs, simulate, write_runs
 from coherence.table import text_files
 from coherence.table.text_files import (
     TextForm,

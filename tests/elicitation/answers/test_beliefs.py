@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coherence.errors import CoherenceError, InputError
+from coherence import CoherenceError, InputError
 from elicitation.answers.distributions import ask_labels
 from elicitation.answers.reading import Reading, sampled_belief, token_belief
 from elicitation.models.labels import bound_labels

@@ -15,15 +15,14 @@ from scipy.stats import chisquare
 from tokenizers import decoders
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coherence.errors import CoherenceError, InputError
+from coherence import CoherenceError, InputError
+from elicitation import Answer, CausalModel
 from elicitation.answers.distributions import (
     Distribution,
     answers_in_form,
     draw_in_form,
 )
 from elicitation.answers.reading import exact_action, exact_belief, exact_shares, forced_shares
-from elicitation.models.base import Answer
-from elicitation.models.local.causal import CausalModel
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.tokenizations import SpellingMasses
 

@@ -6,12 +6,8 @@ from functools import cache
 import pytest
 import torch
 
+from elicitation import AnswerStore, Design, Task, elicit, load_causal_model
 from elicitation.answers.distributions import Distribution, answers_in_form
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.local.causal import load_causal_model
-from elicitation.questions.plan import Design
-from elicitation.questions.tasks import Task
 from elicitation.spelling.forms import AnswerForm
 
 pytestmark = pytest.mark.smollm2

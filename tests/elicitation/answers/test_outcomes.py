@@ -18,12 +18,17 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from coherence.errors import InputError
-from elicitation.answers.outcomes import audit_outcomes, outcome_probabilities
-from elicitation.models.base import Request
+from coherence import InputError
+from elicitation import (
+    CausalModel,
+    Design,
+    Request,
+    audit_outcomes,
+    load_causal_model,
+    outcome_probabilities,
+    plan_task,
+)
 from elicitation.models.local import causal
-from elicitation.models.local.causal import CausalModel, load_causal_model
-from elicitation.questions.plan import Design, plan_task
 
 from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
 

@@ -2,10 +2,8 @@
 
 import pytest
 
+from elicitation import Answer, Design, elicit
 from elicitation.answers import reading
-from elicitation.asking.session import elicit
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design
 
 
 @pytest.mark.parametrize("belief", ["verbalised", "token", "sampled"])

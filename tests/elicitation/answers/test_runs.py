@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from bayesnets import posterior
-from coherence.table.faults import validate_runs
-from elicitation.asking.session import elicit, elicit_questions
-from elicitation.questions.plan import Design
+from coherence import validate_runs
+from elicitation import Design, elicit, elicit_questions
 from elicitation.questions.tasks import evidence_of
 
 

@@ -19,10 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from elicitation.asking.session import run_plan
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design, plan_own_questions
+from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
 
 N_CONTEXTS, REPS = 50, 5  # as many as a design has by itself
 N_QUESTIONS = N_CONTEXTS * REPS * 2

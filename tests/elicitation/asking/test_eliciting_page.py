@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from coherence.decoding.decode import decode_belief
+from coherence import decode_belief
 from coherence.table.schema import STATUSES
-from elicitation.questions.own import COLUMNS, load_questions
-from elicitation.questions.prompt_file import load_prompts
-from elicitation.questions.prompts import NETWORK_PROMPTS
+from elicitation import NETWORK_PROMPTS, load_prompts, load_questions
+from elicitation.questions.own import COLUMNS
 
 ROOT = Path(__file__).parents[3]
 STATUS_PAGE = (ROOT / "docs" / "statuses.md").read_text(encoding="utf-8")

@@ -9,15 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import CoherenceError
+from coherence import CoherenceError
+from elicitation import Answer, AnswerStore, MultipleChoiceModel
 from elicitation.asking import loop
 from elicitation.asking.loop import Strategy, ask_missing
-from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import ask
 from elicitation.batteries.bets import models as bet_models
 from elicitation.batteries.revealed.reading import OutcomeQuestion, read_masses
-from elicitation.models.base import Answer
-from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
 from elicitation.spelling.tokenizations import SpellingMasses
 

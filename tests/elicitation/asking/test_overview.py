@@ -11,13 +11,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import main
-from coherence.errors import InputError
-from elicitation.asking.overview import preview, summarise_store
-from elicitation.asking.session import run_plan
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design, plan_own_questions
+from elicitation import (
+    Answer,
+    AnswerStore,
+    Design,
+    plan_own_questions,
+    preview,
+    run_plan,
+    summarise_store,
+)
 
 ROOT = Path(__file__).parents[3]
 

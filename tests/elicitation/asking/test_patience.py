@@ -7,11 +7,8 @@ import pandas as pd
 import pytest
 
 from coherence.cli.main import main
+from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
 from elicitation.asking.patience import PATIENCE, UnreadableError, describe
-from elicitation.asking.session import run_plan
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design, plan_own_questions
 
 
 class Babbler:

@@ -6,10 +6,8 @@ Breaks if an answer lands on the wrong row, is asked twice, or is given a value 
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.questions.plan import Design
+from coherence import InputError
+from elicitation import AnswerStore, Design, elicit
 
 
 def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store, scripted):

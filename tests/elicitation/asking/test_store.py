@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import CoherenceError, InputError
-from elicitation.asking.store import AnswerStore, read_store
-from elicitation.models.base import Answer
+from coherence import CoherenceError, InputError
+from elicitation import Answer, AnswerStore
+from elicitation.asking.store import read_store
 from elicitation.questions.question import Question
 
 ROOT = Path(__file__).parents[3]

@@ -10,18 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError, validate_runs
 from coherence.report.answering import answering_sentences
 from coherence.table.audit import answering
-from coherence.table.faults import validate_runs
 from coherence.table.runs import Runs
+from elicitation import Answer, AnswerStore, Design, elicit, plan_own_questions, plan_task, run_plan
 from elicitation.answers.distributions import Distribution
 from elicitation.answers.reading import exact_belief
-from elicitation.asking.session import elicit, run_plan
-from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import ask
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design, plan_own_questions, plan_task
 from elicitation.questions.question import Topic
 from elicitation.spelling.forms import AnswerForm
 

@@ -5,17 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from coherence import InputError, score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
-from coherence.batteries.mixing.scores import score_mixing
-from coherence.errors import InputError
-from elicitation.asking.store import AnswerStore
-from elicitation.batteries.mixing import (
-    WORD_PAIRS,
-    elicit_mixing,
-    mixing_questions,
-    read_mixing_answer,
-)
-from elicitation.models.base import Answer
+from elicitation import Answer, AnswerStore, elicit_mixing, mixing_questions
+from elicitation.batteries.mixing import WORD_PAIRS, read_mixing_answer
 
 QUESTIONS = mixing_questions()
 

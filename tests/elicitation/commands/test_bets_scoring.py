@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import read_runs
+from coherence import read_runs, score_bets
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.scores import score_bets
 from coherence.cli.main import main
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from coherence import read_runs
 from coherence.cli.main import main
-from coherence.table.storage import read_runs
 
 ROOT = Path(__file__).parents[3]
 

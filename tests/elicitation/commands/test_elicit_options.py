@@ -2,8 +2,8 @@
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import build_parser
-from coherence.errors import InputError
 from elicitation.commands.elicit import settings_of
 from elicitation.commands.elicit_options import (
     design_of,

@@ -3,11 +3,7 @@
 import pytest
 
 from coherence.cli.main import main
-from elicitation.asking.overview import preview
-from elicitation.asking.session import run_plan
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design, plan_own_questions
+from elicitation import Answer, AnswerStore, Design, plan_own_questions, preview, run_plan
 
 
 class Talker:
@@ -46,7 +42,7 @@ def test_a_time_is_told_from_answers_alone(table, capsys):
 
 
 def test_answers_in_the_store_say_how_long_others_will_be(table, tmp_path, capsys):
-    from elicitation.questions.own import load_questions
+    from elicitation import load_questions
 
     design = Design(reps=5, prompts=("standard",), max_new_tokens=100)
     plan = plan_own_questions(load_questions(table), design, task="days")

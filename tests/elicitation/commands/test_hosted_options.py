@@ -5,8 +5,8 @@ import importlib
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import MODULES, main
-from coherence.errors import InputError
 from elicitation.commands.hosted_options import HOSTED_DEFAULTS, connect_to, is_hosted
 
 COMMANDS = ("elicit", "mix", "reveal", "bets")

@@ -20,8 +20,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.agents import simulate_mixing
-from coherence.batteries.mixing.scores import score_mixing
+from coherence import score_mixing, simulate_mixing
 from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[3]
@@ -111,8 +110,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
     The model knows none of this.
     """
     pytest.importorskip("torch")
-    from elicitation.asking.store import AnswerStore
-    from elicitation.questions.tasks import Task
+    from elicitation import AnswerStore, Task
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folder = tmp_path / "model"
@@ -160,8 +158,8 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     The first model is gone before the second is loaded.
     """
     pytest.importorskip("torch")
+    from elicitation import Task
     from elicitation.models.local import causal
-    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.reader import Recipe, train_reader
 
     folders = [tmp_path / name / "model" for name in ("one", "two")]
@@ -226,7 +224,7 @@ class Mixer:
     """
 
     def __init__(self, *, fails_after=None, seconds=0.0):
-        from elicitation.batteries.mixing import mixing_questions
+        from elicitation import mixing_questions
 
         self.answers = {question.text: question.answers for question in mixing_questions()}
         self.fails_after, self.seconds, self.asked, self.keys = fails_after, seconds, [], set()

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import MODULES, main
-from coherence.errors import InputError
-from elicitation.asking.store import AnswerStore
+from elicitation import Answer, AnswerStore
 from elicitation.commands import model_options
-from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
 COMMANDS = ("elicit", "reveal", "bets", "mix")

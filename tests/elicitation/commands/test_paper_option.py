@@ -5,8 +5,8 @@ import argparse
 import pandas as pd
 import pytest
 
+from coherence import simulate_mixing
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.mixing.agents import simulate_mixing
 from coherence.cli.folders import new_files
 from coherence.cli.main import main
 from elicitation.commands.battery import add_paper_option, paper_folder, write_paper_tables

@@ -252,8 +252,9 @@ DICE = ["--where", "scenario=dice", "--where", "n=2,3", "--where", "variant=sing
 
 def believer(questions, *, accepts):
     """Fill in the whole battery as somebody who believes the truth and bets by it."""
+    from elicitation import standard_grid
     from elicitation.batteries.revealed.questions import battery
-    from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+    from elicitation.batteries.revealed.scenarios.grid import select
 
     settings = select(
         standard_grid(),

@@ -6,24 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError
-from elicitation.answers.distributions import ask_labels
-from elicitation.answers.outcomes import outcome_probabilities
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import (
+from coherence import InputError
+from elicitation import (
     Answer,
-    BoundingModel,
-    LabelModel,
+    AnswerStore,
+    Design,
+    HostedModel,
     Model,
-    OutcomeModel,
     Request,
     ScoringModel,
-    StreamingModel,
+    agent_for_task,
+    elicit,
+    outcome_probabilities,
 )
-from elicitation.models.hosted.model import HostedModel
-from elicitation.questions.plan import Design
-from elicitation.simulated_model import agent_for_task
+from elicitation.answers.distributions import ask_labels
+from elicitation.models.base import BoundingModel, LabelModel, OutcomeModel, StreamingModel
 
 ROOT = Path(__file__).parents[3]
 CAPABILITIES = (
@@ -63,7 +60,7 @@ def test_a_local_model_answers_and_scores(model):
 
 
 def test_a_multiple_choice_model_knows_labels():
-    from elicitation.models.local.multiple_choice import MultipleChoiceModel
+    from elicitation import MultipleChoiceModel
 
     model = MultipleChoiceModel.__new__(MultipleChoiceModel)
     model.name, model.fingerprint = "m", "f"

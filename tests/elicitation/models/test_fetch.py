@@ -12,10 +12,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from coherence.errors import CoherenceError, InputError, MissingExtraError
-from elicitation import load_causal_model
+from coherence import CoherenceError, InputError
+from coherence.errors import MissingExtraError
+from elicitation import Request, load_causal_model
 from elicitation.models import fetch
-from elicitation.models.base import Request
 from elicitation.models.fetch import (
     PublicModel,
     describe_folder,

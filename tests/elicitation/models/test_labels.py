@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.models.labels import bound_labels
 
 

@@ -9,15 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import CoherenceError, InputError
-from coherence.table.faults import validate_runs
+from coherence import CoherenceError, InputError, validate_runs
+from elicitation import Answer, AnswerStore, Design, elicit, elicit_questions, load_questions
 from elicitation.answers.reading import Reading, sampled_belief, token_belief
-from elicitation.asking.session import elicit, elicit_questions
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
 from elicitation.models.labels import bound_labels
-from elicitation.questions.own import check_questions, load_questions
-from elicitation.questions.plan import Design
+from elicitation.questions.own import check_questions
 
 CSV = """id,belief_question,yes_no_question,action_question,options,theta,p_true,x_sky
 d1,How probable is rain? {sky} "grey",Will it rain?,Umbrella?,take it|leave it,1,0.8,grey

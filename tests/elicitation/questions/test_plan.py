@@ -5,12 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
+from coherence import InputError
+from elicitation import AnswerStore, Design, Task, elicit, plan_task
 from elicitation.asking.strategies import ask
-from elicitation.questions.plan import Design, plan_task
-from elicitation.questions.tasks import Task
 
 
 def test_contexts_with_the_same_words_get_draws_of_their_own(asia, cases, scripted):

@@ -6,9 +6,8 @@ asked as it stands.
 
 import pytest
 
-from coherence.errors import InputError
-from elicitation.questions.prompt_file import load_prompts
-from elicitation.questions.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
+from coherence import InputError
+from elicitation import NETWORK_PROMPTS, TABLE_PROMPTS, load_prompts
 
 GOOD = """
 [belief.plain]

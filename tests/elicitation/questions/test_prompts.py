@@ -7,21 +7,20 @@ A change of a single character is a different experiment and must show.
 
 import pytest
 
-from coherence.decoding.decode import decode_distribution
+from coherence import decode_distribution
+from elicitation import Task, Template
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,
     CONDITIONAL,
     DECISION,
     PLACEHOLDERS,
-    Template,
     auxiliary_question,
     belief_question,
     conditional_question,
     decision_question,
     label_words,
 )
-from elicitation.questions.tasks import Task
 
 EVIDENCE = {"smoke": "yes", "xray": "no"}
 BELIEF_TEXT = """\

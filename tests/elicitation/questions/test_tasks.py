@@ -5,9 +5,9 @@ import pytest
 
 from bayesnets import fit, load_network, plain_phrases, sample, write_network
 from bayesnets.phrase_writer import format_phrases
-from coherence.errors import InputError
-from elicitation.questions.plan import Design, plan_task
-from elicitation.questions.tasks import is_network_file, load_task_file
+from coherence import InputError
+from elicitation import Design, load_task_file, plan_task
+from elicitation.questions.tasks import is_network_file
 
 LAWN = """network lawn { }
 variable rain        { type discrete [ 2 ] { no, yes }; }

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from coherence.errors import InputError
+from coherence import InputError, decode_belief, decode_decision, decode_distribution
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.spellings import collisions_of
 

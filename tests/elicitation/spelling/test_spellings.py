@@ -2,7 +2,7 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.spelling.spellings import collisions_of, spellings_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import decoders
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.spelling.vocabulary import Vocabulary
 
 from ..tiny_tokenizers import BYTE_LEVEL, tokenizer_of

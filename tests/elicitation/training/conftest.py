@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from elicitation.training.finetuning import Lessons, fine_tune
+from elicitation import Lessons, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)

@@ -7,8 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from coherence.errors import InputError
-from elicitation.training.finetuning import TuningRecipe, fine_tune
+from coherence import InputError
+from elicitation import fine_tune
+from elicitation.training.finetuning import TuningRecipe
 
 # Too slow to reach its goal, so that all three epochs are run.
 # Too slow to reach its goal, so that all three epochs are run.

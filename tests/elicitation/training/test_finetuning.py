@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from coherence.errors import InputError
-from elicitation.models.local.multiple_choice import load_multiple_choice_model
-from elicitation.training.finetuning import Lessons, TuningRecipe, fine_tune
+from coherence import InputError
+from elicitation import Lessons, fine_tune, load_multiple_choice_model
+from elicitation.training.finetuning import TuningRecipe
 
 # Too slow to reach its goal, so that all three epochs are run.
 # Too slow to reach its goal, so that all three epochs are run.

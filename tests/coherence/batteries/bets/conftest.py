@@ -5,13 +5,9 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
+from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    BREAK_EVENS,
-    bet_questions,
-    ladder_questions,
-    value_questions,
-)
+from elicitation.batteries.bets.questions import BREAK_EVENS
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
-from coherence.batteries.bets.ladder import fit_ladder
-from coherence.errors import InputError
+from coherence import InputError, crossed_interval, exact_test, fit_ladder
+from coherence.batteries.bets.accuracy import z_test
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence import SchemaError
 from coherence.batteries.bets.answers import join_answers, read_letters
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
-from coherence.errors import SchemaError
+from elicitation import bet_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    bet_questions,
-)
 
 
 @pytest.mark.parametrize(

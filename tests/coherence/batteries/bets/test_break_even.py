@@ -5,21 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coherence import InputError, expected_gains
 from coherence.batteries.bets.scores import right_roles
-from coherence.batteries.bets.truths import (
-    break_even_chance,
-    break_evens,
-    expected_gains,
-    switching_chance,
-)
-from coherence.errors import InputError
+from coherence.batteries.bets.truths import break_even_chance, break_evens, switching_chance
+from elicitation import bet_questions, ladder_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    BREAK_EVENS,
-    bet_questions,
-    highest_break_even,
-    ladder_questions,
-)
+from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
 
 amount = st.floats(0.01, 1e4)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import exact_test
-from coherence.batteries.bets.scores import best_constant, compare_models, score_bets
+from coherence import exact_test, score_bets
+from coherence.batteries.bets.scores import best_constant, compare_models
+from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, value_questions
 
 ITEMS = default_items()
 

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence.batteries.bets.truths import bet_gains, break_evens, expected_gains, payouts
-from coherence.errors import InputError
+from coherence import InputError, expected_gains
+from coherence.batteries.bets.truths import bet_gains, break_evens, payouts
+from elicitation import bet_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    bet_questions,
-)
 
 amount = st.floats(0.01, 1e4)
 

@@ -5,6 +5,7 @@ import math
 import pytest
 from scipy import stats
 
+from coherence import InputError
 from coherence.batteries.bets.ladder import (
     CROSSED,
     INDEPENDENT,
@@ -12,7 +13,6 @@ from coherence.batteries.bets.ladder import (
     Units,
     units_of,
 )
-from coherence.errors import InputError
 
 
 def test_units_are_pairs_only_where_each_thing_has_one_partner():

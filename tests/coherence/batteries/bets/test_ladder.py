@@ -7,17 +7,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from coherence.batteries.bets.ladder import (
-    ABOVE,
-    BELOW,
-    CROSSED,
-    FITTED,
-    FLAT,
-    INDEPENDENT,
-    PAIRS,
-    fit_ladder,
-)
-from coherence.errors import InputError
+from coherence import InputError, fit_ladder
+from coherence.batteries.bets.ladder import ABOVE, BELOW, CROSSED, FITTED, FLAT, INDEPENDENT, PAIRS
 
 
 def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):

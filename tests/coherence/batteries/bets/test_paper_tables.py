@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence import score_bets
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.scores import score_bets
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.tables.markup import render_csv
 from coherence.table.exact_csv import read_exact_csv
+from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, value_questions
 
 
 @pytest.fixture(scope="module")

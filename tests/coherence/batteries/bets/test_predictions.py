@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
+from coherence import InputError, expected_gains
 from coherence.batteries.bets.truths import (
     NO_CHOICE,
     bet_truths,
-    expected_gains,
     is_right,
     standard_choices,
     threshold_sets,
     tune_threshold,
     value_truths,
 )
-from coherence.errors import InputError
 
 
 def test_shared_or_missing_scores_are_no_choice():

@@ -3,20 +3,17 @@
 import numpy as np
 import pandas as pd
 
+from coherence import score_bets
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.scores import (
     believed_values,
     correct_choices,
     rational_choices,
     right_roles,
-    score_bets,
 )
 from coherence.batteries.bets.truths import NO_CHOICE, bet_gains
+from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    bet_questions,
-    value_questions,
-)
 
 
 def test_wrong_values_with_bets_that_fit_them_are_rational(questions, by_truth):

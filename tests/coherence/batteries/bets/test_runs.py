@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.analysis.analyze import analyze
+from coherence import analyze, validate_runs
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.runs import belief_runs, ladder_runs
-from coherence.table.faults import validate_runs
 from elicitation.batteries.bets.items import default_items
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
+from coherence import InputError, crossed_interval, exact_test, score_bets
+from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.ladder import INDEPENDENT
-from coherence.batteries.bets.scores import compare_models, right_roles, score_bets
-from coherence.errors import InputError
+from coherence.batteries.bets.scores import compare_models, right_roles
+from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import Item, Items, default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
 
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):

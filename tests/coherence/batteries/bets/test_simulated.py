@@ -5,19 +5,13 @@ import pandas as pd
 import pytest
 from scipy.special import logit
 
+from coherence import InputError, score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.ladder import FITTED
-from coherence.batteries.bets.scores import score_bets
 from coherence.batteries.bets.truths import bet_gains
-from coherence.errors import InputError
+from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    BREAK_EVENS,
-    bet_questions,
-    highest_break_even,
-    ladder_questions,
-    value_questions,
-)
+from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
 
 
 def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions, by_truth):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coherence import expected_gains
 from coherence.batteries.bets.scores import right_roles
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
@@ -15,16 +16,13 @@ from coherence.batteries.bets.truths import (
     believed_best,
     bet_gains,
     bet_truths,
-    expected_gains,
     is_right,
     random_rate,
     set_codes,
     value_truths,
 )
+from elicitation import bet_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import (
-    bet_questions,
-)
 
 amount = st.floats(0.01, 1e4)
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from scipy.special import logit
 
-from coherence.batteries.bets.ladder import fit_ladder, weighting_line
+from coherence import fit_ladder
+from coherence.batteries.bets.ladder import weighting_line
 
 
 def test_weighting_is_that_of_the_agent(climb):

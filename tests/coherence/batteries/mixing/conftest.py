@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence import score_mixing
 from coherence.batteries.mixing.design import (
     PARTS,
 )
-from coherence.batteries.mixing.scores import score_mixing
 
 
 def _exact(experiment, p, shares, outcomes):

@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.agents import simulate_mixing
+from coherence import SchemaError, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import count_answers
-from coherence.batteries.mixing.scores import score_mixing
-from coherence.errors import SchemaError
 
 
 def test_counts_single_answers_and_orders_of_rows_agree():

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence.batteries.mixing.agents import simulate_mixing
+from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.design import (
     literal_shares,
 )
-from coherence.batteries.mixing.scores import draw_dependence, flip_dependence, score_mixing
+from coherence.batteries.mixing.scores import draw_dependence, flip_dependence
 
 GRID = np.arange(21) / 20
 

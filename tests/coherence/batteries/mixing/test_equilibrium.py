@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from coherence import InputError
-from coherence.batteries.mixing.design import (
-    mixed_equilibrium,
-    optimal_rates,
-)
+from coherence import InputError, mixed_equilibrium
+from coherence.batteries.mixing.design import optimal_rates
 
 TENTHS = np.arange(1, 10) / 10
 

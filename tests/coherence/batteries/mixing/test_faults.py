@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError
-from coherence.batteries.mixing.agents import simulate_mixing
-from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers, read_mixing_answers
-from coherence.batteries.mixing.scores import score_mixing
+from coherence import InputError, SchemaError, read_mixing_answers, score_mixing, simulate_mixing
+from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers
 
 
 @pytest.mark.parametrize(

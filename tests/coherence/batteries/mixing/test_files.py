@@ -5,11 +5,15 @@ import gzip
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError
+from coherence import (
+    InputError,
+    SchemaError,
+    expected_answers,
+    read_mixing_answers,
+    score_mixing,
+    simulate_mixing,
+)
 from coherence.batteries.battery import distinct_names
-from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
-from coherence.batteries.mixing.answers import read_mixing_answers
-from coherence.batteries.mixing.scores import score_mixing
 
 
 @pytest.mark.lengthy

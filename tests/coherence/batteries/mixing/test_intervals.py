@@ -7,16 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import count_answers
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.scores import (
-    Estimate,
-    corrected_points,
-    estimate,
-    score_interval,
-    score_mixing,
-)
+from coherence.batteries.mixing.scores import Estimate, corrected_points, estimate, score_interval
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from coherence.batteries.mixing.agents import simulate_mixing
+from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.design import (
     PARTS,
 )
@@ -21,7 +21,6 @@ from coherence.batteries.mixing.losses import (
     shortfall,
     step_likeness,
 )
-from coherence.batteries.mixing.scores import score_mixing
 
 GRID = np.arange(21) / 20
 

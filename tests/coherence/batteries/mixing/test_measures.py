@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence.batteries.mixing.agents import expected_answers
+from coherence import InputError, expected_answers, score_mixing
 from coherence.batteries.mixing.answers import count_answers
 from coherence.batteries.mixing.design import (
     PARTS,
 )
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.scores import score_mixing
-from coherence.errors import InputError
 
 GRID = np.arange(21) / 20
 

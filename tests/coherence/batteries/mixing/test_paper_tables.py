@@ -5,8 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from coherence.batteries.mixing.agents import simulate_mixing
-from coherence.batteries.mixing.scores import score_mixing
+from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.tables import mixing_table
 from coherence.report.tables.markup import render_csv
 from coherence.table.exact_csv import read_exact_csv

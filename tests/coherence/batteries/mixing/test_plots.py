@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.figures import (
     compare_figure,
     mixing_figure,
@@ -13,7 +13,6 @@ from coherence.batteries.mixing.figures import (
     plot_words,
     save_panels,
 )
-from coherence.batteries.mixing.scores import score_mixing
 from coherence.statistics.shares import wilson_interval
 
 

@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from coherence import monotone_choice_test, validate_runs
-from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence import expected_answers, monotone_choice_test, simulate_mixing, validate_runs
 from coherence.batteries.mixing.answers import mixing_runs
 
 

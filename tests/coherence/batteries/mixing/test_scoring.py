@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.agents import expected_answers, simulate_mixing
+from coherence import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import count_answers
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.scores import score_mixing
 
 TENTHS = np.arange(1, 10) / 10
 

@@ -3,13 +3,8 @@
 import pandas as pd
 import pytest
 
-from coherence.batteries.mixing.agents import (
-    MIXING_AGENTS,
-    expected_answers,
-    simulate_mixing,
-)
-from coherence.batteries.mixing.scores import score_mixing
-from coherence.errors import InputError
+from coherence import InputError, expected_answers, score_mixing, simulate_mixing
+from coherence.batteries.mixing.agents import MIXING_AGENTS
 
 
 @pytest.mark.lengthy

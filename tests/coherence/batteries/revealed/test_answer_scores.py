@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence import InputError
 from coherence.batteries.revealed.scores import score_stated, score_wagers
-from coherence.errors import InputError
 
 
 def test_a_letter_without_a_probability_is_named_with_its_setting(stated_rows):

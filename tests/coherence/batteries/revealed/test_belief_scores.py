@@ -5,14 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.scores import (
-    METRICS,
-    comparison_table,
-    score_beliefs,
-    score_stated,
-    summarise_scores,
-)
-from coherence.errors import InputError
+from coherence import InputError, score_beliefs, summarise_scores
+from coherence.batteries.revealed.scores import METRICS, comparison_table, score_stated
 
 
 def test_scores_are_of_renormalised_beliefs(beliefs):

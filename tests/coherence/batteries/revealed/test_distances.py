@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coherence import InputError, belief_distance
 from coherence.batteries.revealed.distances import (
-    belief_distance,
     order_preference,
     previous_influence,
     stated_error,
     symmetric_kl,
 )
-from coherence.errors import InputError
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options,
 # single. Eleven models each, in its order.

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 
 
 def test_figures_are_written(tmp_path, beliefs):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence import InputError
 from coherence.batteries.revealed.scores import ALL, compare_misses
 from coherence.batteries.revealed.tables import render_misses
-from coherence.errors import InputError
 
 OPTIONS = ("1/4", "1/2", "3/4", "1/8")  # the first is right
 

@@ -7,12 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.scores import (
-    compare_misses,
-    score_beliefs,
-    score_stated,
-    summarise_scores,
-)
+from coherence import score_beliefs, summarise_scores
+from coherence.batteries.revealed.scores import compare_misses, score_stated
 from coherence.batteries.revealed.tables import MOST_ROWS, revealed_tables
 from coherence.report.tables.markup import render_csv
 from coherence.table.exact_csv import read_exact_csv

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from coherence import InputError
 from coherence.batteries.revealed.figures import (
     plot_orders,
     plot_outcomes,
     plot_previous,
     wording_beliefs,
 )
-from coherence.errors import InputError
 
 
 def test_beliefs_stand_in_the_order_of_the_text_and_sum_to_one(beliefs):

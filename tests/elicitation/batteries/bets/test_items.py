@@ -1,8 +1,8 @@
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import bet_questions
 from elicitation.batteries.bets.items import Item, Items, read_items
-from elicitation.batteries.bets.questions import bet_questions
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import ladder_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import ladder_questions
 
 ITEMS = default_items()
 

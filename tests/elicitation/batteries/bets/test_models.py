@@ -4,19 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.scores import right_roles, score_bets
-from coherence.errors import InputError
+from coherence import InputError, score_bets
+from coherence.batteries.bets.scores import right_roles
+from elicitation import bet_questions, fine_tune, score_choices, value_questions
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.models import (
     SCRATCH,
     lessons_from,
     load_chooser,
     make_value_reader,
-    score_choices,
     with_values,
 )
-from elicitation.batteries.bets.questions import bet_questions, value_questions
-from elicitation.training.finetuning import fine_tune
 from elicitation.training.organisms.chooser import Shape
 
 ITEMS = default_items()
@@ -24,7 +22,7 @@ ITEMS = default_items()
 
 @pytest.mark.lengthy
 def test_causal_scores_are_the_likelihoods_of_the_options(model):
-    from elicitation.batteries.bets.models import score_choices
+    from elicitation import score_choices
 
     questions = pd.concat(
         [
@@ -70,7 +68,7 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
 
 @pytest.mark.lengthy
 def test_kept_scores_are_not_asked_again(model, monkeypatch):
-    from elicitation.asking.store import AnswerStore
+    from elicitation import AnswerStore
     from elicitation.batteries.bets import models as bet_models
 
     monkeypatch.setattr(bet_models, "_PORTION", 3)
@@ -108,7 +106,8 @@ def test_kept_scores_are_not_asked_again(model, monkeypatch):
 
 @pytest.mark.lengthy
 def test_only_models_that_score_options_are_asked(model):
-    from elicitation.batteries.bets.models import load_chooser, score_choices
+    from elicitation import score_choices
+    from elicitation.batteries.bets.models import load_chooser
 
     questions = bet_questions(ITEMS, splits=["test"]).head(1)
     with pytest.raises(

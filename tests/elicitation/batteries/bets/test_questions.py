@@ -2,14 +2,10 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import SPLITS, default_items
-from elicitation.batteries.bets.questions import (
-    MODALITIES,
-    VALUE_TEMPLATES,
-    bet_questions,
-    value_questions,
-)
+from elicitation.batteries.bets.questions import MODALITIES, VALUE_TEMPLATES
 
 ITEMS = default_items()
 

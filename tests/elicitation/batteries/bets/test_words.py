@@ -3,13 +3,10 @@
 import pandas as pd
 import pytest
 
-from coherence import score_bets
-from coherence.errors import InputError
-from elicitation import bet_questions, value_questions
-from elicitation.asking.store import AnswerStore
+from coherence import InputError, score_bets
+from elicitation import Answer, AnswerStore, bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
-from elicitation.models.base import Answer
 
 
 class Talker:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from elicitation.asking.store import AnswerStore
+from elicitation import AnswerStore
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (
     LETTERS,

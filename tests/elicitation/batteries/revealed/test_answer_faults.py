@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError
 from elicitation.batteries.revealed.answer_file import read_answer_file
 from elicitation.batteries.revealed.scenarios import dice
 

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.batteries.revealed.scores import score_beliefs, score_stated
-from coherence.errors import InputError, SchemaError
+from coherence import InputError, SchemaError, score_beliefs
+from coherence.batteries.revealed.scores import score_stated
+from elicitation import standard_grid
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
 from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import select
 
 SINGLE = [dice.single(1, 4), choice.single(2)]
 

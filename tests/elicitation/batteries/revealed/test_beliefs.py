@@ -1,7 +1,8 @@
 import pytest
 
-from coherence.batteries.revealed.scores import score_beliefs
-from elicitation.batteries.revealed.questions import reveal, tabulate_beliefs
+from coherence import score_beliefs
+from elicitation import reveal
+from elicitation.batteries.revealed.questions import tabulate_beliefs
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 
 
@@ -20,7 +21,7 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
 
 
 def test_a_real_model_is_read_as_by_outcome_probabilities(model, store):
-    from elicitation.answers.outcomes import outcome_probabilities
+    from elicitation import outcome_probabilities
 
     settings = [dice.single(1, 12), choice.single(4), preference.single("Yes", "No")]
     table = reveal(model, settings, store)

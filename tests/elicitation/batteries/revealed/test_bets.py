@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from coherence.batteries.revealed.scores import score_wagers
+from elicitation import standard_grid
 from elicitation.batteries.revealed.questions import (
     Bet,
     bet_of_masses,
@@ -10,7 +11,6 @@ from elicitation.batteries.revealed.questions import (
     tabulate_bets,
 )
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.scenarios.grid import standard_grid
 
 GRID = standard_grid()
 

@@ -147,7 +147,7 @@ def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
 
 def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     """Forms that begin otherwise add their mass to a letter, and sentences lose theirs."""
-    from elicitation.answers.outcomes import outcome_probabilities
+    from elicitation import outcome_probabilities
 
     question = stated_questions(dice.single(1, 6))[0]
     (masses,), _ = read_masses(
@@ -176,7 +176,7 @@ def test_letters_are_read_in_all_their_forms(model, model_folder, store):
 
 
 def test_questions_go_through_the_chat_template_with_the_same_weights(model_folder):
-    from elicitation.models.local.causal import load_causal_model
+    from elicitation import load_causal_model
 
     plain = load_causal_model(model_folder, chat=False)
     assert in_chat(plain) is plain  # it has no template

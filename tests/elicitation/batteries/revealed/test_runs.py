@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import coherence
+from elicitation import standard_grid
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (
     NO,
@@ -14,7 +15,7 @@ from elicitation.batteries.revealed.questions import (
 )
 from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 GRID = standard_grid()

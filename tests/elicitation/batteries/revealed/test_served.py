@@ -2,15 +2,14 @@
 
 import pytest
 
-from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation import Answer, AnswerStore, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.served import (
     bet_in_words,
     reveal_by_tokens,
     state_in_words,
     worded,
 )
-from elicitation.models.base import Answer
 from elicitation.models.labels import bound_labels
 
 

@@ -1,13 +1,11 @@
 import pandas as pd
 import pytest
 
-from coherence.batteries.revealed.scores import (
-    order_preferences,
-    previous_influences,
-    score_beliefs,
-)
+from coherence import score_beliefs
+from coherence.batteries.revealed.scores import order_preferences, previous_influences
+from elicitation import standard_grid
 from elicitation.batteries.revealed.questions import simulate_beliefs
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.simulated import BELIEVERS
 
 GRID = standard_grid()

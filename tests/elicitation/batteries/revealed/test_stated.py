@@ -1,9 +1,9 @@
 import pytest
 
 from coherence.batteries.revealed.scores import score_stated
+from elicitation import standard_grid
 from elicitation.batteries.revealed.questions import LETTERS, distractors, state, stated_questions
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.scenarios.grid import standard_grid
 
 GRID = standard_grid()
 

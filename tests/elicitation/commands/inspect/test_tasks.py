@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import elicitation
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation import AnswerStore, Design
 from elicitation.batteries.bets.words import choose_in_words
 from elicitation.commands.inspect_logs import (

@@ -2,9 +2,9 @@
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import main
-from coherence.errors import InputError
-from elicitation.asking.store import AnswerStore
+from elicitation import AnswerStore
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import battery_units
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.commands.study.command import alone_in
 
 HOLD = """

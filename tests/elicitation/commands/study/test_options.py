@@ -2,7 +2,7 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.commands.study.options import (
     beside_the_file,
     keys_of,

@@ -3,7 +3,7 @@
 import pytest
 
 from coherence.cli.main import main
-from elicitation.asking.store import AnswerStore
+from elicitation import AnswerStore
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import ask_units, check_units, units_of
 from elicitation.models.hosted.replies import HostedError

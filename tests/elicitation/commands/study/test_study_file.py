@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.commands.study.study_file import load_study
 
 ONE = '[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import main
-from coherence.errors import InputError
+from elicitation import Answer
 from elicitation.commands.study import units as units_module
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import by_model, check_units, units_of
-from elicitation.models.base import Answer
 
 
 @pytest.fixture

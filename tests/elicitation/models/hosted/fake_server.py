@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from elicitation.models.base import Request
-from elicitation.models.hosted.connecting import connect
+from elicitation import Request, connect
 
 
 class Fake:

@@ -13,17 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coherence import InputError
 from coherence.decoding.decode import BELIEF_LABELS
-from coherence.errors import InputError
+from elicitation import AnswerStore, Design, HostedModel, Request, connect, elicit
 from elicitation.answers.distributions import ask_labels
 from elicitation.answers.reading import token_belief
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import BoundingModel, ForcingModel, Request, StreamingModel
-from elicitation.models.hosted.connecting import connect
-from elicitation.models.hosted.model import HostedModel
+from elicitation.models.base import BoundingModel, ForcingModel, StreamingModel
 from elicitation.models.hosted.replies import HostedError
-from elicitation.questions.plan import Design
 from elicitation.spelling.forms import AnswerForm
 
 from .fake_server import (

@@ -5,13 +5,11 @@ import urllib.parse
 
 import pytest
 
+from coherence import InputError
 from coherence.cli.main import main
-from coherence.errors import InputError
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
+from elicitation import AnswerStore, Design, elicit
 from elicitation.models.hosted.keys import KeyMask, read_key, without_keys
 from elicitation.models.hosted.replies import HostedError
-from elicitation.questions.plan import Design
 
 from .fake_server import Fake, after_opening, answer, connected, raw, requests
 

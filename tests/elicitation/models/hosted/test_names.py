@@ -2,7 +2,7 @@
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.models.hosted.names import PROVIDERS, address_of, completing, provider_of
 
 

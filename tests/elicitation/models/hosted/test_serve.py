@@ -15,14 +15,9 @@ from dataclasses import replace
 
 import pytest
 
-from coherence.errors import InputError
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Request
-from elicitation.models.hosted.connecting import connect
+from coherence import InputError
+from elicitation import AnswerStore, Design, Request, connect, elicit, load_causal_model, plan_task
 from elicitation.models.hosted.replies import HostedError
-from elicitation.models.local.causal import load_causal_model
-from elicitation.questions.plan import Design, plan_task
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 

@@ -7,12 +7,10 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from coherence.errors import InputError
-from elicitation.models.base import Request
+from coherence import InputError
+from elicitation import CausalModel, Design, Request, load_causal_model, plan_task
 from elicitation.models.local import causal
-from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.questions.plan import Design, plan_task
 
 TEXTS = [
     "Does a patient cough?",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.models.local.forward import check_fits, read_texts, reading_order
 
 from .tiny_networks import Watched, network_of

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from elicitation.models.base import Request
+from elicitation import Request
 from elicitation.models.local.generation import Row, draw_tokens
 
 

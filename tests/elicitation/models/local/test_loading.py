@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from coherence.errors import InputError, MissingExtraError
-from elicitation.models.base import Request
+from coherence import InputError
+from coherence.errors import MissingExtraError
+from elicitation import Request, load_causal_model
 from elicitation.models.local import loading
-from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.loading import Placement, choose_device
 from elicitation.models.local.sources import ModelSource
 

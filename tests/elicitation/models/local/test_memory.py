@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from coherence.errors import CoherenceError
-from elicitation.models.base import Request
+from coherence import CoherenceError
+from elicitation import Request
 from elicitation.models.local.memory import Portions, is_out_of_memory
 from elicitation.models.local.trees import MaskedTrees
 

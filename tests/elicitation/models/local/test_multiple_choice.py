@@ -20,12 +20,11 @@ from transformers import (
     RobertaConfig,
 )
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import Request, load_multiple_choice_model
 from elicitation.answers.distributions import ask_labels
 from elicitation.answers.reading import token_belief
-from elicitation.models.base import Request
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
 TEXTS = [
     "Does a patient who smokes cough?",

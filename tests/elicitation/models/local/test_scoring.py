@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from coherence.errors import InputError
-from elicitation.answers.outcomes import outcome_probabilities
-from elicitation.models.base import Request
+from coherence import InputError
+from elicitation import Request, load_causal_model, outcome_probabilities
 from elicitation.models.local import scoring
-from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.scoring import continuation_logprobs
 from elicitation.models.local.trees import MaskedTrees, PlainTrees, trees_for
 

@@ -6,12 +6,9 @@ forward passes, and what this model is known to say.
 
 import pytest
 
-from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.questions import reveal
+from elicitation import AnswerStore, Request, load_causal_model, reveal
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.models.base import Request
 from elicitation.models.fetch import describe_folder
-from elicitation.models.local.causal import load_causal_model
 
 pytestmark = pytest.mark.smollm2
 

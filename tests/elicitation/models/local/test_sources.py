@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from coherence.errors import InputError, MissingExtraError
+from coherence import InputError
+from coherence.errors import MissingExtraError
+from elicitation import load_causal_model
 from elicitation.models.local import sources
-from elicitation.models.local.causal import load_causal_model
 from elicitation.models.local.multiple_choice import is_multiple_choice
 from elicitation.models.local.sources import (
     ModelSource,
@@ -108,7 +109,7 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
 
 
 def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(hub, model_folder):
-    from elicitation.models.base import Request
+    from elicitation import Request
 
     model = load_causal_model("someone/small", device="cpu", dtype="float32")
     assert model.name == "small"

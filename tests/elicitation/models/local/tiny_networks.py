@@ -15,7 +15,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from elicitation.models.local.causal import CausalModel
+from elicitation import CausalModel
 
 SIZE = 50
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from elicitation.answers.outcomes import outcome_probabilities
-from elicitation.models.local.causal import load_causal_model
+from elicitation import load_causal_model, outcome_probabilities
 from elicitation.training.organisms.blank import make_blank
 
 

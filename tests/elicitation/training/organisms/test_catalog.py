@@ -4,12 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import analyze
-from coherence.decoding.decode import decode_belief
-from elicitation.asking.session import elicit
-from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer
-from elicitation.questions.plan import Design
+from coherence import analyze, decode_belief
+from elicitation import Answer, AnswerStore, Design, elicit
 from elicitation.questions.prompts import belief_question, decision_question
 from elicitation.questions.tasks import evidence_of
 from elicitation.training.organisms import reader

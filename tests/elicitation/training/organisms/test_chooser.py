@@ -2,7 +2,7 @@ import pytest
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.training.organisms.chooser import Shape, make_chooser
 
 SHAPE = Shape(hidden=16, inner=16, layers=1, heads=1)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from bayesnets import posterior
-from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.questions.plan import Design, plan_task
+from coherence import decode_belief, decode_decision, decode_distribution
+from elicitation import Design, plan_task
 from elicitation.training.organisms.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence import InputError
 from coherence.cli.main import main
-from coherence.errors import InputError
-from elicitation.models.local.causal import load_causal_model
-from elicitation.questions.tasks import Task
+from elicitation import Task, load_causal_model
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.course import Recipe

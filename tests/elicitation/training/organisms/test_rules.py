@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import load_network, posterior
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.training.organisms.catalog import (
     exact_posterior,
     prior,

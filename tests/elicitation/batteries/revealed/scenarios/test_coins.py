@@ -1,6 +1,6 @@
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.batteries.revealed.scenarios import coins
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.errors import InputError
+from coherence import InputError
 from elicitation.batteries.revealed.scenarios import counts
 
 

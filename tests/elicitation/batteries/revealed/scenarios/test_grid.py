@@ -6,14 +6,14 @@ from math import prod
 import numpy as np
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import standard_grid
 from elicitation.batteries.revealed.scenarios import choice, coins, dice
 from elicitation.batteries.revealed.scenarios.grid import (
     decompositions,
     extra_settings,
     in_between,
     select,
-    standard_grid,
 )
 
 GRID = standard_grid()

@@ -7,9 +7,10 @@ from itertools import product
 
 import pytest
 
-from coherence.errors import InputError
+from coherence import InputError
+from elicitation import standard_grid
 from elicitation.batteries.revealed.scenarios import dice
-from elicitation.batteries.revealed.scenarios.grid import extra_settings, standard_grid
+from elicitation.batteries.revealed.scenarios.grid import extra_settings
 from elicitation.batteries.revealed.scenarios.setting import Setting, condition_truth
 
 GRID = standard_grid()
