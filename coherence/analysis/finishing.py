@@ -14,7 +14,7 @@ from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
-from coherence.table.misspelt import spelling_notes
+from coherence.table.typos import spelling_notes
 
 
 def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError
-from coherence.table.column_names import column_faults, nearly_called
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_faults, labels_alike, merge_alike, without_blank_labels
 from coherence.table.naming import AS_IN_RUNS, Naming
@@ -31,6 +30,7 @@ from coherence.table.schema import (
     STATE_SUM_TOLERANCE,
     STATUSES,
 )
+from coherence.table.typos import column_faults, nearly_called
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _SORTED = (*UNIT, "context", "prompt", "z", "z_state")

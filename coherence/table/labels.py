@@ -7,11 +7,11 @@ says which.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coherence.table.naming import AS_IN_RUNS, Naming
@@ -40,11 +40,10 @@ class Alike:
     @property
     def common(self) -> Any:
         """The most frequent way to write the label, without blanks around it."""
-        rows: dict[Any, int] = {}
+        rows = Counter[Any]()
         for label, count in self.counts:
-            tidy = _tidy(label) if isinstance(label, str) else label
-            rows[tidy] = rows.get(tidy, 0) + count
-        return max(rows, key=lambda label: rows[label])
+            rows[_tidy(label) if isinstance(label, str) else label] += count
+        return rows.most_common(1)[0][0]
 
     def __str__(self) -> str:
         """Return the labels side by side, such that they can be told apart."""
@@ -77,27 +76,22 @@ def labels_alike(runs: pd.DataFrame) -> list[Alike]:
         # Numbers of one type are written in one way.
         if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
             continue
+        labels = runs[name].astype(object)
         try:
-            different = runs[name].dropna().unique()
+            different = labels.dropna().unique()
         except TypeError:  # cells that hold lists, which validation refuses
             continue
         if len({form_of(label) for label in different}) == len(different):
             continue
-        codes, labels = pd.factorize(runs[name].astype(object))
-        of_task, tasks = pd.factorize(_tasks(runs, name))
-        pairs = of_task * (len(labels) + 1) + codes + 1  # one number for task and label
-        seen, counts = np.unique(pairs, return_counts=True)
-        by_form: dict[tuple[str, str], list[tuple[Any, int]]] = {}
-        for pair, count in zip(seen.tolist(), counts.tolist(), strict=True):
-            number, code = divmod(pair, len(labels) + 1)
-            if code > 0:  # a missing label has none
-                label = labels[code - 1]
-                key = (str(tasks[number]), form_of(label))
-                by_form.setdefault(key, []).append((label, count))
-        for (task, _), group in sorted(by_form.items()):
-            if len({_written(label) for label, _ in group}) > 1:
-                by_size = sorted(group, key=lambda each: (-each[1], _written(each[0])))
-                found.append(Alike(name, task, tuple(by_size)))
+        by = pd.DataFrame({"task": _tasks(runs, name), "label": labels})
+        counts = by.groupby(["task", "label"], sort=False).size().reset_index(name="rows")
+        counts["written"] = counts["label"].map(_written)
+        counts["form"] = counts["label"].map(form_of)
+        for (task, _), group in counts.groupby(["task", "form"]):
+            if group["written"].nunique() > 1:
+                by_size = group.sort_values(["rows", "written"], ascending=[False, True])
+                pairs = zip(by_size["label"], by_size["rows"].tolist(), strict=True)
+                found.append(Alike(name, str(task), tuple(pairs)))
     return found
 
 
