@@ -6,6 +6,7 @@ Only the module of the command that was called is imported, so that ``coherence 
 import argparse
 import importlib
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from coherence.cli.streams import discard_output, open_streams
@@ -73,25 +74,50 @@ _COMMANDS = {
 }
 """Command -> the module that holds it, and what it does. Named as text: a command lives in the
 highest package that it needs."""
+_GROUPS = {
+    "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
+    "asking models": ("elicit", "study", "models", "networks", "organisms"),
+    "batteries of questions": ("mix", "bets", "reveal"),
+}
 COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}
 MODULES = {name: module for name, (module, _) in _COMMANDS.items()}
+
+
+def _listed() -> str:
+    """Return the commands in groups, as argparse does not list them."""
+    parts = []
+    for title, names in _GROUPS.items():
+        lines = [
+            textwrap.fill(
+                f"{name:<10} {COMMANDS[name]}",
+                width=80,
+                initial_indent="  ",
+                subsequent_indent=" " * 13,
+                break_on_hyphens=False,
+            )
+            for name in names
+        ]
+        parts.append("\n".join([f"{title}:", *lines]))
+    return "\n\n".join(parts)
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
     """Build the parser, with the options of `command` only."""
     parser = argparse.ArgumentParser(
         prog="coherence",
+        usage="coherence [-h] [--version] COMMAND ...",
         description="Could the probability that a model states be the belief it acts on?",
-        epilog="'coherence COMMAND --help' lists the options of a command.",
+        epilog=f"{_listed()}\n\n'coherence COMMAND --help' lists the options of a command.",
         allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", help=argparse.SUPPRESS)
     for name, summary in COMMANDS.items():
         # An abbreviated option that works today would change its meaning when a longer one is
         # added.
         sub = commands.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False
+            name, description=summary[0].upper() + summary[1:], allow_abbrev=False
         )
         if name == command:
             module = importlib.import_module(MODULES[name])
