@@ -7,8 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coherence.report.tables.cells import Cell, Column, PaperTable, text_cell
-from coherence.report.tables.markup import render_csv, render_latex, render_markdown
+from coherence.report.tables import (
+    Cell,
+    Column,
+    PaperTable,
+    render_all,
+    render_page,
+    text_cell,
+)
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN, format_effect, format_pvalue, unit_heading
 from coherence.result import CheckResult
@@ -69,10 +75,8 @@ def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
     for number, unit in enumerate(units, start=1):
         of_unit = unit_heading(unit)
         rows = tuple(_result_row(result) for result in unit.results)
-        title = f"Results of {of_unit}"
-        label = f"Table {number}"
-        caption = _CAPTION
-        tables.append(PaperTable(f"results-{number}", label, title, caption, _RESULTS, rows))
+        title, label = f"Results of {of_unit}", f"Table {number}"
+        tables.append(PaperTable(f"results-{number}", label, title, _CAPTION, _RESULTS, rows))
         if unit.statuses.empty:
             continue
         rows = tuple(_answer_row(row) for row in unit.statuses.to_dict("records"))
@@ -84,11 +88,5 @@ def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
 
 def table_files(units: Sequence[Unit]) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    files, shown = {}, []
-    for table in result_tables(units):
-        files[f"{table.name}.md"] = render_markdown(table)
-        files[f"{table.name}.tex"] = render_latex(table)
-        files[f"{table.name}.csv"] = render_csv(table)
-        links = ", ".join(f"[{table.name}.{end}]({table.name}.{end})" for end in ("tex", "csv"))
-        shown.append(f"{files[f'{table.name}.md']}\n{links}\n")
-    return files | {CONTENTS: "\n".join(shown)}
+    tables = result_tables(units)
+    return render_all(tables) | {CONTENTS: render_page(tables)}

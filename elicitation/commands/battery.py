@@ -20,8 +20,7 @@ from elicitation.commands.model_options import add_model_options, add_store_opti
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.report.tables.cells import PaperTable
-    from coherence.report.tables.document import PaperFigure
+    from coherence.report.tables import PaperFigure, PaperTable
     from elicitation.asking.store import AnswerStore
     from elicitation.models.hosted.model import HostedModel
 
@@ -237,7 +236,7 @@ def write_paper_tables(
     """Write tables and indexes where a folder was named, and say so."""
     if folder is None:
         return
-    from coherence.report.tables.document import write_document
+    from coherence.report.tables import write_document
 
     where = f"{folder}/paper.md{in_place(folder, INDEXES)}"
     with new_files(folder, f"{earlier}|{INDEXES}") as new:

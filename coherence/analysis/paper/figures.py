@@ -19,8 +19,7 @@ from coherence.analysis.paper.tables import unit_name
 from coherence.plots.pairwise import plot_pairwise_choice
 from coherence.plots.style import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
 from coherence.report.answering import belief_noun
-from coherence.report.tables.cells import spoken_range
-from coherence.report.tables.document import PaperFigure
+from coherence.report.tables import PaperFigure, spoken_range
 from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import CheckResult

@@ -1,24 +1,41 @@
-"""All numbers of the papers' tables as one frame, and why some of them are not there."""
+"""All numbers of the papers' tables as one frame, and why some of them are not there.
+
+Beyond the checks of a report: sufficiency under isotonic calibration, the within-context
+SD of repetitions, and the error to the exact posterior under every prompt variant.
+"""
 
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.analysis.paper.supplement import ISOTONIC, UnitResult, supplement
+from coherence.analysis.reading import as_runs, read_units
+from coherence.analysis.unit import UnitRows
+from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.cmi import cmi_test
 from coherence.errors import InputError
+from coherence.inputs import MIN_CONTEXTS
 from coherence.report.report import Report
 from coherence.report.unit import Unit
+from coherence.result import CheckResult
+from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.runs import Runs
+from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.runs import REFERENCE, Runs
+from coherence.table.schema import COMPUTED_KINDS
 
 REPAIRED, PUBLISHED = "repaired", "published"
+ISOTONIC = "cmi:isotonic"
+SCATTER = "repetition_sd"
+SINGLE, NOISELESS = "truth_rmse", "truth_rmse_noise_removed"
 WITH_PUBLISHED = (
     "cmi",
     "predictive_gain",
@@ -41,7 +58,12 @@ NOT_RUN = {
 NEEDS_RUNS = "Not computed: this needs the runs table, and tables were made of a report alone."
 _READ_BACK = ("strict", "reference", "merge_labels")
 
+_PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
+_UNIT = "probability"
+
 Progress = Callable[[int, int, str], None]
+UnitResult = tuple[str, str, CheckResult]
+"""Task, model, result."""
 
 
 @dataclass(frozen=True)
@@ -49,26 +71,23 @@ class PaperResults:
     """What the tables and figures of a paper are made of."""
 
     reports: dict[str, Report]  # `REPAIRED`, `PUBLISHED` or both
-    # from `coherence.analysis.paper.supplement`, of the same procedures; empty without runs.
+    # from `supplement`, of the same procedures; empty without runs
     supplements: dict[str, list[UnitResult]]
 
     def frame(self) -> pd.DataFrame:
         """Return every number, one row per procedure, task, model and check; see `COLUMNS`."""
+        reported = [
+            (procedure, unit.task, unit.model, result)
+            for procedure, report in self.reports.items()
+            for unit in report.units
+            for result in unit.results
+        ]
+        added = [
+            (name, *result) for name, results in self.supplements.items() for result in results
+        ]
         rows = [
             {"procedure": procedure, "task": task, "model": model, **result.to_row()}
-            for procedure, task, model, result in (
-                *(
-                    (procedure, unit.task, unit.model, result)
-                    for procedure, report in self.reports.items()
-                    for unit in report.units
-                    for result in unit.results
-                ),
-                *(
-                    (procedure, *of_unit)
-                    for procedure, results in self.supplements.items()
-                    for of_unit in results
-                ),
-            )
+            for procedure, task, model, result in (*reported, *added)
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -158,7 +177,7 @@ def collect_results(
     supplements = {
         procedure: supplement(
             runs,
-            beside=_pvalues(reports[procedure]),
+            beside=reports[procedure].results["pvalue"].dropna().tolist(),
             published=procedure == PUBLISHED,
             rng=stream,
             **options,
@@ -166,25 +185,221 @@ def collect_results(
         for procedure, stream in zip((REPAIRED, PUBLISHED), streams, strict=True)
         if procedure in reports
     }
-    _require_same(report, [*supplements.values()])
+    known = {(unit.task, unit.model) for unit in report.units}
+    found = {(task, model) for results in supplements.values() for task, model, _ in results}
+    if strangers := sorted(found - known):
+        raise InputError(
+            f"runs must be the table that the report was made of; {strangers[0]} is no task and "
+            "model of the report. Give the table that was analysed."
+        )
     # Repaired first: its units and their order are those of the figures.
     return PaperResults(
         {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}, supplements
     )
 
 
-def _pvalues(report: Report) -> list[float]:
-    """Return the p-values of a report, of which the further tests of a paper enlarge the number."""
-    results = [result for unit in report.units for result in unit.results]
-    pvalues = [result.pvalue for result in results if result.pvalue is not None]
-    return [pvalue for pvalue in pvalues if not math.isnan(pvalue)]
+def in_paper_order(prompts: Sequence[str]) -> list[str]:
+    """Return names of wordings with the paper's own first, the others sorted."""
+    known = [name for name in _PAPER_ORDER if name in prompts]
+    return known + sorted(set(prompts) - set(known))
 
 
-def _require_same(report: Report, supplements: Sequence[list[UnitResult]]) -> None:
-    known = {(unit.task, unit.model) for unit in report.units}
-    found = {(task, model) for results in supplements for task, model, _ in results}
-    if strangers := sorted(found - known):
-        raise InputError(
-            f"runs must be the table that the report was made of; {strangers[0]} is no task and "
-            "model of the report. Give the table that was analysed."
+def supplement(
+    runs: Runs | pd.DataFrame,
+    *,
+    beside: Sequence[float] = (),
+    published: bool = False,
+    strict: bool = False,
+    positive: Any = None,
+    reference: str | None = None,
+    merge_labels: bool | None = None,
+    n_jobs: int = 1,
+    rng: Seed = None,
+) -> list[UnitResult]:
+    """Compute what the papers' tables show beyond the checks of a report."""
+    units, _ = read_units(
+        as_runs(runs, merge_labels=merge_labels),
+        ["cmi"],
+        strict=strict,
+        positive=positive,
+        reference=reference,
+    )
+    streams = as_generator(rng).spawn(len(units))
+    calls = [(unit, published, stream) for (_, unit), stream in zip(units, streams, strict=True)]
+    results = [
+        (str(task), str(model), result)
+        for ((task, model), _), of_unit in zip(units, run_calls(_added, calls, n_jobs), strict=True)
+        for result in of_unit
+    ]
+    pvalues = [math.nan if result.pvalue is None else result.pvalue for _, _, result in results]
+    family = [*pvalues, *beside]
+    n_tests = sum(not math.isnan(pvalue) for pvalue in family)
+    by_holm, by_bh = holm(family), benjamini_hochberg(family)
+    return [
+        (task, model, result)
+        if result.pvalue is None
+        else (
+            task,
+            model,
+            replace(
+                result,
+                pvalue_holm=float(by_holm[position]),
+                pvalue_bh=float(by_bh[position]),
+                n_tests=n_tests,
+            ),
         )
+        for position, (task, model, result) in enumerate(results)
+    ]
+
+
+def _added(unit: UnitRows, published: bool, rng: np.random.Generator) -> list[CheckResult]:
+    """Compute what a report lacks of one task and model."""
+    results = [_isotonic(unit, published, rng)] if len(unit.judged) else []
+    if published:
+        return results
+    if "p" in unit.rows.columns or unit.states:
+        results.append(_scatter(unit))
+    plain = unit.rows[unit.rows["z_state"].isna()]
+    for prompt in in_paper_order(list(dict.fromkeys(plain["prompt"]))):
+        results += _errors(unit, plain[plain["prompt"] == prompt], prompt)
+    return results
+
+
+def _isotonic(unit: UnitRows, published: bool, rng: np.random.Generator) -> CheckResult:
+    """Test sufficiency under isotonic calibration."""
+    facts = unit.facts(JUDGED_CHOICES, published)
+    if unit.policies:
+        lack = "calibration takes chosen actions, and here actions are probabilities"
+    elif not unit.in_two_states:
+        n_states = len(unit.states)
+        lack = f"calibration takes a belief in one of two states, and here are {n_states}"
+    else:
+        lack = unit.unpaired
+    if not lack:
+        try:
+            result = cmi_test(
+                facts.belief,
+                facts.action,
+                facts.truth,
+                context=facts.context,
+                positive=facts.positive,
+                isotonic=True,
+                published=published,
+                rng=rng,
+            )
+            return replace(result, check=ISOTONIC, n_dropped=facts.n_dropped)
+        except InputError as error:
+            # Labels that do not say which state the belief is in: a cell without a number, whose
+            # footnote says so, and not the end of all tables.
+            lack = str(error)
+    return CheckResult(
+        ISOTONIC,
+        "information after isotonic calibration",
+        math.nan,
+        "nats",
+        None,
+        math.nan,
+        n_rows=len(facts.belief),
+        n_contexts=0,
+        n_dropped=facts.n_dropped,
+        reason=lack,
+    )
+
+
+def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:
+    n_contexts = int(asked["context"].nunique())
+    return CheckResult(
+        check, what, math.nan, _UNIT, None, None, len(asked), n_contexts, reason=reason
+    )
+
+
+def _of_squares(
+    check: str, what: str, squares: pd.Series, used: pd.DataFrame, asked: pd.DataFrame, of: str
+) -> CheckResult:
+    """Return the root of a mean over contexts, with its interval."""
+    values = squares.dropna().to_numpy(dtype=np.float64)
+    result = _undefined(check, what, asked, "")
+    result = replace(
+        result, n_rows=len(used), n_contexts=len(values), n_dropped=len(asked) - len(used)
+    )
+    if len(values) < MIN_CONTEXTS:
+        few = f"{len(values)} contexts with {of} are fewer than {MIN_CONTEXTS}"
+        return replace(result, reason=few)
+    interval = mean_interval(values, root=True)
+    return replace(
+        result,
+        # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
+        statistic=math.sqrt(max(float(values.mean()), 0.0)),
+        interval=None if interval is None else interval.within(0.0, 1.0),
+        assumptions=("contexts are independent",),
+        reason="" if interval else why_none(values, "value"),
+    )
+
+
+def _by_context(unit: UnitRows, rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean, variance and number of the beliefs of each context."""
+    table = pd.DataFrame({"context": rows["context"], "belief": unit.belief(rows)})
+    beliefs = table.groupby("context", observed=True)["belief"]
+    return pd.DataFrame({"mean": beliefs.mean(), "variance": beliefs.var(), "n": beliefs.count()})
+
+
+def _is_computed(rows: pd.DataFrame) -> bool:
+    """Tell whether beliefs were computed from a model's distribution, and have no noise."""
+    kinds = set(rows["belief_kind"].dropna()) if "belief_kind" in rows.columns else set()
+    return bool(kinds) and kinds <= set(COMPUTED_KINDS)
+
+
+def _scatter(unit: UnitRows) -> CheckResult:
+    what = f"root of the mean variance of repeated answers within contexts, {unit.reference}"
+    if not unit.in_two_states:
+        return _undefined(SCATTER, what, unit.asked, "beliefs over several states")
+    if _is_computed(unit.stated):
+        of_answers = "spread of the computed distribution over answers, which is not known of a "
+        if "p_sd" not in unit.stated or unit.stated["p_sd"].isna().all():
+            kind = f"{of_answers}belief that is one probability"
+            return _undefined(SCATTER, what, unit.asked, f"no {kind}")
+        # One answer drawn from the distribution would have this variance.
+        rows = unit.stated.dropna(subset="p_sd")
+        squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
+        what = f"root of the mean variance of the computed distribution, {unit.reference}"
+        return _of_squares(SCATTER, what, squares, rows, unit.asked, "a computed distribution")
+    variance = _by_context(unit, unit.stated)["variance"]
+    return _of_squares(SCATTER, what, variance, unit.stated, unit.asked, "two readable repetitions")
+
+
+def _lack_of_truth(unit: UnitRows, asked: pd.DataFrame) -> str:
+    """Say why answers cannot be compared with the exact posterior; empty if they can."""
+    if not unit.in_two_states:
+        return f"beliefs over {len(unit.states)} states"
+    if not unit.paired:
+        return unit.unpaired
+    known = "p_true" in asked.columns and asked["p_true"].notna().any()
+    return "" if known else "no exact posterior: p_true is missing or empty"
+
+
+def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResult]:
+    """Estimate the error to the exact posterior of single and of expected answers to a prompt."""
+    single, noiseless = f"{SINGLE}:{prompt}", f"{NOISELESS}:{prompt}"
+    of_single = f"root-mean-square error of single answers, {prompt}"
+    of_expected = f"root-mean-square error of expected answers, {prompt}"
+    lack = _lack_of_truth(unit, asked)
+    rows = asked if lack else asked.dropna(subset=[*(unit.states or ["p"]), "p_true"])
+    if lack or rows.empty:
+        reason = lack or "no readable answer"
+        return [
+            _undefined(single, of_single, asked, reason),
+            _undefined(noiseless, of_expected, asked, reason),
+        ]
+    result, *_ = calibration_estimates(
+        unit.belief(rows), p_true=rows["p_true"], context=rows["context"]
+    )
+    n_dropped = len(asked) - len(rows)
+    answers = _by_context(unit, rows)
+    truth = rows.groupby("context", observed=True)["p_true"].mean()
+    # The mean of n answers misses the expected one by their variance over n.
+    noise = 0.0 if _is_computed(rows) else answers["variance"] / answers["n"]
+    squares = (answers["mean"] - truth) ** 2 - noise
+    return [
+        replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),
+        _of_squares(noiseless, of_expected, squares, rows, asked, "two readable repetitions"),
+    ]

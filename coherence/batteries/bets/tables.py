@@ -14,7 +14,7 @@ from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
 from coherence.report.columns import aligned
-from coherence.report.tables.cells import (
+from coherence.report.tables import (
     Cell,
     Column,
     PaperTable,

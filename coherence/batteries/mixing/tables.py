@@ -8,7 +8,7 @@ import pandas as pd
 from coherence.batteries.mixing.design import EXPERIMENTS
 from coherence.batteries.mixing.scores import MixingScores
 from coherence.report.columns import aligned
-from coherence.report.tables.cells import Cell, Column, PaperTable, number_cell, text_cell
+from coherence.report.tables import Cell, Column, PaperTable, number_cell, text_cell
 from coherence.report.wording import NOT_GIVEN, clean
 
 _UNDEFINED = "Undefined: a part was not asked, or some condition has no readable answer."

@@ -30,7 +30,7 @@ from coherence.plots.style import (
     figure_style,
     frame_axes,
 )
-from coherence.report.tables.document import PaperFigure
+from coherence.report.tables import PaperFigure
 from coherence.report.wording import clean
 
 _TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}

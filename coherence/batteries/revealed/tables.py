@@ -8,7 +8,7 @@ import pandas as pd
 
 from coherence.batteries.revealed.scores import ALL
 from coherence.report.columns import aligned
-from coherence.report.tables.cells import (
+from coherence.report.tables import (
     Cell,
     Column,
     PaperTable,

@@ -2,8 +2,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.paper.results import PUBLISHED, REPAIRED, PaperResults
-from coherence.analysis.paper.supplement import supplement
+from coherence.analysis.paper.results import PUBLISHED, REPAIRED, PaperResults, supplement
 
 CHECKS = ["cmi", "predictive_gain", "monotone_choice", "prompt_consistency", "iterated_expectation"]
 MODELS = {"tidy": "noisy", "a|b_$1$": "nonmonotone"}

@@ -3,7 +3,7 @@ import pytest
 
 import coherence
 from coherence import InputError, cmi_test, holm
-from coherence.analysis.paper.supplement import in_paper_order, supplement
+from coherence.analysis.paper.results import in_paper_order, supplement
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from coherence.analysis.paper.figures import write_paper_figures
 from coherence.analysis.paper.tables import paper_tables
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.main import main
-from coherence.report.tables.document import write_document
+from coherence.report.tables import write_document
 
 
 @pytest.fixture(scope="module")

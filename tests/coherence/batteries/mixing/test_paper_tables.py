@@ -7,7 +7,7 @@ import pytest
 
 from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.tables import mixing_table
-from coherence.report.tables.markup import render_csv
+from coherence.report.tables import render_csv
 from coherence.table.exact_csv import read_exact_csv
 
 

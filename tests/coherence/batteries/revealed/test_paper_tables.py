@@ -10,7 +10,7 @@ import pytest
 from coherence import score_beliefs, summarise_scores
 from coherence.batteries.revealed.scores import compare_misses, score_stated
 from coherence.batteries.revealed.tables import MOST_ROWS, revealed_tables
-from coherence.report.tables.markup import render_csv
+from coherence.report.tables import render_csv
 from coherence.table.exact_csv import read_exact_csv
 
 WORDINGS, SOURCES = ("standard", "story"), ("base", "in_struct|")

@@ -1,0 +1,355 @@
+r"""Tables and figures for documents: Markdown, LaTeX and CSV in a folder, and indexes of them all.
+
+A table is made of cells with a rounded text, unrounded values and a footnote. Texts are as they
+came, untrusted names included: rendering escapes every special character. LaTeX needs the packages
+booktabs and graphicx. Engines differ in the letters that they know: beyond Latin ones a character
+is written as its number, such as [U+4E2D], and the CSV file has it itself.
+"""
+
+import csv
+import math
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby
+from pathlib import Path
+
+import pandas as pd
+
+from coherence.report.wording import clean, format_numbers
+from coherence.table.files import replace_text
+from coherence.table.printable import spreadsheet_safe
+
+INDEX, DOCUMENT = "paper.md", "paper.tex"
+_PREAMBLE = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage[landscape,margin=2cm]{geometry}
+\usepackage{textcomp,booktabs,graphicx}
+\begin{document}
+"""
+# Brackets are left alone but where they would make a link: escaped, some renderers take them for
+# formulas.
+_MARKDOWN = re.compile(r"([\\`*_|~$])")
+_LINK = re.compile(r"\](?=[(\[:])")
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")  # of a number, which is longer than a hyphen
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": r"{-}",  # two of them would become a dash, and "?`" another letter
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "…": r"\ldots{}",
+    "−": r"$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "θ": r"$\theta$",
+    "²": r"$^2$",
+}
+_LATIN = range(0xA1, 0x180)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell."""
+
+    text: str  # what a reader sees
+    # what the CSV file holds, unrounded: name behind that of the column, "" for the number itself
+    # -> value
+    values: Mapping[str, object] = field(default_factory=dict)
+    note: str = ""  # a footnote, such as why there is no number; empty for none
+    # whether the footnote says why there is no number, which the CSV file then holds
+    is_reason: bool = True
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column."""
+
+    key: str  # its name in the CSV file; a column without one is not written there
+    # heading, group: what stands above it, and above it and its neighbours of the same group
+    heading: str
+    group: str = ""
+    number: bool = True  # whether it is set flush right
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table."""
+
+    name: str  # of its files, and what refers to it
+    label: str  # its number in the paper, such as "Table 1"; LaTeX counts by itself
+    # title, caption: what it shows, and what each number is
+    title: str
+    caption: str
+    columns: tuple[Column, ...]  # from left to right
+    rows: tuple[tuple[Cell, ...], ...]  # from top to bottom, each as long as `columns`
+    n_last: int = 0  # rows at the bottom that a rule parts from the others, such as means
+
+    @property
+    def heading(self) -> str:
+        """Number and title."""
+        return f"{self.label}: {self.title}"
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Footnote -> its mark, in the order of the rows."""
+        texts = dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note)
+        return {text: _mark(number) for number, text in enumerate(texts)}
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Groups of neighbouring columns from left to right, with their numbers of columns."""
+        spans = groupby(column.group for column in self.columns)
+        return [(group, len(list(columns))) for group, columns in spans]
+
+
+def _mark(number: int) -> str:
+    """Return a, b, ..., z, aa, ab, ..."""
+    letter = chr(ord("a") + number % 26)
+    return letter if number < 26 else _mark(number // 26 - 1) + letter
+
+
+def text_cell(text: str) -> Cell:
+    """Return a cell of a name, which its column writes as it is."""
+    return Cell(text, {"": text})
+
+
+def number_cell(
+    value: float,
+    exact: Mapping[str, object],
+    *,
+    ends: tuple[float, float] = (math.nan, math.nan),
+    percent: bool = False,
+    why: str = "",
+) -> Cell:
+    """Return a cell of a number with its interval in brackets."""
+    values = {"": value, **exact}
+    if math.isnan(value):
+        return Cell("–", values, why)
+    shown = [value] if math.isnan(ends[0]) else [value, *ends]
+    if percent:
+        texts = [f"{100 * number:.1f}" for number in shown]
+        texts[0] += "%"
+    else:
+        texts = format_numbers(shown)
+        texts = [
+            "infinite" if math.isinf(number) else text
+            for number, text in zip(shown, texts, strict=True)
+        ]
+    return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if len(texts) > 1 else texts[0], values)
+
+
+def spoken_range(counts: Collection[int]) -> str:
+    """Return "40 to 80", or "80" where all counts are the same."""
+    least, most = min(counts), max(counts)
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def escape_markdown(text: object) -> str:
+    r"""Return text that Markdown shows as it is, in a cell of a table too."""
+    safe = _MARKDOWN.sub(r"\\\1", clean(text))
+    return _LINK.sub("&#93;", re.sub("[&<>]", lambda mark: _HTML[mark[0]], safe))
+
+
+def escape_latex(text: object) -> str:
+    r"""Return text that LaTeX sets as it is."""
+    plain = _MINUS.sub("−", unicodedata.normalize("NFC", clean(text)))
+    return "".join(map(_latex_mark, plain))
+
+
+def _latex_mark(mark: str) -> str:
+    if mark in _LATEX:
+        return _LATEX[mark]
+    if mark.isascii() or (ord(mark) in _LATIN and mark.isalpha()):
+        return mark
+    return f"[U+{ord(mark):04X}]"
+
+
+def render_markdown(table: PaperTable) -> str:
+    """Return a table as Markdown: heading, cells, caption, footnotes."""
+    shown = _shown(table, escape_markdown, "<sup>{}</sup>")
+    shown.columns = pd.Index([": ".join(filter(None, names)) for names in shown.columns])
+    sides = ["right" if column.number else "left" for column in table.columns]
+    cells = shown.to_markdown(index=False, tablefmt="pipe", colalign=sides, disable_numparse=True)
+    notes = [f"<sup>{mark}</sup> {escape_markdown(text)}" for text, mark in table.notes.items()]
+    heading = f"**{escape_markdown(table.heading)}**"
+    return "\n\n".join([heading, cells, escape_markdown(table.caption), *notes]) + "\n"
+
+
+def render_latex(table: PaperTable) -> str:
+    r"""Return a table as a LaTeX float with the rules of booktabs, no wider than the text."""
+    shown = _shown(table, escape_latex, r"\textsuperscript{{{}}}")
+    groups, headings = zip(*shown.columns, strict=True)
+    headings = (f"{{}}{headings[0]}", *headings[1:])
+    grouped = any(groups)
+    shown.columns = pd.MultiIndex.from_arrays([groups, headings]) if grouped else pd.Index(headings)
+    # A bracket at the start of a row would be read as an argument of what ends the line above it.
+    shown.iloc[:, 0] = "{}" + shown.iloc[:, 0]
+    sides = "".join("r" if column.number else "l" for column in table.columns)
+    tabular = shown.style.hide(axis="index").to_latex(
+        hrules=True, column_format=sides, multicol_align="c"
+    )
+    lines = tabular.rstrip().splitlines()
+    if table.n_last:
+        lines.insert(-2 - table.n_last, r"\midrule")
+    if grouped:
+        ends = [*accumulate(width for _, width in table.groups)]
+        rules = [
+            rf"\cmidrule(lr){{{end - width + 1}-{end}}}"
+            for (group, width), end in zip(table.groups, ends, strict=True)
+            if group
+        ]
+        lines.insert(3, " ".join(rules))
+    notes = [
+        rf"\par\smallskip{{\footnotesize\raggedright \textsuperscript{{{mark}}} "
+        rf"{escape_latex(text)}\par}}"
+        for text, mark in table.notes.items()
+    ]
+    return "\n".join(
+        [
+            r"% Needs \usepackage{booktabs,graphicx}; \usepackage[T1]{fontenc}, "
+            r"\usepackage{textcomp}.",
+            r"\begin{table}[htbp]",
+            r"\centering",
+            rf"\caption{{\textbf{{{escape_latex(table.title)}.}} {escape_latex(table.caption)}}}",
+            rf"\label{{tab:{table.name}}}",
+            r"\par\medskip",
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            *lines[:-1],
+            f"{lines[-1]}}}",
+            *notes,
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _shown(table: PaperTable, escape: Callable[[object], str], mark: str) -> pd.DataFrame:
+    """Return the escaped texts of all cells under their groups and headings."""
+    notes = table.notes
+    cells = [
+        [escape(cell.text) + (mark.format(notes[cell.note]) if cell.note else "") for cell in row]
+        for row in table.rows
+    ]
+    names = [(escape(column.group), escape(column.heading)) for column in table.columns]
+    return pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(names), dtype=object)
+
+
+def render_csv(table: PaperTable) -> str:
+    """Return a table as unrounded CSV; texts that a spreadsheet would run follow a quote."""
+    names: dict[str, None] = {}
+    records = []
+    for row in table.rows:
+        record = {}
+        for column, cell in zip(table.columns, row, strict=True):
+            for name, value in cell.values.items():
+                record[column.key + (f".{name}" if name else "")] = value
+            if cell.note and cell.is_reason and column.key:
+                record[f"{column.key}.why"] = cell.note
+        records.append(record)
+    # In the order of the columns, whichever row has a value first.
+    for column in filter(lambda column: column.key, table.columns):
+        own = [name for record in records for name in record]
+        names |= dict.fromkeys(
+            name for name in own if name == column.key or name.startswith(f"{column.key}.")
+        )
+    frame = pd.DataFrame(records, columns=list(names), dtype=object).map(spreadsheet_safe)
+    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure that was written, or a sentence on why it was not."""
+
+    name: str  # of its files, without their ending; empty where there is none
+    label: str  # its number in the paper, such as "Figure 1"
+    # title, caption: what it shows, and what each mark is
+    title: str
+    caption: str
+
+
+def write_document(
+    folder: str | os.PathLike[str],
+    title: str,
+    tables: Sequence[PaperTable],
+    figures: Sequence[PaperFigure] = (),
+) -> list[Path]:
+    """Write tables as Markdown, LaTeX and CSV, and the indexes of tables and figures."""
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    texts = {INDEX: _index(title, tables, figures), DOCUMENT: _document(title, tables, figures)}
+    texts |= render_all(tables)
+    drawn = [
+        f"{figure.name}.{ending}" for figure in figures if figure.name for ending in ("svg", "pdf")
+    ]
+    for name, text in texts.items():
+        replace_text(home / name, text)
+    return [home / name for name in (*texts, *drawn)]
+
+
+def render_all(tables: Iterable[PaperTable]) -> dict[str, str]:
+    """Return the files of tables, each as Markdown, LaTeX and CSV: name -> text."""
+    renderers = {"md": render_markdown, "tex": render_latex, "csv": render_csv}
+    return {
+        f"{table.name}.{ending}": render(table)
+        for table in tables
+        for ending, render in renderers.items()
+    }
+
+
+def render_page(tables: Iterable[PaperTable]) -> str:
+    """Return one page of Markdown that shows tables and links to their files."""
+    links = "[{0}.tex]({0}.tex), [{0}.csv]({0}.csv)"
+    return "\n".join(f"{render_markdown(table)}\n{links.format(table.name)}\n" for table in tables)
+
+
+def _index(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigure]) -> str:
+    parts = [f"# {escape_markdown(title)}\n", *([render_page(tables)] if tables else [])]
+    for figure in figures:
+        shown, heading = "", f"{figure.label}: {figure.title}"
+        if figure.name:
+            # The picture's own text for those who do not see it is its title; the caption follows.
+            shown = f"![{escape_markdown(heading)}]({figure.name}.svg)\n\n"
+        parts.append(
+            f"**{escape_markdown(heading)}**\n\n{shown}{escape_markdown(figure.caption)}\n"
+        )
+    return "\n".join(parts)
+
+
+def _document(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigure]) -> str:
+    parts = [_PREAMBLE, rf"\section*{{{escape_latex(title)}}}"]
+    # A float beyond those that TeX holds back at a time is an error.
+    parts += [rf"\input{{{table.name}}}\clearpage" for table in tables]
+    for figure in figures:
+        caption = rf"\textbf{{{escape_latex(figure.title)}.}} {escape_latex(figure.caption)}"
+        if figure.name:
+            fit = r"width=\linewidth,height=.8\textheight,keepaspectratio"
+            parts.append(
+                "\\begin{figure}[htbp]\n  \\centering\n"
+                f"  \\includegraphics[{fit}]{{{figure.name}.pdf}}\n"
+                f"  \\caption{{{caption}}}\n\\end{{figure}}\\clearpage"
+            )
+        else:
+            parts.append(rf"\par {caption}")
+    return "\n".join([*parts, r"\end{document}", ""])

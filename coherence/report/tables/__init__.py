@@ -1,1 +1,0 @@
-"""Tables and figures for documents: cells with footnotes, as Markdown, LaTeX and CSV."""
