@@ -235,9 +235,9 @@ class RunsScan:
         """Read the rows of a unit out of a part of a file."""
         rows = []
         for batch in part.batches():
-            keys, number = _units(batch, self.reading)
-            if key in keys:
-                of_unit = number == keys.index(key)
+            keys = _keys(batch, self.reading)
+            of_unit = ((keys["task"] == key[0]) & (keys["model"] == key[1])).to_numpy()
+            if of_unit.any():
                 rows.append(batch if of_unit.all() else batch.filter(pa.array(of_unit)))
         return pa.Table.from_batches(rows) if rows else None
 
@@ -305,9 +305,9 @@ def scan_runs(
             for batch in replace(file, fragment=group).batches(_looked_at(reading)):
                 n_of_group += len(batch)
                 with _rows_read(Path(group.path)):
-                    of_batch, number = _units(batch, reading)
-                    states.append(_states(batch, of_batch, number, reading))
-                units.update(of_batch)
+                    distinct = _keys(batch, reading).drop_duplicates()
+                states.append(distinct[["task", "theta"]].astype(object))
+                units.update(zip(distinct["task"], distinct["model"], strict=True))
             n_rows += n_of_group
             n_rows_read += n_of_group * len(units)
             for key in units:
@@ -350,31 +350,31 @@ def _looked_at(reading: Reading) -> list[str]:
     return [name for name in dict.fromkeys(inside) if name not in reading.left_out]
 
 
-def _units(batch: pa.RecordBatch, reading: Reading) -> tuple[list[Key], np.ndarray]:
-    """Return the units of some rows, and which of them each row is of.
+def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
+    """Return the task, model and state of some rows.
 
     Tasks and models are written as the analysis does: as text, empty where there is none.
     """
-    names, codes = [], []
-    for name in map(reading.name_in_file, UNIT):
-        if name not in batch.schema.names or name in reading.left_out:
-            names.append([""])
-            codes.append(np.zeros(len(batch), dtype=np.int64))
-            continue
-        column = batch.column(name)
+    columns = {
+        name: batch.column(original)
+        for name in (*UNIT, "theta")
+        if (original := reading.name_in_file(name)) in batch.schema.names
+        and original not in reading.left_out
+    }
+    keys = pd.DataFrame({"task": "", "model": "", "theta": None}, index=range(len(batch)))
+    for name, column in columns.items():
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        encoded = column.dictionary_encode(null_encoding="encode")
-        labels, of_label = np.unique(
-            [_name(value) for value in encoded.dictionary.to_pylist()], return_inverse=True
-        )
-        names.append(labels.tolist())
-        codes.append(of_label[encoded.indices.to_numpy(zero_copy_only=False)])
-    tasks, models = names
-    pair = codes[0] * len(models) + codes[1]
-    seen = np.bincount(pair, minlength=len(tasks) * len(models)) > 0
-    keys = [(tasks[at // len(models)], models[at % len(models)]) for at in np.flatnonzero(seen)]
-    return keys, (np.cumsum(seen) - 1)[pair]
+        if name in UNIT:
+            labels = column.dictionary_encode(null_encoding="encode")
+            names, of_label = np.unique(
+                [_name(label) for label in labels.dictionary.to_pylist()], return_inverse=True
+            )
+            codes = of_label[labels.indices.to_numpy(zero_copy_only=False)]
+            keys[name] = pd.Categorical.from_codes(codes, pd.Index(names))
+        else:
+            keys[name] = column.to_pandas()
+    return keys
 
 
 def _name(value: Any) -> str:
@@ -382,22 +382,6 @@ def _name(value: Any) -> str:
     if value is None or value != value:
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _states(
-    batch: pa.RecordBatch, keys: list[Key], number: np.ndarray, reading: Reading
-) -> pd.DataFrame:
-    """Return every combination of task and state in some rows, of which `_units` said the units."""
-    original = reading.name_in_file("theta")
-    if original not in batch.schema.names or original in reading.left_out:
-        return pd.DataFrame({"task": [task for task, _ in keys], "theta": None})
-    theta = batch.column(original)
-    if pa.types.is_dictionary(theta.type):
-        theta = theta.dictionary_decode()
-    table = pa.table({"unit": number, "theta": theta})
-    distinct = table.group_by(["unit", "theta"], use_threads=False).aggregate([]).to_pandas()
-    task = [keys[at][0] for at in distinct["unit"]]
-    return pd.DataFrame({"task": task, "theta": distinct["theta"]})
 
 
 def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
@@ -459,9 +443,11 @@ def _write_grouped(
 
     def numbered_batches() -> Iterator[pa.RecordBatch]:
         for batch in part.batches():
-            keys, number = _units(batch, reading)
-            found.update(keys)
-            file = np.array([file_of[key] for key in keys], dtype=np.int32)[number]
+            grouped = _keys(batch, reading).groupby(list(UNIT), observed=True)
+            units: list[Any] = list(grouped.groups)
+            found.update(units)
+            number = grouped.ngroup().to_numpy()
+            file = np.array([file_of[key] for key in units], dtype=np.int32)[number]
             yield batch.append_column(_FILE, pa.array(file))
 
     schema = part.fragment.physical_schema
