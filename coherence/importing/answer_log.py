@@ -78,6 +78,11 @@ def most_frequent(messages: Counter[str]) -> str:
     return f"The most frequent error ({count}): {shown or 'without a message'}"
 
 
+def errors_of(records: Iterable[Record]) -> Counter[str]:
+    """Count the messages of the errors that records ended in."""
+    return Counter(str(record["error"]) for record in records if "error" in record)
+
+
 def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     """Return what a log says of its samples under a column's name: exact posterior and evidence."""
     columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}

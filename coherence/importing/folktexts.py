@@ -1,11 +1,12 @@
 """Predictions of a folktexts benchmark: one risk score and one label per row of its data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from coherence.errors import InputError, closest
 from coherence.importing.answer_log import AnswerLog
 from coherence.importing.log_format import MAX_BYTES, LogFormat
-from coherence.importing.plain_tables import ROW, read_header, read_rows
+from coherence.importing.plain_tables import ROW, read_header, read_table
 from coherence.table.text_files import AS_IT_SAYS, SEPARATORS, TextForm, inner_suffix
 
 COLUMNS = ("risk_score", "label")
@@ -17,20 +18,16 @@ def read_folktexts_predictions(
     """Read the predictions file of a folktexts benchmark."""
     if inner_suffix(path) not in SEPARATORS:
         raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
-    names, _ = read_header(path, text, max_bytes=max_bytes)
+    log = read_table(path, max_bytes=max_bytes, text=text)
+    names = log.field_names()
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InputError(
             f"{path}: folktexts writes a column {missing[0]!r}, and there is none. "
             f"{closest(missing[0], names)} Is it --format table?"
         )
-    records = tuple(read_rows(path, text, max_bytes=max_bytes))
-    if not records:
-        raise InputError(f"{path}: the file has no rows. Check the run that wrote it.")
     fields = {"p": "risk_score", "theta": "label"} | ({"context": ROW} if ROW in names else {})
-    return AnswerLog(
-        file=path.name, task=None, model=None, records=records, fields=fields, is_text=False
-    )
+    return replace(log, fields=fields)
 
 
 def _has_columns(path: Path, text: TextForm = AS_IT_SAYS) -> bool:

@@ -17,6 +17,7 @@ from coherence.errors import InputError, MissingExtraError
 from coherence.importing.answer_log import (
     PICKED,
     AnswerLog,
+    errors_of,
     flatten,
     most_frequent,
     sample_columns,
@@ -63,7 +64,7 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
                 else "Inspect leaves them out with --no-log-samples; run it again without."
             )
         )
-    errors = Counter(str(record["error"]) for record in records if "error" in record)
+    errors = errors_of(records)
     if all("error" in record and record["output"] is None for record in records):
         raise InputError(
             f"{path}: the run failed, and no sample has an answer. {most_frequent(errors)}. "

@@ -15,6 +15,7 @@ from typing import Any
 from coherence.errors import InputError
 from coherence.importing.answer_log import (
     AnswerLog,
+    errors_of,
     flatten,
     most_frequent,
     sample_columns,
@@ -208,7 +209,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _notes(records: Sequence[Mapping[str, object]]) -> Iterable[str]:
-    failures = Counter(str(record["error"]) for record in records if "error" in record)
+    failures = errors_of(records)
     if failures:
         yield (
             f"requests that ended in an error: {failures.total()}; "
