@@ -74,35 +74,23 @@ def count_statuses(labels: pd.DataFrame) -> pd.DataFrame:
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     """Lay counts of statuses out as one row per question."""
-    rows = []
-    groups = statuses.groupby("question", sort=False, observed=True) if len(statuses) else ()
-    for question, counts in groups:
-        by_status = counts.groupby("status", observed=True)["rows"].sum()
-        number = {name: int(by_status.get(name, 0)) for name in (*READABLE, *FAILURES)}
-        asked = int(by_status.sum())
-        readable = sum(number[name] for name in READABLE)
+    columns = ["question", "asked", "ok", "repaired", LOW_MASS, *FAILURES, MISSING]
+    if statuses.empty:
+        return pd.DataFrame(columns=[*columns, "share_unreadable"])
+    rows = statuses.astype({"question": object, "status": object}).pivot_table(
+        "rows", "question", "status", aggfunc="sum", fill_value=0, sort=False
+    )
+    known = rows.reindex(columns=[*READABLE, *FAILURES], fill_value=0)
+    table = known.assign(
+        asked=rows.sum(axis=1),
+        repaired=known[list(REPAIRS)].sum(axis=1),
         # A hand-made record may bear a status of its own; it is not readable, and what it was is
         # not known.
-        missing = asked - sum(number.values())
-        repaired = sum(number[name] for name in REPAIRS)
-        rows.append(
-            {
-                "question": question,
-                "asked": asked,
-                "ok": number["ok"],
-                "repaired": repaired,
-                LOW_MASS: number[LOW_MASS],
-                **{name: number[name] for name in FAILURES},
-            }
-            | {MISSING: missing, "share_unreadable": (asked - readable) / asked}
-        )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            *("question", "asked", "ok", "repaired", LOW_MASS),
-            *(*FAILURES, MISSING, "share_unreadable"),
-        ],
+        **{MISSING: rows.sum(axis=1) - known.sum(axis=1)},
     )
+    table = table.reset_index().rename_axis(columns=None)[columns]
+    unreadable = table[[*FAILURES, MISSING]].sum(axis=1)
+    return table.assign(share_unreadable=unreadable / table["asked"])
 
 
 def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:

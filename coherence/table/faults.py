@@ -198,13 +198,20 @@ def _probability_faults(runs: Runs, named: Naming) -> list[str]:
     if len(states) > 1 and not faults:
         total = _numbers(runs.table, states).sum(axis=1)
         off = np.abs(total - 1) > STATE_SUM_TOLERANCE
-        if off.any():
-            faults.append(
-                f"the columns {', '.join(states)} must sum to 1 (within {STATE_SUM_TOLERANCE}); "
-                f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
-                f"{total[off][0]:g} ({_rows(off)})."
-            )
+        faults += _sum_faults(states, total, off, STATE_SUM_TOLERANCE)
     return faults
+
+
+def _sum_faults(
+    names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float
+) -> list[str]:
+    if not off.any():
+        return []
+    return [
+        f"the columns {', '.join(names)} must sum to 1 (within {within}); "
+        f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
+        f"{total[off][0]:g} ({_rows(off)})."
+    ]
 
 
 def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
@@ -234,13 +241,7 @@ def _policy_faults(runs: Runs, named: Naming) -> list[str]:
             "needs one. Add those of the others, or rename it if it holds something else."
         )
     there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
-    off = there.any(axis=1) & ~sums
-    if off.any():
-        faults.append(
-            f"the columns {', '.join(columns)} must sum to 1 (within {ACTION_SUM_TOLERANCE}); "
-            f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
-            f"{total[off][0]:g} ({_rows(off)})."
-        )
+    faults += _sum_faults(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in UNIT if name in runs.names]
     # Unsorted: labels of several kinds have no order.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from coherence.errors import InputError, SchemaError, closest
 from coherence.table.faults import examined
@@ -58,9 +59,18 @@ def as_runs(
     notes: Sequence[str] = (),
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
-    kept, faults = _without(table, reading.ignore)
+    kept = table.drop(columns=reading.left_out, errors="ignore")
     renamed, missing = map_columns(kept, reading.columns)
-    faults += [_not_there(name, reading.columns[name], kept) for name in missing]
+    faults = [
+        f"there is no column {name!r} to ignore. {closest(name, table.columns)}"
+        for name in reading.left_out
+        if name not in table.columns
+    ]
+    faults += [
+        f"there is no column {reading.columns[name]!r} to use as {name!r}. "
+        f"{closest(reading.columns[name], kept.columns)}"
+        for name in missing
+    ]
     named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
     numbers, of_numbers, assumed = read_probabilities(
         renamed, percent=reading.percent, decimal=reading.decimal, judged=judged, named=named
@@ -92,22 +102,16 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
-    labels = [
-        column.name for column in COLUMNS if column.kind == "label" and column.name in runs.columns
-    ]
-    floats = [
-        name
-        for name in labels
-        if pd.api.types.is_float_dtype(runs[name]) and runs[name].notna().any()
-    ]
-    # Beyond 2**53 a float is no label that anybody wrote.
-    whole = [
-        name
-        for name in floats
-        if ((values := runs[name].dropna()) % 1 == 0).all() and values.abs().max() < 2**53
-    ]
-    # Not all at once by `astype`, which goes through every column of the table.
-    return runs.assign(**{name: runs[name].astype("Int64") for name in whole})
+    whole = {}
+    for column in COLUMNS:
+        name = column.name
+        if column.kind != "label" or name not in runs or not is_float_dtype(runs[name]):
+            continue
+        labels = runs[name].dropna()
+        # Beyond 2**53 a float is no label that anybody wrote.
+        if len(labels) and (labels % 1 == 0).all() and labels.abs().max() < 2**53:
+            whole[name] = runs[name].astype("Int64")
+    return runs.assign(**whole)
 
 
 def map_columns(runs: pd.DataFrame, columns: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
@@ -132,18 +136,3 @@ def map_columns(runs: pd.DataFrame, columns: Mapping[str, str]) -> tuple[pd.Data
         if name in runs.columns and name not in renamed
     }
     return runs.rename(columns={**aside, **renamed}), missing
-
-
-def _not_there(name: str, original: str, table: pd.DataFrame) -> str:
-    return f"there is no column {original!r} to use as {name!r}. {closest(original, table.columns)}"
-
-
-def _without(runs: pd.DataFrame, ignore: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Leave columns out; also return a fault for each that is not there."""
-    names = [ignore] if isinstance(ignore, str) else list(ignore)
-    faults = [
-        f"there is no column {name!r} to ignore. {closest(name, runs.columns)}"
-        for name in names
-        if name not in runs.columns
-    ]
-    return runs.drop(columns=[name for name in names if name in runs.columns]), faults

@@ -51,7 +51,7 @@ def test_results_are_those_of_the_table_in_memory(path):
         assert found.cautions == expected.cautions
         assert found.notes == expected.notes
         pd.testing.assert_frame_equal(found.statuses, expected.statuses)
-        assert found.rows.empty
+        assert found.rows.table.empty
     spread = analyze(scan_runs(path), n_jobs=2, **options)
     assert spread.to_json() == by_unit.to_json()
     assert by_unit.settings["data"]["rows"] == whole.settings["data"]["rows"]
