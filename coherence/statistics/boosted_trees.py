@@ -18,12 +18,7 @@ from scipy import special
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.choices import ChoiceData
-from coherence.statistics.learners import (
-    LearnerInputs,
-    Predictor,
-    expected_losses,
-    mixed_losses,
-)
+from coherence.statistics.learners import LearnerInputs, Predictor, expected_losses
 from coherence.statistics.resample import context_folds
 
 MAX_ITERATIONS = 1000
@@ -179,8 +174,7 @@ class TreeCrossFit:
         self.data = data
         self._item = table.groupby(list(table.columns), dropna=False, sort=False).ngroup()
         self._table = table[~self._item.duplicated()].reset_index(drop=True)
-        chosen = np.eye(len(data.actions))[data.action] if data.policy is None else data.policy
-        self._chosen: Floats = np.asarray(chosen, dtype=np.float64)
+        self._share = data.share
         self._depths: tuple[int, ...] = DEPTHS
         self._grown: dict[int, int] = {}
 
@@ -194,7 +188,7 @@ class TreeCrossFit:
         rng = np.random.default_rng(repetition)
         folds = context_folds(data.context, data.n_contexts, n_folds, rng)
         weights = np.zeros((int(folds.max()) + 1, len(self._table), len(data.actions)))
-        np.add.at(weights, (folds, item), self._chosen)
+        np.add.at(weights, (folds, item), self._share)
         # Summed and not subtracted, so that nothing is left where no other fold has anything.
         fits = [
             _Fold(self._table, np.delete(weights, fold, axis=0).sum(axis=0), judged)
@@ -208,10 +202,7 @@ class TreeCrossFit:
         for fold, (fit, chosen) in enumerate(zip(fits, constants, strict=True)):
             test = folds == fold
             predicted, n_train = fit.predicted(*chosen)[item[test]], int((~test).sum())
-            if data.policy is None:
-                losses[test] = mixed_losses(predicted, data.action[test], n_train)
-            else:
-                losses[test] = expected_losses(predicted, data.policy[test], n_train)
+            losses[test] = expected_losses(predicted, self._share[test], n_train)
         return losses
 
 

@@ -47,44 +47,32 @@ def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -
     return np.asarray(np.floor(number + 1e-9), dtype=np.int64)
 
 
-def policy_shares(
-    bins: Codes, first: Floats, context: Codes, mass: Floats
+def pair_shares(
+    bins: Codes, first: Floats, context: Codes, mass: Floats, *, policies: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the share of the first action of a pair by bin, from probabilities."""
+    """Return share of the first action of a pair by bin, rows (or mass), and covariance."""
     n_bins = int(bins.max()) + 1
     rows = np.bincount(bins, weights=mass, minlength=n_bins).astype(np.float64)
     share = np.bincount(bins, weights=first, minlength=n_bins) / rows
     contexts, unit = np.unique(context, return_inverse=True)
+    # A share is a ratio of sums over contexts; to first order this is what each context adds to it.
     influence = np.zeros((contexts.size, n_bins))
     np.add.at(influence, (unit, bins), (first - share[bins] * mass) / rows[bins])
     covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
-    number = effective_contexts(bins, context, n_bins, mass)
-    # No coin is tossed, so that the variance of a share of choices bounds nothing here; but where
-    # all contexts agree, one that was not seen may not: half of one that takes either action.
-    least = 0.5 * (share**2 + (1 - share) ** 2) / np.maximum(number, 1) ** 2
-    # The same holds for a difference between bins that all contexts share, or nearly.
-    covariance[np.diag_indices(n_bins)] += spare_variance(covariance, least)
-    return share, rows, covariance
-
-
-def shares(bins: Codes, first: Floats, context: Codes) -> tuple[Floats, Floats, Floats]:
-    """Return the share of the first action by bin, with its covariance."""
-    n_bins = int(bins.max()) + 1
-    rows = np.bincount(bins, minlength=n_bins).astype(np.float64)
-    share = np.bincount(bins, weights=first, minlength=n_bins) / rows
-    contexts, unit = np.unique(context, return_inverse=True)
-    # A share is a ratio of sums over contexts; to first order this is what each context adds to it.
-    influence = np.zeros((contexts.size, n_bins))
-    np.add.at(influence, (unit, bins), (first - share[bins]) / rows[bins])
-    covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
+    diagonal = np.diag_indices(n_bins)
+    # A bin in which all contexts agree has no spread of its own: bound its variance below by half
+    # of one context that was not seen, since rows of a context may be copies of each other.
+    unseen = 0.5 * (share**2 + (1 - share) ** 2)
+    if policies:
+        # The same holds for a difference between bins that all contexts share, or nearly.
+        number = effective_contexts(bins, context, n_bins, mass)
+        covariance[diagonal] += spare_variance(covariance, unseen / np.maximum(number, 1) ** 2)
+        return share, rows, covariance
     n_contexts = contexts_per_bin(bins, unit, n_bins).astype(np.float64)
-    # A bin in which every choice agrees has no spread of its own: bound its variance below by that
-    # of a share half a context away, and by half of one context that was not seen, since rows of a
-    # context may be copies of each other.
+    # Choices are tosses: by that of a share half a context away, too.
     inner = (share * n_contexts + 0.5) / (n_contexts + 1)
-    unseen = 0.5 * (share**2 + (1 - share) ** 2) / n_contexts**2
-    least = np.maximum(inner * (1 - inner) / rows, unseen)
-    covariance[np.diag_indices(n_bins)] = np.maximum(np.diag(covariance), least)
+    least = np.maximum(inner * (1 - inner) / rows, unseen / n_contexts**2)
+    covariance[diagonal] = np.maximum(np.diag(covariance), least)
     return share, rows, covariance
 
 
@@ -118,10 +106,8 @@ def binned_pair(
         return None
     kept = in_pair & enough[bins]
     used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
-    of_first = used, first[kept], context[kept]
-    share, rows, covariance = (
-        policy_shares(*of_first, mass[kept]) if policies else shares(*of_first)
-    )
+    of_first = used, first[kept], context[kept], mass[kept]
+    share, rows, covariance = pair_shares(*of_first, policies=policies)
     degrees = int(per_bin[enough].min()) - 1
     weights = mass[kept] if policies else None
     of_rows = np.divide(first[kept], mass[kept])[:, None]

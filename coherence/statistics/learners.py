@@ -80,45 +80,16 @@ class Learner(Protocol):
         """
 
 
-def mixed_losses(predicted: Floats, action: Codes, n_train: int) -> Floats:
-    """Log-loss of each row in nats, shape (n,).
-
-    Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions),
-    so that an action that training never saw costs a finite loss, the same for both models.
-    """
-    # As one more training row of each action would do to its share.
-    mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
-    losses: Floats = -np.log(mixed[np.arange(len(action)), action])
-    return losses
-
-
 def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
     """Expected log-loss of each row in nats, shape (n,), of an action drawn from its policy.
 
-    Predictions are mixed as in `mixed_losses`; a probability of 0 costs nothing.
+    Predictions are mixed with the uniform distribution at weight n_actions / (n_train + n_actions),
+    so that an action that training never saw costs a finite loss, the same for both models. A
+    chosen action is a policy of probability 1, and a probability of 0 costs nothing.
     """
+    # As one more training row of each action would do to its share.
     mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
     return np.asarray(-(policy * np.log(mixed)).sum(axis=1))
-
-
-def _of_policy(
-    learner: Learner, part: LearnerInputs, policy: Floats, held: NDArray[np.bool_], seed: int
-) -> Predictor:
-    """Learn policies, shape (n, n_actions): every row once for each action, by its probability."""
-    seen = np.flatnonzero(policy.any(axis=0))
-    rows, codes = np.nonzero(policy[:, seen])
-    weight = policy[rows, seen[codes]]
-    mean = np.bincount(codes, weights=weight) / weight.sum()
-    fitted = None
-    if seen.size > 1 and part.varies:
-        fitted = learner.fit(part.rows(rows), codes, held[rows], seed, weight)
-
-    def predict(wanted: LearnerInputs) -> Floats:
-        predicted = np.zeros((len(wanted.belief), policy.shape[1]))
-        predicted[:, seen] = mean if fitted is None else fitted(wanted)
-        return predicted
-
-    return predict
 
 
 def cross_fitted_losses(
@@ -127,29 +98,29 @@ def cross_fitted_losses(
     """Out-of-fold log-loss of each row in nats, shape (n,); where actions are policies, expected.
 
     Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by
-    their design and nothing else.
+    their design and nothing else. Every row is learnt once for each action, by its probability.
     """
     folds = context_folds(data.context, data.n_contexts, n_folds, np.random.default_rng(seed))
-    losses = np.empty(data.n_rows)
+    share, losses = data.share, np.empty(data.n_rows)
     for fold in range(int(folds.max()) + 1):
         train, test = folds != fold, folds == fold
         inner = context_folds(
             data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
         )[train]
         part = design.rows(train)
-        if data.policy is not None:
-            predict = _of_policy(learner, part, data.policy[train], inner == 0, seed)
-            predicted = predict(design.rows(test))
-            losses[test] = expected_losses(predicted, data.policy[test], int(train.sum()))
-            continue
         # An action that training lacks is unknown to the learner: it fits the others, renumbered.
-        seen, codes = np.unique(data.action[train], return_inverse=True)
+        seen = np.flatnonzero(share[train].any(axis=0))
+        rows, codes = np.nonzero(share[train][:, seen])
+        weight = share[train][rows, seen[codes]]
         predicted = np.zeros((int(test.sum()), len(data.actions)))
-        if seen.size == 1 or not part.varies:
-            predicted[:, seen] = np.bincount(codes) / codes.size  # nothing to learn from
+        if seen.size == 1 or not part.varies:  # nothing to learn from
+            predicted[:, seen] = np.bincount(codes, weights=weight) / weight.sum()
         else:
-            predicted[:, seen] = learner.fit(part, codes, inner == 0, seed)(design.rows(test))
-        losses[test] = mixed_losses(predicted, data.action[test], int(train.sum()))
+            # Weights, of 1 too, change how a forest of scikit-learn draws its rows.
+            of_rows = None if data.policy is None else weight
+            predict = learner.fit(part.rows(rows), codes, inner[rows] == 0, seed, of_rows)
+            predicted[:, seen] = predict(design.rows(test))
+        losses[test] = expected_losses(predicted, share[test], int(train.sum()))
     return losses
 
 
@@ -180,7 +151,7 @@ def _tuned(
             candidate.fit(values[~held], action[~held], sample_weight=training)
             predicted = np.zeros((int(held.sum()), n_actions))
             predicted[:, candidate.classes_] = candidate.predict_proba(values[held])
-            judged = mixed_losses(predicted, action[held], n_train)
+            judged = expected_losses(predicted, np.eye(n_actions)[action[held]], n_train)
             losses.append(float(np.average(judged, weights=judging)))
         best = candidates[int(np.argmin(losses))]
     best.fit(values, action, sample_weight=weight)

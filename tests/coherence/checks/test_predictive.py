@@ -11,7 +11,7 @@ from coherence import InputError, predictive_gain_test, simulate
 from coherence.checks.predictive import CHECK, VARIANCE_OF_GAIN, _over_contexts
 from coherence.statistics.boosted_trees import free_threads
 from coherence.statistics.choices import as_choices
-from coherence.statistics.learners import as_features, cross_fitted_losses, designs, mixed_losses
+from coherence.statistics.learners import as_features, cross_fitted_losses, designs, expected_losses
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
 LEARNERS = [
@@ -334,8 +334,12 @@ def test_features_keep_their_kind():
 def test_losses_of_a_learner_that_knows_the_shares_are_a_closed_form():
     """n_train (1/2) + 1 over n_train + 2 is 1/2 again; certainty that is wrong costs log(n_train +
     2), and never infinity."""
-    assert mixed_losses(np.full((3, 2), 0.5), np.array([0, 1, 1]), 10) == pytest.approx(math.log(2))
-    assert mixed_losses(np.array([[1.0, 0.0]]), np.array([1]), 10) == pytest.approx(math.log(12))
+    assert expected_losses(np.full((3, 2), 0.5), np.eye(2)[[0, 1, 1]], 10) == pytest.approx(
+        math.log(2)
+    )
+    assert expected_losses(np.array([[1.0, 0.0]]), np.eye(2)[[1]], 10) == pytest.approx(
+        math.log(12)
+    )
 
 
 def test_learners_never_see_the_contexts_that_judge_them():
@@ -348,7 +352,7 @@ def test_learners_never_see_the_contexts_that_judge_them():
     judged = []
 
     class Spy:
-        def fit(self, design, action, held, seed):
+        def fit(self, design, action, held, seed, weight):
             train = set(design.belief[:, 0])
             assert not set(design.belief[held, 0]) & set(design.belief[~held, 0])
 

@@ -1,5 +1,7 @@
 """Drops between bins: shares by context, and the interval for a largest one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,10 +12,15 @@ from coherence.statistics.drops import (
     effective_contexts,
     largest_drop,
     largest_interval,
-    policy_shares,
-    shares,
+    pair_shares,
     used_bins,
 )
+
+policy_shares = partial(pair_shares, policies=True)
+
+
+def shares(bins, first, context):
+    return pair_shares(bins, first, context, np.ones(first.size), policies=False)
 
 
 def test_contexts_of_a_bin_are_counted_once():

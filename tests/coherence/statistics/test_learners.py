@@ -16,7 +16,7 @@ from coherence.statistics.learners import (
     as_features,
     cross_fitted_losses,
     designs,
-    mixed_losses,
+    expected_losses,
 )
 
 
@@ -35,7 +35,7 @@ def design(belief, numbers=None, words=None, truth=None):
 def test_losses_are_mixed_with_the_uniform_distribution():
     """Two actions after 8 training rows: 8 parts of the prediction, 2 of one half."""
     predicted = np.array([[1.0, 0.0], [1.0, 0.0], [0.25, 0.75]])
-    losses = mixed_losses(predicted, np.array([0, 1, 1]), 8)
+    losses = expected_losses(predicted, np.eye(2)[[0, 1, 1]], 8)
     np.testing.assert_allclose(losses, -np.log([9 / 10, 1 / 10, 7 / 10]))
 
 
@@ -63,7 +63,8 @@ class Recorder:
     def __init__(self):
         self.calls = []
 
-    def fit(self, design, action, held, seed):
+    def fit(self, design, action, held, seed, weight):
+        assert weight is None  # choices count once each
         shares = np.bincount(action) / action.size
         self.calls.append((design.belief[:, 0], action, held, seed))
         return lambda seen: np.tile(shares, (len(seen.belief), 1))
@@ -258,9 +259,9 @@ def test_logistic_regression_does_not_depend_on_units():
     number = rng.normal(size=600)
     action = (rng.random(600) < 1 / (1 + np.exp(-2 * number))).astype(int)
     predicted = [
-        Logistic().fit(design(belief, numbers=scale * number + 3), action, held, 0)(
-            design(belief, numbers=scale * number + 3)
-        )
+        Logistic().fit(
+            design(belief, numbers=scale * number + 3), action, held, 0, np.ones(len(action))
+        )(design(belief, numbers=scale * number + 3))
         for scale in (1.0, 1e4)
     ]
     np.testing.assert_allclose(*predicted, atol=1e-4)
