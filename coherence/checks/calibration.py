@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import optimize, stats
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import InputError, listing
@@ -32,12 +33,13 @@ from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Units, as_units, context_means
-from coherence.statistics.square_interval import squares_interval
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
+SQUARES_METHOD = "inverted noncentral chi-square of the gaps, contexts as units"
+_PLAIN = 1e4  # squares over chance from which the root is as good as normal
 NO_POSTERIOR = "twins have no exact posterior of their own"
 
 
@@ -129,6 +131,57 @@ def _pseudo_values(gaps: Floats, rows: Floats) -> Floats:
     return np.asarray(n_contexts * square - (n_contexts - 1) * without)
 
 
+def squares_interval(
+    means: Floats, covariance: Floats, degrees: float, *, level: float = 0.95
+) -> Interval | None:
+    """Return an interval for the root of the sum of squares of true means.
+
+    The sum of squares of a few estimated means, as of the gaps of bins of belief, is a multiple of
+    a noncentral chi-square, exactly so for a single mean. Its interval is inverted; what varies as
+    a square has no symmetric error, least of all near 0.
+
+    With several means the spread of the sum is matched by one scale and a fractional number of
+    means (Box 1954), for the part of chance and the direction of the observed means alike. Sums
+    below what chance gives are taken as that: they may not show that the true means are 0, and the
+    interval then starts at 0 and covers more often than stated.
+
+    Box (1954), Annals of Mathematical Statistics 25(2), theorem 3.1, for the scale.
+    """
+    chance = float(np.trace(covariance))
+    if chance <= 1e-20:
+        return None
+    square = float(means @ means)
+    twice = float((covariance**2).sum())
+    scale = (float(means @ covariance @ means) + twice) / (square + chance)
+    if square > _PLAIN * chance:
+        reach = float(stats.t.ppf((1 + level) / 2, degrees)) * math.sqrt(scale)
+        return Interval(math.sqrt(square) - reach, math.sqrt(square) + reach, level, SQUARES_METHOD)
+    number = chance / scale
+    # An estimated error widens the interval of a single mean by as much as t quantiles do.
+    quantiles = (dist.ppf((1 + level) / 2) for dist in (stats.t(degrees), stats.norm))
+    widened = scale * (next(quantiles) / next(quantiles)) ** 2
+
+    def true_square(observed: float, tail: float) -> float:
+        """Sum of squares that leaves `tail` below the observed one; 0 where none does."""
+
+        def below(centre: float) -> float:
+            if centre <= 0:
+                return float(stats.chi2.cdf(observed / widened, number))
+            return float(stats.ncx2.cdf(observed / widened, number, centre))
+
+        if below(0.0) <= tail:
+            return 0.0
+        high = 1.0
+        while below(high) > tail:
+            high *= 2
+        centre = optimize.brentq(lambda at: below(at) - tail, 0.0, high, xtol=1e-6)
+        return float(centre) * widened
+
+    low = true_square(square, (1 + level) / 2)
+    high = true_square(max(square, chance), (1 - level) / 2)
+    return Interval(math.sqrt(low), math.sqrt(high), level, SQUARES_METHOD)
+
+
 def calibration_estimates(
     belief: ArrayLike,
     truth: ArrayLike | None = None,
@@ -185,8 +238,8 @@ def calibration_estimates(
     Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in
     the squared calibration error is removed by a jackknife over contexts. What is left may fall
     below 0; its root is then 0. The interval inverts the distribution of the squared gaps of bins
-    (`coherence.statistics.square_interval`); where the true error is near 0 it starts at 0 and
-    covers more often than stated.
+    (Box 1954, theorem 3.1); where the true error is near 0 it starts at 0 and covers more often
+    than stated.
 
     References
     ----------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -22,7 +22,7 @@ from scipy import stats
 
 from coherence.checks.check import ANY, FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.direction import CHECK as DIRECTION
-from coherence.checks.direction import single_belief
+from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, single_belief
 from coherence.errors import InputError, closest
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -36,14 +36,9 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval, rejects
-from coherence.statistics.drops import (
-    MIN_CONTEXTS_PER_BIN,
-    BinnedPair,
-    Drops,
-    binned_pair,
-    largest_drop,
-)
-from coherence.statistics.resample import Seed, Units, as_generator, as_units
+from coherence.statistics.bins import belief_bins
+from coherence.statistics.resample import Seed, as_generator, as_units
+from coherence.statistics.shares import context_shares, spare_variance
 from coherence.table.needs import CHOICES
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
@@ -51,6 +46,7 @@ UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
 FEWEST = {"n_draws": FEWEST_DRAWS}
+_LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from dividing by zero
 # The first one's share must rise with the belief.
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 
@@ -157,7 +153,18 @@ def monotone_choice_test(
         "published": published,
         "unit of resampling": "row" if published else units.name,
     }
-    result = _untested(pair, of_row[in_pair], settings)
+    toward = "monotone" if direction == "either" else direction
+    result = CheckResult(
+        check=f"monotone_choice:{pair[0]}/{pair[1]}",
+        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
+        statistic=math.nan,
+        unit=UNIT_PUBLISHED if published else UNIT,
+        interval=None,
+        pvalue=None if published else math.nan,
+        n_rows=int(in_pair.sum()),
+        n_contexts=int(np.unique(of_row[in_pair]).size),
+        settings=settings,
+    )
     declined = NO_PUBLISHED if published and policies else ""
     few_groups = "" if published else units.too_few
     if reason := _too_little(pair, chosen, len(contexts)) or declined or few_groups:
@@ -168,55 +175,174 @@ def monotone_choice_test(
     if binned is None:
         few = units.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(result, reason=f"{few} with a choice from the pair")
-    sign, drops = drops_of_pair(binned, direction, n_draws, as_generator(rng))
+    options: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
+    by_sign = [
+        (largest_drop(sign * binned.share, binned.covariance, **options), sign)
+        for sign in SIGNS[direction]
+    ]
+    # An intersection-union test: both directions must be rejected, so the better-fitting one
+    # decides.
+    drops, sign = max(by_sign, key=lambda tried: tried[0].pvalue)
     # Probabilities are no trials of which a share could be counted: its error is over contexts.
     error = np.sqrt(np.diag(binned.covariance)) if policies else None
     details = _bin_pairs(drops, binned, error)
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
+    method = units.said("for the largest over pairs of bins, contexts as units")
     toward = "increasing" if sign == 1 else "decreasing"
-    return _tested(result, drops, details, n_draws, toward, units)
+    return replace(
+        result,
+        statistic=float(drops.drop.max()),
+        interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
+        pvalue=drops.pvalue,
+        settings={**result.settings, "n_draws": n_draws, "direction_tested": toward},
+        details=details,
+        assumptions=(
+            units.said("contexts are independent"),
+            "irrelevant alternatives do not matter",
+        ),
+    )
 
 
-def drops_of_pair(
-    binned: BinnedPair,
-    direction: str,
+def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -> Codes:
+    """Count the contexts that a weighted mean of each bin rests on, shape (n_bins,).
+
+    Kish's effective number, (sum of weights)^2 / sum of squared weights, with the weights of
+    contexts, rounded down; with equal weights it is their number. A few large groups thus leave few
+    degrees of freedom, however many small ones there are.
+    """
+    contexts, unit = np.unique(context, return_inverse=True)
+    of_context = np.zeros((contexts.size, n_bins))
+    np.add.at(of_context, (unit, bins), mass)
+    square = (of_context**2).sum(axis=0)
+    number = np.divide(of_context.sum(axis=0) ** 2, square, out=np.zeros(n_bins), where=square > 0)
+    # Equal weights must not lose a context to rounding.
+    return np.asarray(np.floor(number + 1e-9), dtype=np.int64)
+
+
+def pair_shares(
+    bins: Codes, first: Floats, context: Codes, mass: Floats, *, policies: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return share of the first action of a pair by bin, rows (or mass), and covariance."""
+    n_bins = int(bins.max()) + 1
+    rows = np.bincount(bins, weights=mass, minlength=n_bins).astype(np.float64)
+    share = np.bincount(bins, weights=first, minlength=n_bins) / rows
+    contexts, unit = np.unique(context, return_inverse=True)
+    # A share is a ratio of sums over contexts; to first order this is what each context adds to it.
+    influence = np.zeros((contexts.size, n_bins))
+    np.add.at(influence, (unit, bins), (first - share[bins] * mass) / rows[bins])
+    covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
+    diagonal = np.diag_indices(n_bins)
+    # A bin in which all contexts agree has no spread of its own: bound its variance below by half
+    # of one context that was not seen, since rows of a context may be copies of each other.
+    unseen = 0.5 * (share**2 + (1 - share) ** 2)
+    if policies:
+        # The same holds for a difference between bins that all contexts share, or nearly.
+        number = effective_contexts(bins, context, n_bins, mass)
+        covariance[diagonal] += spare_variance(covariance, unseen / np.maximum(number, 1) ** 2)
+        return share, rows, covariance
+    n_contexts = contexts_per_bin(bins, unit, n_bins).astype(np.float64)
+    # Choices are tosses: by that of a share half a context away, too.
+    inner = (share * n_contexts + 0.5) / (n_contexts + 1)
+    least = np.maximum(inner * (1 - inner) / rows, unseen / n_contexts**2)
+    covariance[diagonal] = np.maximum(np.diag(covariance), least)
+    return share, rows, covariance
+
+
+@dataclass(frozen=True)
+class BinnedPair:
+    """Shares of the first action of a pair in the bins of belief that have enough contexts."""
+
+    # share, rows, belief: shape (n_bins,): share, number of rows (or sum of probabilities), and
+    # mean belief of each bin
+    share: Floats
+    rows: Floats
+    belief: Floats
+    covariance: Floats  # shape (n_bins, n_bins): of the shares
+    degrees: int  # degrees of freedom of the bin with the fewest contexts
+    # low, high: shape (n_bins,): 95% intervals of the single shares, over contexts
+    low: Floats
+    high: Floats
+
+
+def binned_pair(
+    belief: Floats, first: Floats, mass: Floats, context: Codes, *, n_bins: int, policies: bool
+) -> BinnedPair | None:
+    """Cut beliefs into bins and count the choices of a pair of actions in them."""
+    # Bins are those of all choices, so that the pairs of a unit can be read side by side.
+    bins, in_pair = belief_bins(belief, n_bins), mass > 0
+    mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
+    of_pair = bins[in_pair], context[in_pair], mean_belief.size
+    per_bin = effective_contexts(*of_pair, mass[in_pair])
+    enough = per_bin >= MIN_CONTEXTS_PER_BIN
+    if enough.sum() < 2:
+        return None
+    kept = in_pair & enough[bins]
+    used = (np.cumsum(enough) - 1)[bins[kept]]  # numbered without the bins that are left out
+    of_first = used, first[kept], context[kept], mass[kept]
+    share, rows, covariance = pair_shares(*of_first, policies=policies)
+    degrees = int(per_bin[enough].min()) - 1
+    weights = mass[kept] if policies else None
+    of_rows = np.divide(first[kept], mass[kept])[:, None]
+    each = context_shares(of_rows, used, context[kept], share.size, weights=weights)
+    ends = each.low[:, 0], each.high[:, 0]
+    return BinnedPair(share, rows, mean_belief[enough], covariance, degrees, *ends)
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Drops s_j - s_k between all bins j < k, and what is said of them all."""
+
+    # j, k: the earlier and the later bin
+    j: Codes
+    k: Codes
+    drop: Floats  # difference of their shares; positive where it violates the order
+    adjusted: Floats  # p-value of each, adjusted for all pairs
+    pvalue: float  # that no share falls
+    # low, high: 95% interval for the largest true drop
+    low: float
+    high: float
+
+
+def largest_drop(
+    share: Floats,
+    covariance: Floats,
+    *,
+    degrees: int,
     n_draws: int,
     rng: np.random.Generator,
-) -> tuple[int, Drops]:
-    """Study the drops of a pair in each direction allowed; return the sign of the one that counts.
+) -> Drops:
+    """Study all drops of shares against their joint distribution at equal shares."""
+    j, k = np.triu_indices(share.size, 1)
+    variance = np.diag(covariance)
+    spread = np.sqrt(np.maximum(variance[j] + variance[k] - 2 * covariance[j, k], _LEAST_VARIANCE))
+    drop = share[j] - share[k]
+    draws = rng.multivariate_normal(np.zeros(share.size), covariance, size=n_draws, method="eigh")
+    # Few contexts estimate the covariance badly: heavier tails than the normal.
+    draws /= np.sqrt(rng.chisquare(degrees, size=(n_draws, 1)) / degrees)
+    null = (draws[:, j] - draws[:, k]) / spread
+    highest = null.max(axis=1)
+    adjusted = np.array(
+        [(1 + np.count_nonzero(highest >= value)) / (1 + n_draws) for value in drop / spread]
+    )
+    low, high = np.clip(largest_interval(drop, spread, null), -1, 1).tolist()
+    return Drops(j, k, drop, adjusted, float(adjusted.min()), low, high)
 
-    "either" is an intersection-union test: both directions must be rejected, so the better-fitting
-    one decides.
+
+def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[float, float]:
+    """Return a 95% interval for the largest of several parameters.
+
+    Chernozhukov, Lee and Rosen (2013), Econometrica 81(2), for bounds on a maximum with selection
+    of the near-binding ones.
     """
-    by_sign = {
-        sign: largest_drop(
-            sign * binned.share,
-            binned.covariance,
-            degrees=binned.degrees,
-            n_draws=n_draws,
-            rng=rng,
-        )
-        for sign in SIGNS[direction]
-    }
-    return max(by_sign.items(), key=lambda item: item[1].pvalue)
-
-
-def _untested(pair: tuple[Any, Any], context: Codes, settings: dict[str, Any]) -> CheckResult:
-    """Result of the rows of a pair, whose contexts are given, before anything is computed."""
-    toward = "monotone" if settings["direction"] == "either" else settings["direction"]
-    published = settings["published"]
-    return CheckResult(
-        check=f"monotone_choice:{pair[0]}/{pair[1]}",
-        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
-        statistic=math.nan,
-        unit=UNIT_PUBLISHED if published else UNIT,
-        interval=None,
-        pvalue=None if published else math.nan,
-        n_rows=len(context),
-        n_contexts=int(np.unique(context).size),
-        settings=settings,
+    # Those that could be the largest, at simultaneous level .99.
+    reach = float(np.quantile(np.abs(null).max(axis=1), 0.99)) * spread
+    near = estimate + reach >= (estimate - reach).max()
+    below = float(np.quantile(null[:, near].max(axis=1), 0.975))
+    above = float(np.quantile(np.abs(null[:, near]), 0.95))
+    return float((estimate - below * spread)[near].max()), float(
+        (estimate + above * spread)[near].max()
     )
 
 
@@ -255,29 +381,6 @@ def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> st
         return f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
     return (
         f"{n_contexts} contexts are fewer than {MIN_CONTEXTS}" if n_contexts < MIN_CONTEXTS else ""
-    )
-
-
-def _tested(
-    result: CheckResult,
-    drops: Drops,
-    details: pd.DataFrame,
-    n_draws: int,
-    direction: str,
-    units: Units,
-) -> CheckResult:
-    method = units.said("for the largest over pairs of bins, contexts as units")
-    return replace(
-        result,
-        statistic=float(drops.drop.max()),
-        interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
-        pvalue=drops.pvalue,
-        settings={**result.settings, "n_draws": n_draws, "direction_tested": direction},
-        details=details,
-        assumptions=(
-            units.said("contexts are independent"),
-            "irrelevant alternatives do not matter",
-        ),
     )
 
 

@@ -28,7 +28,7 @@ from coherence.plots.style import (
     set_title,
 )
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.context_shares import context_shares
+from coherence.statistics.shares import context_shares
 from coherence.table.audit import STATED
 
 # One mark per context up to here; beyond, evenly spaced contexts keep the page small.

@@ -70,12 +70,8 @@ class _Fit:
 class _Fold:
     """One fold: what trees learn from the others, and what judges them.
 
-    Parameters
-    ----------
-    table : DataFrame
-        What trees see, every distinct row once.
-    train, judged : ndarray, shape (n_rows, n_actions)
-        Weight of each action in each row, in the other folds and in this one.
+    `train` and `judged`, shape (n_rows, n_actions), weigh the actions of every distinct row of
+    `table` in the other folds and in this one.
     """
 
     def __init__(self, table: pd.DataFrame, train: Floats, judged: Floats) -> None:
@@ -160,13 +156,6 @@ class TreeCrossFit:
     The depth and the number of iterations with which a fold is predicted are those that have lost
     least on all other folds, so that no loss of a context has a say in the constants of the model
     that it judges; but for the depth of later repetitions, which is that of the first.
-
-    Parameters
-    ----------
-    design : LearnerInputs
-        What the model sees, row by row.
-    data : ChoiceData
-        Actions or policies, and contexts.
     """
 
     def __init__(self, design: LearnerInputs, data: ChoiceData) -> None:

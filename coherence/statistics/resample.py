@@ -69,18 +69,10 @@ def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ..
 
 @dataclass(frozen=True)
 class Units:
-    """The units of resampling: contexts, or the groups that they belong to.
+    """The units of resampling: contexts, or the groups that they belong to."""
 
-    Parameters
-    ----------
-    name
-        "context" or "group".
-    of_context
-        Number of the unit of each context, shape (n_contexts,).
-    """
-
-    name: str
-    of_context: Codes
+    name: str  # "context" or "group"
+    of_context: Codes  # shape (n_contexts,): number of the unit of each context
 
     @property
     def n(self) -> int:
@@ -153,11 +145,6 @@ def units_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Units
 def jackknife_groups(n_contexts: int, n_groups: int, rng: np.random.Generator) -> Codes:
     """Assign contexts at random to groups of nearly equal size, shape (n_contexts,)."""
     return rng.permutation(np.arange(n_contexts) % min(n_groups, n_contexts))
-
-
-def jackknife_variance(estimates: Floats) -> float:
-    """Delete-a-group jackknife variance from the leave-one-group-out estimates (Kott 2001)."""
-    return float((estimates.size - 1) * np.mean((estimates - estimates.mean()) ** 2))
 
 
 def context_folds(context: Codes, n_contexts: int, n_folds: int, rng: np.random.Generator) -> Codes:

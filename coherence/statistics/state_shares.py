@@ -20,7 +20,7 @@ from coherence.inputs import Codes, Floats
 from coherence.statistics.adjustment import explained_by, left_over
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional, separated
-from coherence.statistics.context_shares import context_shares
+from coherence.statistics.shares import context_shares
 
 N_BINS = 8
 CONTEXTS_PER_STATE = 5

@@ -9,9 +9,8 @@ from sklearn.metrics import brier_score_loss
 
 from coherence import InputError, calibration_estimates, reliability_table, simulate
 from coherence.analysis.verdict import verdict
-from coherence.checks.calibration import CHECK
+from coherence.checks.calibration import CHECK, squares_interval
 from coherence.report.wording import full_verdict
-from coherence.statistics.square_interval import squares_interval
 
 
 def test_closed_forms():

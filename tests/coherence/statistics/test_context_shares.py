@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from coherence.statistics.context_shares import context_shares
-from coherence.statistics.shares import NORMAL_QUANTILE, wilson_interval
+from coherence.statistics.shares import NORMAL_QUANTILE, context_shares, wilson_interval
 
 
 def dealt(values, n_rows):

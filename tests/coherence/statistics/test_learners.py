@@ -259,9 +259,9 @@ def test_logistic_regression_does_not_depend_on_units():
     number = rng.normal(size=600)
     action = (rng.random(600) < 1 / (1 + np.exp(-2 * number))).astype(int)
     predicted = [
-        Logistic().fit(
-            design(belief, numbers=scale * number + 3), action, held, 0, np.ones(len(action))
-        )(design(belief, numbers=scale * number + 3))
+        Logistic().fit(design(belief, numbers=scale * number + 3), action, held, 0)(
+            design(belief, numbers=scale * number + 3)
+        )
         for scale in (1.0, 1e4)
     ]
     np.testing.assert_allclose(*predicted, atol=1e-4)

@@ -15,7 +15,6 @@ from coherence.statistics.resample import (
     context_means,
     context_sums,
     jackknife_groups,
-    jackknife_variance,
     percentile_interval,
     permutation_pvalue,
     sign_flip_pvalue,
@@ -62,14 +61,9 @@ def test_sign_flips_have_nothing_to_say_about_zero_gaps():
     assert np.isnan(sign_flip_pvalue(np.zeros(30), n_flips=99, rng=np.random.default_rng(0)))
 
 
-def test_jackknife_of_a_mean_is_the_variance_of_the_mean():
-    values = np.random.default_rng(3).normal(size=50)
-    left_out = np.array([np.delete(values, i).mean() for i in range(50)])
-    assert jackknife_variance(left_out) == pytest.approx(values.var(ddof=1) / 50)
-    assert (
-        np.bincount(jackknife_groups(50, 40, np.random.default_rng(0))).tolist()
-        == [2] * 10 + [1] * 30
-    )
+def test_groups_are_of_nearly_equal_size():
+    groups = jackknife_groups(50, 40, np.random.default_rng(0))
+    assert np.bincount(groups).tolist() == [2] * 10 + [1] * 30
 
 
 def test_bootstrap_ratio_resamples_contexts():

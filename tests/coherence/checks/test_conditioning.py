@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.statistics.conditioning import gather_conditioning
+from coherence.checks.cmi import gather_conditioning
 
 BELIEF = np.array([0.1, 0.2, 0.3, 0.4])
 CONTEXT = np.array([0, 0, 1, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coherence.statistics.canonical import in_canonical_order
+from coherence.checks.predictive import in_canonical_order
 from coherence.statistics.choices import as_choices
 
 

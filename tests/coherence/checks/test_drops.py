@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.statistics.drops import (
+from coherence.checks.direction import contexts_per_bin, used_bins
+from coherence.checks.monotone import (
     binned_pair,
-    contexts_per_bin,
     effective_contexts,
     largest_drop,
     largest_interval,
     pair_shares,
-    used_bins,
 )
 
 policy_shares = partial(pair_shares, policies=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.statistics.directions import (
+from coherence.checks.direction import (
     best_fit,
     choice_vectors,
     orders,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.statistics.square_interval import squares_interval
+from coherence.checks.calibration import squares_interval
 
 
 def test_one_mean_is_the_test_of_its_size():
