@@ -43,6 +43,7 @@ class Design:
     n_actions: int = 3  # five are best around beliefs 0, 1/4, 1/2, 3/4 and 1
     missing: bool = False  # answers are lost by what they say: reports near .5, and the action no
     refused: float = 0.0  # share of answers lost where the action is yes and the state is false
+    jump: bool = False  # state and choice change sides at one belief, .5
     base: float = 0.0  # how often the state is true, whatever the belief; 0: as often as believed
     n_payoffs: int = 4  # actions of designs with three states
     noise: float = 0.0  # standard deviation of reports around the belief acted on
@@ -325,6 +326,8 @@ class Design:
         """Return how often the state is true at each belief."""
         if self.base:
             return np.full(reported.shape, self.base)
+        if self.jump:
+            return np.where(reported > 0.5, 0.95, 0.05)
         if not self.calibrated:
             return reported**2  # the state is rarer than believed
         chance = np.clip(reported, 0.05, 0.95) if self.saturated and not self.noise else reported
@@ -395,6 +398,8 @@ class Design:
             return rng.beta(1, 19, self.n_contexts)
         if self.beliefs == "guess":  # what a model that reads no evidence computes
             return np.clip(rng.normal(0.47, 0.03, self.n_contexts), 0.01, 0.99)
+        if self.beliefs == "near one half":
+            return rng.uniform(0.3, 0.7, self.n_contexts)
         if self.beliefs == "constant":
             return np.full(self.n_contexts, 0.4)
         return rng.random(self.n_contexts)
@@ -649,6 +654,23 @@ REFUSED = tuple(
     replace(_BASE, name=f"refusals by action and state: {share:g}", refused=share)
     for share in (0.1, 0.3)
 )
+# Greedy choices between two thresholds at .4 and .6 do not jump where the state does; without the
+# third action, and with next to no shocks, they do.
+JUMPS = tuple(
+    replace(
+        _BASE,
+        name=f"state and choice jump at .5, {n} x {reps}",
+        n_contexts=n,
+        n_reps=reps,
+        jump=True,
+        beliefs="near one half",
+        grid=0.0,
+        taste=0.0,
+        slips=0.05,
+        defer=-9.0,
+    )
+    for n, reps in ((30, 1), (60, 3), (200, 5))
+)
 FEW_STATED = replace(
     _BASE, name="three actions, 40 contexts x 3", n_contexts=40, n_reps=3, n_payoffs=3
 )
@@ -659,6 +681,7 @@ EVERY = (
     *(*ROUNDED, *ROUNDED_ONCE, *SKEWED, *ONE_BELIEF),
     *(*LIKE_MODELS, *SCATTERED, *SCATTERED_SIGNALS),
     *(*SMALL_MODELS, *SMALL_POLICIES, *REFUSED, FEW_STATED),
+    *JUMPS,
 )
 
 

@@ -16,6 +16,7 @@ from designs import (
     FEW,
     FEW_STATED,
     GAPPED,
+    JUMPS,
     LIKE_MODELS,
     NEARLY_CALIBRATED,
     NULLS,
@@ -271,7 +272,7 @@ def _smallest_largest_drop(design: Design) -> float:
 
 DISTANCE = 0.08
 # What the tests of belief sufficiency are simulated on.
-_CHOSEN = (*TESTED, FEW, *CONSTANT, *LIKE_MODELS, *SMALL_MODELS, *REFUSED)
+_CHOSEN = (*TESTED, FEW, *CONSTANT, *LIKE_MODELS, *SMALL_MODELS, *REFUSED, *JUMPS)
 _SEVERAL_STATES = (*STATED, FEW_STATED, *SIGNALS[:2])
 _OF_PROBABILITIES = (*POLICIES, *SMALL_POLICIES, *POLICY_SIGNALS)
 BEYOND = "gap beyond noise and rounding"
