@@ -350,9 +350,7 @@ def gather_conditioning(
             indicators += [(codes == code).astype(np.float64) for code in range(len(labels))]
             # Renumbered each time: a plain product of many features would leave 64 bits.
             stratum = np.unique(stratum * len(labels) + codes, return_inverse=True)[1]
-    summary = np.stack(
-        [context_means(column, context, n_contexts) for column in [*columns, *indicators]], axis=1
-    )
+    summary = context_means(np.column_stack([*columns, *indicators]), context, n_contexts)
     return Conditioning(
         np.stack(columns, axis=1), stratum, summary, tuple(numeric), tuple(discrete)
     )

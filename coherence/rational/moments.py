@@ -84,7 +84,7 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     units = Units(units.name, np.unique(units.of_context[used], return_inverse=True)[1])
     if units.too_few:
         return replace(undefined, reason=units.too_few)
-    share = np.stack([context_means(s, data.context, data.n_contexts) for s in data.share.T], 1)
+    share = context_means(data.share, data.context, data.n_contexts)
     mean = context_means(report, data.context, data.n_contexts)[used]
     direction = (mean - mean.mean()) @ share[used]  # how each action moves with the belief
     if not np.abs(direction).max() > 0:

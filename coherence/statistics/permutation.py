@@ -20,7 +20,7 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats
 from coherence.result import LEVEL
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.knn import RESOLUTION, as_levels
-from coherence.statistics.resample import groups_of_contexts
+from coherence.statistics.resample import context_means, groups_of_contexts
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
 CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
@@ -47,21 +47,13 @@ class Contexts:
         return np.argsort(self.order)
 
 
-def context_rows(values: Floats, context: Codes, n_contexts: int) -> Floats:
-    """Average rows of one or several columns by context."""
-    columns = values.reshape(len(values), -1).T
-    sums = [np.bincount(context, weights=column, minlength=n_contexts) for column in columns]
-    means = np.stack(sums, axis=1) / np.bincount(context, minlength=n_contexts)[:, None]
-    return np.asarray(means[:, 0] if values.ndim == 1 else means)
-
-
 def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
     """Gather what each context holds, sorted by beliefs (to 1e-9), choices and states."""
     n = data.n_contexts
-    belief = context_rows(data.belief, data.context, n)
+    belief = context_means(data.belief, data.context, n)
     if belief.ndim == 2 and belief.shape[1] == 2:
         belief = belief[:, 1]
-    share = context_rows(data.share, data.context, n)
+    share = context_means(data.share, data.context, n)
     state = np.zeros(n, dtype=np.int64)
     state[data.context] = data.truth
     rows = np.bincount(data.context)
@@ -70,7 +62,7 @@ def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
     indicators = state[:, None] == np.arange(len(data.states))
     by_state = np.argsort(_label_order(indicators.astype(np.float64), columns))
     by_action = _label_order(share, columns)
-    of_belief = context_rows(data.belief**2, data.context, n).reshape(n, -1)
+    of_belief = context_means(data.belief**2, data.context, n).reshape(n, -1)
     keys = [*columns, *as_levels(share).T[by_action], by_state[state], rows]
     keys += [*as_levels(of_belief).T]
     numbers = None if group is None else _groups(group, data, keys)

@@ -46,9 +46,11 @@ def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
 
 
 def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
-    """Average row values by context, shape (n_contexts,)."""
+    """Average one column or several by context, shape (n_contexts,) or (n_contexts, n_columns)."""
     sizes: Floats = np.bincount(context, minlength=n_contexts).astype(np.float64)
-    return context_sums(values, context, n_contexts) / sizes
+    columns = values.reshape(len(values), -1).T
+    means = [context_sums(column, context, n_contexts) / sizes for column in columns]
+    return np.asarray(means[0] if values.ndim == 1 else np.stack(means, axis=1))
 
 
 def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ...]) -> Codes:
