@@ -32,12 +32,12 @@ def as_generator(rng: Seed) -> np.random.Generator:
         ) from None
 
 
-def permutation_pvalue(observed: float, permuted: Floats, *, exact: bool = False) -> float:
+def permutation_pvalue(observed: float, permuted: Floats) -> float:
     """Return (1 + b) / (1 + B), where b of B permuted values are at least the observed one."""
     # Equal statistics differ in the last bits when they are summed in another order.
     margin = 1e-12 * max(1.0, abs(observed))
     as_large = np.count_nonzero(permuted >= observed - margin)
-    return float(as_large / permuted.size if exact else (1 + as_large) / (1 + permuted.size))
+    return float((1 + as_large) / (1 + permuted.size))
 
 
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
