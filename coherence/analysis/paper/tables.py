@@ -59,9 +59,10 @@ class Declared:
 _RAW = Block(
     "cmi",
     "kNN CMI, nats",
-    "kNN CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats: "
-    "published, the nearest-neighbour estimate, of which no error rate is controlled; repaired, "
-    "the information counted in belief bins without its bias, which may fall below 0.",
+    "kNN CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats, "
+    "estimated by nearest neighbours; it may fall below 0. Published: with a percentile interval, "
+    "of which no error rate is controlled. Repaired: the same estimate, tested together "
+    "with one of more neighbours by permuting states between whole contexts of like belief.",
 )
 _GAIN = (
     "the part of the out-of-sample log-loss of the action, in percent, that boosted trees save by "
@@ -158,8 +159,8 @@ TABLES = (
             Block(
                 ISOTONIC,
                 "CMI after isotonic calibration, nats",
-                "After calibration, p is replaced by its isotonic regression on θ; the repaired "
-                "number hardly changes, because bins keep the order of beliefs, and its test does.",
+                "After calibration, p is replaced by its isotonic regression on θ, which is fitted "
+                "anew in every permutation and in every resample of an interval.",
             ),
         ),
     ),
