@@ -166,7 +166,8 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     ]
     gaps = pd.concat(rows).dropna(subset="statistic")
     if gaps.empty:
-        why = results.why_absent(next(iter(results.reports)), *_first(results), _GAP[REPAIRED])
+        first = results.units[0].task, results.units[0].model
+        why = results.why_absent(next(iter(results.reports)), *first, _GAP[REPAIRED])
         return PaperFigure("", "Figure 2", title, f"Not drawn: {why}")
     tasks = list(dict.fromkeys(gaps["task"]))
     n_columns = min(len(tasks), _MOST_TASKS)
@@ -191,11 +192,6 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
         _legend(figure)
         _save(figure, folder / "figure2")
     return PaperFigure("figure2", "Figure 2", title, _gap_caption(results, gaps, forests))
-
-
-def _first(results: PaperResults) -> tuple[str, str]:
-    unit = results.units[0]
-    return unit.task, unit.model
 
 
 def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
@@ -228,11 +224,9 @@ def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
 
 def _draw_forests(forests: pd.DataFrame, models: list[str], ax: Axes) -> None:
     """Draw the baseline across the bars of every model; models may have had other cases."""
-    for number, row in enumerate(forests.to_dict("records")):
-        start = models.index(row["model"]) - 0.5 if row["model"] in models else None
-        if start is None:
-            continue
-        label = "forests, with their interval" if number == 0 else None
+    for row in forests[forests["model"].isin(models)].to_dict("records"):
+        start = models.index(row["model"]) - 0.5
+        label = None if ax.lines else "forests, with their interval"
         level = [row["statistic"]] * 2
         line: Style = {"color": INK, "linestyle": (0, (4, 2)), "linewidth": 1.2, "zorder": 4}
         ax.plot([start, start + 1], level, **line, label=label)

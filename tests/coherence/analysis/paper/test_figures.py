@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -65,6 +66,13 @@ def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
     assert levels == set(forests["statistic"])
     ends = np.concatenate([part.get_segments() for part in ax.collections[:2]])[:, :, 1]
     assert sorted(ends.ravel()) == sorted(gaps[chosen][["low", "high"]].to_numpy().ravel())
+
+
+def test_the_baseline_has_a_legend_where_the_first_model_has_no_gap():
+    gap = {"procedure": "repaired", "model": "b", "statistic": 0.2, "low": 0.1, "high": 0.3}
+    forests = pd.DataFrame([{**gap, "model": name} for name in ("a", "b")])
+    ax = plot_gaps(pd.DataFrame([gap]), forests, Figure().add_subplot())
+    assert ax.get_legend_handles_labels()[1].count("forests, with their interval") == 1
 
 
 @pytest.mark.lengthy
