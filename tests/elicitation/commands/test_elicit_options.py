@@ -3,8 +3,7 @@
 import pytest
 
 from coherence import InputError
-from coherence.cli.main import build_parser
-from elicitation.commands.elicit import settings_of
+from coherence.cli.main import build_parser, main
 from elicitation.commands.elicit_options import (
     design_of,
     load_model,
@@ -72,12 +71,18 @@ def test_the_command_has_about_thirty_options_and_a_study_file_all():
     (actions,) = (each.choices for each in parser._actions if each.dest == "command")
     shown = {word for each in actions["elicit"]._actions for word in each.option_strings}
     assert len({each for each in shown if not each.startswith("--no-")}) <= 33
-    hidden = set(settings_of([])) - {word.strip("-").replace("-", "_") for word in shown}
-    assert hidden == set(settings_of([]))  # nothing is said in two ways
+    hidden = {"timeout", "resume", "prefill", "min_mass", "draws", "dtype"}
+    assert not hidden & {word.strip("-").replace("-", "_") for word in shown}
     assert hidden <= set(vars(options()))
 
 
-def test_settings_are_values_of_their_kinds():
-    said = settings_of(["timeout=30", "resume=false", "prefill=No: 0.", "min_mass=.1"])
-    assert (said["timeout"], said["resume"], said["prefill"]) == (30, False, "No: 0.")
-    assert (said["min_mass"], said["draws"], said["dtype"]) == (0.1, 20, "auto")
+def test_settings_reach_a_session_as_values_of_their_kinds(tmp_path, capsys):
+    words = ["elicit", "--agent", "leaky", "--task", "asia", "--contexts", "4", "--dry-run"]
+    words += ["--out", str(tmp_path / "runs.parquet")]
+    assert main([*words, "--reps", "1", "--belief", "sampled", "--set", "draws=3"]) == 0
+    few = capsys.readouterr().out
+    assert main([*words, "--reps", "1", "--belief", "sampled", "--set", "draws=6"]) == 0
+    assert capsys.readouterr().out != few
+    for wrong, named in (("draws=x", "draws"), ("resume=maybe", "resume"), ("nope=1", "--set")):
+        assert main([*words, "--set", wrong]) == 2
+        assert named in capsys.readouterr().err
