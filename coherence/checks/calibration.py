@@ -91,7 +91,9 @@ def _calibration_error(
 ) -> tuple[float, Interval | None, str]:
     """Mean squared gap of the bins without the part that chance adds, by the jackknife.
 
-    The interval treats the gaps of bins as normal means with the covariance of context totals.
+    The interval treats the gaps of bins as normal means with the covariance of context totals, and
+    is widened by what the beliefs that were drawn add: how many contexts fell into bins of large
+    gaps (distances to the ends are combined as in Zou and Donner 2008).
     """
     gaps, rows = _bin_totals(bins, belief - target, context, n_contexts)
     total, pseudo = rows.sum(axis=0), _pseudo_values(gaps, rows)
@@ -104,7 +106,17 @@ def _calibration_error(
     covariance = rest.T @ rest * np.sqrt(np.outer(larger, larger))
     degrees = min(n_contexts - 1.0, max(float((of_bin - 1).sum()), 1.0))
     interval = squares_interval(weighted, covariance, degrees)
-    return float(pseudo.mean()), interval, "" if interval else why_none(pseudo, "error")
+    if interval is None:
+        return float(pseudo.mean()), None, why_none(pseudo, "error")
+    of_gap = (gaps.sum(axis=0) / total) ** 2
+    drawn = rows @ (of_gap - total @ of_gap / total.sum()) / total.sum()
+    reach = float(stats.t.ppf(0.975, n_contexts - 1))
+    spread = reach**2 * float(drawn @ drawn) * n_contexts / (n_contexts - 1)
+    square = max(float(pseudo.mean()), 0.0)
+    below, above = square - interval.low**2, interval.high**2 - square
+    low, high = square - math.hypot(below, spread**0.5), square + math.hypot(above, spread**0.5)
+    widened = replace(interval, low=math.sqrt(max(low, 0.0)), high=math.sqrt(high))
+    return float(pseudo.mean()), widened, ""
 
 
 def _bin_totals(

@@ -61,6 +61,7 @@ SETTLED = "the stated belief settles the action, and leaves the state nothing to
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
 FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
+MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
 
@@ -192,8 +193,12 @@ def covariance_of(
     permuted = _permuted(left, slopes, pairs, cuts, contexts.state, n_draws, rng)
     headline = _headline(slopes, pairs, contexts)
     details, shown = _details(data, contexts, basis, pairs, permuted, slopes)
+    surest = int(np.argmax(np.abs(permuted.observed[1:])))
+    # The one shown is chosen without a look at states, so that its interval covers.
+    other = "" if slopes is not None or surest == headline else details["component"][surest]
     result = replace(
         undefined,
+        reason=MOVES_MOST.format(other) if other else "",
         statistic=float(details["estimate"][headline]),
         pvalue=float(permuted.pvalues[0]),
         settings={
@@ -215,7 +220,7 @@ def covariance_of(
         ),
     )
     if why := _no_interval(contexts, pairs[headline][1]):
-        return replace(result, reason=why)
+        return replace(result, reason="; ".join(filter(None, [why, result.reason])))
     low, high = (float(details[end][headline]) for end in ("low", "high"))
     error = "HC3 error over contexts" if group is None else "CR3 error over groups"
     interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")

@@ -26,11 +26,14 @@ from coherence.statistics.resample import Units, context_means
 FEWEST_CONTEXTS = 20  # with enough reports each
 FEWEST_OF_STATE = 5  # contexts in which it was seen
 FEWEST_OPEN = 5.0  # contexts of belief 1/2 that leave as much open about the state
-# Degree of the polynomial, and contexts with a report more than that which it takes. What a
-# quadratic misses of a calibration that bends at 0 and 1 is seen by thousands of steep choices: it
-# rejected .125 of true nulls at 5000 x 5, a cubic .04.
-DEGREES = {3: 1_000, 2: FEWEST_CONTEXTS}
-BENT = 0.1  # p-value of a bend of the calibration below which a line is not taken for it
+# Degrees of the polynomial that are tried in turn, until the calibration does not bend further:
+# each takes a report more. What a low degree misses of an S-shaped calibration looks like knowledge
+# to steep choices. From many contexts on a quadratic is not tried: it rejected .125 at 5000 x 5.
+DEGREES = (2, 3, 4)
+MANY_CONTEXTS = 1_000
+# P-values of a bend below which a higher degree is tried, and below which the highest is not taken
+# for the calibration.
+HIGHER, BENT = 0.25, 0.1
 
 FORETOLD = "beliefs foretell every state without exception: nothing about it is left to chance"
 ONCE = (
@@ -43,8 +46,8 @@ LITTLE_OPEN = (
     "belief 1/2, and the test takes {fewest:g}"
 )
 CURVED = (
-    "with two reports a context the test takes a calibration that is linear in the belief, and "
-    "here it bends (p = {pvalue:.2g}): three reports allow for that"
+    "the calibration bends more than a polynomial of degree {degree} (p = {pvalue:.2g}), and the "
+    "reports of a context are too few for a higher one: what it misses would look like knowledge"
 )
 SAME = "the reports of all contexts have one mean, so that choices follow no belief"
 
@@ -63,6 +66,8 @@ class BeyondBelief:
     contributions: "pd.Series[float]" = field(default_factory=lambda: pd.Series(dtype=float))
     settings: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
+    degree: int = 0
+    bend: float = math.nan  # p-value of a power more in the calibration
 
 
 def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
@@ -72,7 +77,22 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     if separated(data):
         return replace(undefined, reason=FORETOLD)
     n_reports = np.bincount(data.context, minlength=data.n_contexts)
-    degree = _degree(n_reports)
+    possible = _degrees(n_reports)
+    found = _of_degree(possible[0], n_reports, data, report, units)
+    for degree in possible[1:]:
+        if not found.bend < HIGHER:
+            break
+        found = _of_degree(degree, n_reports, data, report, units)
+    if found.bend < BENT:
+        return replace(undefined, reason=CURVED.format(degree=found.degree, pvalue=found.bend))
+    return found
+
+
+def _of_degree(
+    degree: int, n_reports: Codes, data: ChoiceData, report: Floats, units: Units
+) -> BeyondBelief:
+    """Test with a calibration of one degree, and whether it bends further."""
+    undefined = BeyondBelief(math.nan, pd.DataFrame())
     used = np.flatnonzero(n_reports > degree)
     if used.size < FEWEST_CONTEXTS:
         return replace(undefined, reason=ONCE.format(n=used.size, fewest=FEWEST_CONTEXTS))
@@ -96,8 +116,6 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     if not left >= FEWEST_OPEN:
         why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
         return replace(undefined, reason=why)
-    if degree == 1 and estimate.pvalues[-2] < BENT:
-        return replace(undefined, reason=CURVED.format(pvalue=estimate.pvalues[-2]))
     names = [f"P({a} | {data.states[1]}) - P({a} | {data.states[0]})" for a in data.actions]
     of_actions = slice(1, 1 + len(names))
     low, high = estimate.value - estimate.reach, estimate.value + estimate.reach
@@ -121,16 +139,18 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
         ),
         interval=Interval(float(low[1 + shown]), float(high[1 + shown]), 0.95, method),
         settings={"component": names[shown], "degree": degree, "n_tested": int(used.size)},
+        degree=degree,
+        bend=float(estimate.pvalues[-2]),
     )
 
 
-def _degree(n_reports: Codes) -> int:
-    """Return the largest degree for which enough contexts have reports, half of the repeated."""
-    for degree, fewest in DEGREES.items():
-        enough = int((n_reports > degree).sum())
-        if enough >= max(fewest, (n_reports > 1).sum() / 2):
-            return degree
-    return 1
+def _degrees(n_reports: Codes) -> list[int]:
+    """Return the degrees for which enough contexts have reports, half of the repeated."""
+    half = (n_reports > 1).sum() / 2
+    enough = [k for k in DEGREES if (n_reports > k).sum() >= max(FEWEST_CONTEXTS, half)]
+    if (n_reports > 3).sum() >= max(MANY_CONTEXTS, half):
+        return [k for k in enough if k > 2]
+    return enough or [1]
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class Design:
     n_actions: int = 3  # five are best around beliefs 0, 1/4, 1/2, 3/4 and 1
     missing: bool = False  # answers are lost by what they say: reports near .5, and the action no
     refused: float = 0.0  # share of answers lost where the action is yes and the state is false
+    sharp: float = 0.0  # the state's log-odds are so many times the belief's
+    step: float = 0.0  # how often the state is on the side of .5 on which the belief is
     jump: bool = False  # state and choice change sides at one belief, .5
     base: float = 0.0  # how often the state is true, whatever the belief; 0: as often as believed
     n_payoffs: int = 4  # actions of designs with three states
@@ -326,6 +328,13 @@ class Design:
         """Return how often the state is true at each belief."""
         if self.base:
             return np.full(reported.shape, self.base)
+        if self.sharp:
+            odds = (
+                np.clip(reported, 0.01, 0.99) / (1 - np.clip(reported, 0.01, 0.99))
+            ) ** self.sharp
+            return odds / (1 + odds)
+        if self.step:
+            return np.where(reported > 0.5, self.step, 1 - self.step)
         if self.jump:
             return np.where(reported > 0.5, 0.95, 0.05)
         if not self.calibrated:

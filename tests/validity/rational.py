@@ -28,6 +28,8 @@ HERE = Path(__file__).parent
 SIZES, RECOVERY = HERE / "rational_sizes.csv", HERE / "rational_recovery.csv"
 CONTEXTS = (200, 50)
 _REPORTS = next(design for design in SCATTERED if design.name == "reports scatter by .15")
+_STEEP = {"noise": 0.1, "taste": 0.0, "slope": 25.0}
+_GREEDY = {"noise": 0.1, "taste": 0.0, "slips": 0.05, "defer": -9.0}
 # The position in this list seeds a design: new ones go to the end.
 DESIGNS = (
     *(design for design in SCATTERED if design.n_contexts == 200),
@@ -49,6 +51,16 @@ DESIGNS = (
         )
     ),
     *SCATTERED_SIGNALS,
+    *(
+        replace(_REPORTS, name=f"reports scatter: {name}", **options)
+        for name, options in (
+            (".1, S-shaped calibration (2), slope 25", {"sharp": 2.0, **_STEEP}),
+            (".1, S-shaped calibration (3), slope 25", {"sharp": 3.0, **_STEEP}),
+            (".1, S-shaped calibration (2), three reports", {"sharp": 2.0, "n_reps": 3, **_STEEP}),
+            (".1, calibration jumps (.7) where choices do", {"step": 0.7, **_GREEDY}),
+            (".1, calibration jumps (.8) where choices do", {"step": 0.8, **_GREEDY}),
+        )
+    ),
 )
 
 
