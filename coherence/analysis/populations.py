@@ -42,7 +42,7 @@ SCATTER = (
 )
 PILOT = (
     "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "
-    "hold: pilot_low and pilot_high do"
+    "hold: pilot_low and pilot_high do, where refits are asked for"
 )
 LACKING = ("iterated_expectation", "prompt_consistency")
 _LEAST_ALIKE = 1e-3

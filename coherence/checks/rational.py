@@ -78,8 +78,8 @@ def rational_agent_test(
         which `settings` names. `details` has the differences of all actions, the hidden shift, and
         noise, thresholds and costs of the agent; `fitted` is what figures need of it. NaN with a
         reason where fewer than 20 contexts have two reports, a state was seen in fewer than five of
-        them, beliefs leave next to nothing open about the state, or the calibration
-        bends further than the number of reports allows for. Where reports do not scatter, the row is that of
+        them, beliefs leave next to nothing open about the state, or the calibration bends further
+        than the number of reports allows for. Where reports do not scatter, the row is that of
         `residual_covariance_test` without its p-value. Where no context has two reports and `noise`
         is given, it is the hidden shift in units of belief, without a p-value.
 

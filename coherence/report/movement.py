@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from coherence.table.printable import clean, format_numbers
+from coherence.table.printable import clean, counted, format_numbers
 from coherence.table.runs import Runs
 
 NARROW_SD = 0.05
@@ -39,6 +39,7 @@ class Movement:
     actions: Mapping[str, float] = field(default_factory=dict)
     # standard deviation over contexts of the share of the action that varies most
     action_sd: float = math.nan
+    n_contexts: int = 0  # with a parsed belief
 
     @property
     def narrow(self) -> bool:
@@ -90,6 +91,7 @@ def movement(beliefs: pd.DataFrame, runs: Runs) -> Movement:
         math.nan if constant else float(ranks["belief"].corr(ranks["truth"])),
         actions,
         action_sd,
+        len(means),
     )
 
 
@@ -124,7 +126,8 @@ def moves_sentence(moves: Movement | None) -> str:
         if not math.isnan(moves.rank_correlation):
             against = "" if moves.truth == "exact posterior" else f" with the {moves.truth}"
             text += f" (rank correlation{against} {moves.rank_correlation:z.2f})"
-        parts.append(f"{text}, means of contexts")
+        of = counted(moves.n_contexts, "context") if moves.n_contexts else "contexts"
+        parts.append(f"{text}, means of {of}")
     if moves.actions:
         shares = list(moves.actions.items())
         named = [f"{clean(name, limit=30)} {share:.1%}" for name, share in shares[:MOST_ACTIONS]]
