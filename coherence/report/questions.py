@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coherence.report.movement import little_sentence
+from coherence.report.unit import Unit
 from coherence.report.wording import clean
 from coherence.result import CheckResult, Outcome
 
@@ -129,3 +131,23 @@ def _pvalue(result: CheckResult) -> float:
 
 def _family(result: CheckResult) -> str:
     return result.check.partition(":")[0]
+
+
+def next_step(unit: Unit) -> str:
+    """Say what to do next, by what was found; empty where nothing was tested."""
+    if any(result.outcome() is Outcome.REJECTED for result in unit.results):
+        return (
+            "Look at the figure and at what was said. Do the contexts share a template (--group)? "
+            "Do reports vary (rational_agent, --twin)?"
+        )
+    if not any(result.pvalue is not None for result in unit.results):
+        return ""
+    if little_sentence(unit.movement):
+        return (
+            "Another prompt, task or way of answering, under which beliefs and choices vary: more "
+            "contexts would show no more."
+        )
+    return (
+        "'coherence power --like' tells how many contexts would show a smaller effect; --margin X "
+        "tells whether the effects shown lie within X."
+    )

@@ -19,7 +19,7 @@ from coherence.report.answering import POLICIES, answering_sentences
 from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.plain import PLAIN
 from coherence.report.pooling import pooled_sentences
-from coherence.report.questions import Answer, answers
+from coherence.report.questions import Answer, answers, next_step
 from coherence.report.ranking import (
     FEW,
     Ranked,
@@ -180,6 +180,8 @@ def _opening(unit: Unit) -> Table:
     style = "bold" if any(r.outcome() is Outcome.REJECTED for r in unit.results) else ""
     if shows:
         grid.add_row(Text("What this shows", style="dim"), _text(shows, style))
+    if step := next_step(unit):
+        grid.add_row(Text("What next", style="dim"), _text(step))
     return grid
 
 

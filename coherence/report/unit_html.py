@@ -12,7 +12,7 @@ from coherence.report.answering import answering_sentences, belief_noun
 from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.page_figures import is_overview, unit_figures
 from coherence.report.page_parts import breakable, environment, setting_rows, visible
-from coherence.report.questions import answers
+from coherence.report.questions import answers, next_step
 from coherence.report.result_columns import COLUMNS
 from coherence.report.state_figures import is_lead
 from coherence.report.statuses import (
@@ -103,6 +103,7 @@ def unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict
         "interval_heading": wording.interval_heading(unit.results),
         "moves": moves_sentence(unit.movement),
         "little": little_sentence(unit.movement),
+        "next": next_step(unit),
         "questions": _questions(unit),
         "answering": [
             wording.clean(sentence[:1].upper() + sentence[1:])
