@@ -618,8 +618,8 @@ def test_probabilities_have_their_figures(policies):
     page = analyze(policies, checks=["monotone_choice"], rng=1).to_html()
     assert "each answer counted with the probability of the action" in page
     assert "95% intervals over contexts" in page
-    # Three actions by state, three pairs, beliefs by action, calibration.
-    assert page.count("<figure") == 7  # what moves, choices by state, and five further ones
+    # What moves, choices by state, three pairs, beliefs by action, calibration.
+    assert page.count("<figure") == 7
 
 
 def test_published_procedures_decline_probabilities_with_a_reason(policies):
