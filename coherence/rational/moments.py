@@ -49,6 +49,10 @@ CURVED = (
     "the calibration bends more than a polynomial of degree {degree} (p = {pvalue:.2g}), and the "
     "reports of a context are too few for a higher one: what it misses would look like knowledge"
 )
+FEW_VALUES = (
+    "reports take only {n} values, of which a polynomial of the calibration and whether it bends "
+    "further cannot be told"
+)
 SAME = "the reports of all contexts have one mean, so that choices follow no belief"
 
 
@@ -77,7 +81,12 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     if separated(data):
         return replace(undefined, reason=FORETOLD)
     n_reports = np.bincount(data.context, minlength=data.n_contexts)
-    possible = _degrees(n_reports)
+    n_values = _values_left(report, data.context)
+    # Powers of k values depend on each other from the k-th on, and one more tells of a bend.
+    possible = [degree for degree in _degrees(n_reports) if degree + 2 <= n_values]
+    if not possible and n_values > 1:
+        return replace(undefined, reason=FEW_VALUES.format(n=n_values))
+    possible = possible or [1]
     found = _of_degree(possible[0], n_reports, data, report, units)
     for degree in possible[1:]:
         if not found.bend < HIGHER:
@@ -142,6 +151,14 @@ def _of_degree(
         degree=degree,
         bend=float(estimate.pvalues[-2]),
     )
+
+
+def _values_left(report: Floats, context: Codes) -> int:
+    """Count the values of reports that are there whichever context is left out."""
+    pairs = pd.DataFrame({"value": np.round(report, 9), "context": context}).drop_duplicates()
+    alone = ~pairs["value"].duplicated(keep=False)
+    lost = pairs["context"][alone].value_counts().max() if alone.any() else 0
+    return int(pairs["value"].nunique() - lost)
 
 
 def _degrees(n_reports: Codes) -> list[int]:

@@ -158,6 +158,27 @@ def test_an_s_shaped_calibration_does_not_look_like_knowledge():
     assert max(result.settings.get("degree", 0) for result in results) > 2
 
 
+@pytest.mark.parametrize("values", [(0.4, 0.6), (0.0, 1.0), (0.2, 0.5, 0.8)])
+def test_reports_of_two_or_three_values_have_no_test_and_say_so(values):
+    """Powers of so few values depend on each other: once a singular matrix."""
+    runs = drawn(3)
+    nearest = np.abs(runs["p"].to_numpy()[:, None] - np.array(values)).argmin(axis=1)
+    result = checked(runs.assign(p=np.array(values)[nearest]))
+    assert math.isnan(result.pvalue)
+    assert f"reports take only {len(values)} values" in result.reason
+
+
+def test_values_that_one_context_alone_states_end_in_a_reason():
+    """Left out, it leaves two values, and a singular matrix."""
+    runs = drawn(3)
+    coarse = np.where(runs["p"] > 0.5, 0.8, 0.2)
+    alone = np.where(runs["rep"] % 2, 0.9, 0.1)
+    runs = runs.assign(p=np.where(runs["context"] == 7, alone, coarse))
+    result = checked(runs, describe=False)
+    assert math.isnan(result.pvalue)
+    assert "values" in result.reason
+
+
 def test_a_few_contexts_with_more_reports_do_not_shut_out_the_others():
     runs = drawn(2, n=300, reps=3)
     fewer = runs[(runs["rep"] < 2) | (runs["context"] < 30)]
