@@ -132,7 +132,7 @@ def test_a_kill_at_any_rename_leaves_a_whole_set(command, sets, monkeypatch, tmp
     folder, words, old, new = sets(command)
     steps = kill_at(monkeypatch, 10**6, [*words, str(tmp_path)])
     assert steps > 2
-    for step in range(0, steps, 3):  # every one in tests/coherence/table/test_files.py
+    for step in range(0, steps, 3):  # every one in tests/api/table/test_files.py
         trial = folder.with_name(f"{folder.name}-{step}")
         shutil.copytree(folder, trial)
         kill_at(monkeypatch, step, [*words, str(trial)])

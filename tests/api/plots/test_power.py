@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from coherence import InputError
 from coherence.plots import plot_power
 from coherence.plots.style import ACTION_COLOURS, FAINT
-from tests.coherence.tables import make_power
+from tests.api.tables import make_power
 
 
 def test_a_line_for_each_signal_through_its_numbers():

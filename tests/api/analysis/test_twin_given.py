@@ -7,7 +7,7 @@ import pytest
 from coherence import iterated_expectation_test, simulate
 from coherence.analysis.twin_given import GivenZ
 from coherence.rational.questions import fit_question
-from tests.coherence.analysis.test_twin_table import table_of
+from tests.api.analysis.test_twin_table import table_of
 
 
 def gap_of(runs):

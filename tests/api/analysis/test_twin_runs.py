@@ -13,7 +13,7 @@ import pytest
 from coherence import AGENTS, InputError, analyze, simulate
 from coherence.analysis.twin_runs import beside_twins
 from coherence.analysis.unit import UnitRows
-from tests.coherence.analysis.test_twins import results_of
+from tests.api.analysis.test_twins import results_of
 
 CHECKS = ["residual_covariance", "iterated_expectation", "rational_agent"]
 COLUMNS = ["twin_observed", "twin_median", "twin_low", "twin_high", "twin_pvalue", "noise_share"]

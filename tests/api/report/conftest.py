@@ -6,7 +6,7 @@ import pytest
 
 from coherence import CheckResult, Interval, Report
 from coherence.report.unit import Unit
-from tests.coherence.tables import make_choices, make_pairs
+from tests.api.tables import make_choices, make_pairs
 
 
 def make_results():

@@ -39,7 +39,7 @@ def test_what_nobody_reads_is_discarded_without_a_complaint():
 
 
 COMMAND = "import sys; from coherence.cli.main import main; sys.exit(main())"
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def run_shell(words, redirection, **environment):

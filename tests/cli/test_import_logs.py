@@ -9,7 +9,7 @@ from coherence.checks import CHECKS
 from coherence.cli.main import main
 from coherence.importing.formats import MODULES
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
 TEXT, YES, CHOICE = (
     str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")

@@ -9,7 +9,7 @@ from coherence import CheckResult, Report
 from coherence.report.html import render_html
 from coherence.report.unit_html import RAW_LIMIT
 from coherence.table.audit import Answering
-from tests.coherence.report.conftest import make_report
+from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 from matplotlib.figure import Figure
 
-from tests.coherence.tables import make_choices, make_pairs
+from tests.api.tables import make_choices, make_pairs
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 # As from a terminal, the signal is sent to the whole group of processes.
 CODE = """
 import os, signal, sys
