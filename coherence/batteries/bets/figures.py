@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     BLUE,
     DASHES,
@@ -44,12 +45,14 @@ def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
     block = (rows["template"] != rows["template"].shift()).cumsum().to_numpy()
     heights = heights + 0.6 * (block.max(initial=0) - block)
     fill = [BLUE if rejects(pvalue) else "white" for pvalue in rows["p_exact"]]
-    ax.hlines(heights, rows["low"], rows["high"], color=INK, linewidth=1.2, zorder=2)
     chance: Style = {"marker": "|", "s": 120, "color": VERMILION, "linewidth": 1.8}
     ax.scatter(rows["chance"], heights, **chance, gid="chance", label="random guess", zorder=3)
     label = "right answers (filled: more than guessing gives, p ≤ .05)"
-    points: Style = {"s": 34, "color": fill, "edgecolor": BLUE, "linewidth": 1.4}
-    ax.scatter(rows["accuracy"], heights, **points, gid="accuracy", label=label, zorder=4)
+    points: Style = {"color": fill, "edgecolor": BLUE, "gid": "accuracy", "label": label}
+    placed = rows.assign(height=heights)
+    points_with_intervals(
+        ax, placed, place="height", value="accuracy", sideways=True, points=points | {"zorder": 4}
+    )
     names = [clean(f"{row.template}: {row.truth}", limit=44) for row in rows.itertuples()]
     ax.set_yticks(heights, names, parse_math=False)
     ax.set_ylim(-0.7, heights.max(initial=0) + 0.7)
@@ -105,15 +108,14 @@ def plot_ladder(table: pd.DataFrame, ax: Axes) -> Axes:
     fitted, bounded = (
         table[known] for known in (table["implied"].notna(), table["implied"].isna())
     )
-    ax.vlines(fitted["stated"], fitted["low"], fitted["high"], color=INK, linewidth=1.2, zorder=2)
     if len(bounded):
         ends = bounded["stated"], bounded["low"], bounded["high"]
         dashed: Style = {"color": VERMILION, "linewidth": 1.6, "linestyle": (0, (3, 2))}
         lines = ax.vlines(*ends, **dashed, zorder=2, label="no switch within the ladder")
         lines.set_gid("bounds")
         ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, frameon=False)
-    points: Style = {"s": 38, "color": BLUE, "edgecolor": "white"}
-    ax.scatter(fitted["stated"], fitted["implied"], **points, gid="implied", zorder=3)
+    points: Style = {"edgecolor": "white", "linewidth": 1.0, "gid": "implied"}
+    points_with_intervals(ax, fitted, place="stated", value="implied", points=points)
     probability_scales(ax)
     ax.set_xlabel("stated probability of the winning side")
     ax.set_ylabel("probability that choices act on")

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from coherence.batteries.revealed.scores import ALL
 from coherence.inputs import Floats, require
+from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     ACTION_COLOURS,
     BLUE,
@@ -376,21 +377,18 @@ def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
     """Draw how far revealed beliefs and stated answers of one source are from the truth."""
     frame_axes(ax)
     places = np.arange(len(misses))[::-1].astype(float)
-    marks: Style = {"linestyle": "", "zorder": 4}
-    for kind, shift, colour, marker, ends in (
-        ("revealed", 0.15, BLUE, "o", ("revealed_low", "revealed_high")),
-        ("stated", -0.15, VERMILION, "D", ("stated_least", "stated_most")),
+    for value, shift, colour, marker, label, low, high in (
+        ("revealed_miss", 0.15, BLUE, "o", "revealed belief", "revealed_low", "revealed_high"),
+        ("stated_miss", -0.15, VERMILION, "D", "stated answer", "stated_least", "stated_most"),
     ):
-        values = misses[f"{kind}_miss"].to_numpy(dtype=np.float64)
-        low, high = (misses[end].to_numpy(dtype=np.float64) for end in ends)
-        known = ~np.isnan(low)
-        reach: Style = {"color": colour, "linewidth": 1.3, "alpha": 0.7, "zorder": 3}
-        ax.hlines(places[known] + shift, low[known], high[known], **reach)
-        label = "revealed belief" if kind == "revealed" else "stated answer"
-        shape: Style = {"marker": marker, "markersize": 5, "color": colour}
-        ax.plot(values, places + shift, label=label, **shape, **marks)
-    tick: Style = {"marker": "|", "markersize": 13, "color": FAINT}
-    ax.plot(misses["stated_guess"], places - 0.15, label="letter at random", **tick, **marks)
+        placed, ends = misses.assign(place=places + shift), {"low": low, "high": high}
+        shape: Style = {"marker": marker, "s": 25, "color": colour, "label": label}
+        reach: Style = {"color": colour, "linewidth": 1.3, "alpha": 0.7}
+        points_with_intervals(
+            ax, placed, place="place", value=value, **ends, sideways=True, points=shape, lines=reach
+        )
+    tick: Style = {"marker": "|", "s": 169, "color": FAINT, "label": "letter at random"}
+    ax.scatter(misses["stated_guess"], places - 0.15, **tick, zorder=3)
     names = [
         f"{clean(group, limit=_NAME)} ({n})"
         for group, n in zip(misses["group"], misses["n_settings"], strict=True)

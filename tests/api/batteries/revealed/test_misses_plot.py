@@ -18,10 +18,10 @@ def misses_of(groups, *, source="m", scenario="dice"):
 def test_marks_are_at_their_numbers():
     table = misses_of(["g$1$", "h"])
     ax = plot_misses(table[table["group"] != ALL], Figure().add_subplot())
-    revealed, stated, guess = ax.lines
-    assert (list(revealed.get_xdata()), list(stated.get_xdata())) == ([0.2, 0.2], [0.4, 0.4])
-    assert list(guess.get_xdata()) == [0.1, 0.1]
-    segments = ax.collections[0].get_segments()
+    intervals, revealed, _, stated, guess = ax.collections
+    marks = [points.get_offsets()[:, 0].tolist() for points in (revealed, stated, guess)]
+    assert marks == [[0.2, 0.2], [0.4, 0.4], [0.1, 0.1]]
+    segments = intervals.get_segments()
     assert [sorted(part[:, 0]) for part in segments] == [[0.1, 0.3]] * 2
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert labels == ["g$1$ (3)", "h (3)"]
