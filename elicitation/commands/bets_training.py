@@ -140,8 +140,7 @@ def transfer(args: argparse.Namespace) -> int:
 
     from coherence.batteries.bets.figures import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
-    from coherence.batteries.bets.tables import between, percent, transfer_tables
-    from coherence.report.columns import aligned
+    from coherence.batteries.bets.tables import print_transfer, transfer_tables
     from coherence.table.storage import write_table
     from elicitation.batteries.bets.models import load_chooser, score_choices
     from elicitation.batteries.bets.questions import bet_questions
@@ -167,17 +166,10 @@ def transfer(args: argparse.Namespace) -> int:
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)
     ]
-    row_of = {(row["model"], row["template"]): row for row in correct.to_dict("records")}
     with new_files(out, r"transfer\.(csv|svg)") as new:
         write_table(renamed.drop(columns="kind"), new / "transfer.csv")
         save_bet_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
-    cells = [["trained on", *(f"{name} test" for name in MODALITIES)]]
-    for trained in MODALITIES:
-        rows = [row_of[trained, tested] for tested in MODALITIES]
-        cells.append(
-            [trained, *(f"{percent(row['accuracy'])} ({between(row, '.0%')})" for row in rows)]
-        )
-    print("\n".join(aligned(cells, right=(1, 2, 3))))
+    print("\n".join(print_transfer(renamed[renamed["truth"] == "correct"])))
     print(
         "share of right test bets (95% interval, things as crossed clusters); "
         "a guess is right in 33%"

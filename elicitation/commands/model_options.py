@@ -9,9 +9,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.table.printable import counted, numbered
+from coherence.table.printable import clean, counted, numbered
 from elicitation.commands.hosted_options import add_hosted_options
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ def load_causal(
     """Load a causal model."""
     from elicitation.models.local.causal import load_causal_model
 
+    _say_loading(model)
     return load_causal_model(
         model, chat=chat, system=system, prefill=prefill, **_local_options(args)
     )
@@ -182,7 +184,14 @@ def load_local(
     options = _local_options(args)
     if options["batch_size"] is None:
         del options["batch_size"]  # memory sets no limit here; the loader has one of its own
+    _say_loading(model)
     return load_multiple_choice_model(model, **options)
+
+
+def _say_loading(model: str | os.PathLike[str]) -> None:
+    """Say on a terminal what the first seconds or minutes go by with."""
+    if sys.stderr.isatty():
+        print(f"loading {clean(Path(model).name, limit=60)}", file=sys.stderr)
 
 
 def _local_options(args: argparse.Namespace) -> dict[str, Any]:

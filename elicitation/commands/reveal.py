@@ -363,41 +363,40 @@ def _score(args: argparse.Namespace, battery: Asking) -> Results:
         _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
     )
     tables: dict[str, pd.DataFrame] = {}
-    texts: list[str] = []
     if stated is not None:
         tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}
     errors = tables.get("stated_errors")
     if beliefs is not None:
         scores = measures.score_beliefs(beliefs)
-        influences = measures.previous_influences(beliefs)
-        orders = measures.order_preferences(beliefs)
         summary = measures.summarise_scores(scores)
-        distances = measures.comparison_table(summary, errors)
         tables |= {
             "beliefs": beliefs,
             "scores": scores,
             "summary": summary,
-            "table": distances,
-            "influence": influences,
-            "orders": orders,
+            "table": measures.comparison_table(summary, errors),
+            "influence": measures.previous_influences(beliefs),
+            "orders": measures.order_preferences(beliefs),
         }
-        texts.append(shown.render_distances(distances))
-        texts.append(shown.render_notes(scores, influences, orders))
-    if errors is not None:
-        texts.append(shown.render_stated(errors))
-    misses = None
     if stated is not None and beliefs is not None:
-        tables["misses"] = misses = measures.compare_misses(beliefs, stated)
-        texts.append(shown.render_misses(misses))
+        tables["misses"] = measures.compare_misses(beliefs, stated)
     if bets is not None:
         tables["bets"] = measures.score_wagers(bets)
-        texts.append(shown.render_bets(tables["bets"]))
+    misses = tables.get("misses")
+    distances = tables.get("summary")
+    total = None if misses is None else misses[misses["group"] == measures.ALL]
+    of_sources = ("scores", "influence", "orders", "stated_errors", "bets")
+    texts = [
+        shown.render_tables(shown.revealed_tables(distances, errors, total)),
+        "" if misses is None else shown.render_misses(misses),
+        shown.render_sources(*map(tables.get, of_sources)),
+    ]
     results = Results(
-        {f"{name}.csv": table for name, table in tables.items()}, "\n\n".join(filter(None, texts))
+        {f"{name}.csv": table for name, table in tables.items()},
+        "\n\n".join(filter(None, texts)),
+        paper=shown.revealed_tables(distances, errors, misses),
     )
     if beliefs is not None:
         results.figures = partial(write_figures, beliefs)
-        results.paper = shown.revealed_tables(tables["summary"], errors, misses)
     if misses is not None and len(misses):
         results.files["misses.png"] = misses_figure(tables["beliefs"], misses).savefig
         # Drawn anew: what lays a figure out changes it each time that it is saved.

@@ -134,7 +134,6 @@ def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
 
 def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
     """Say where nearly all answers are alike, or one answer is right nearly everywhere."""
-    where = f"{group.model}, {group.template}"
     notes = []
     read = group.choice != NO_CHOICE
     n = int(read.sum())
@@ -144,13 +143,13 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
         name, share = best_constant([(group.questions[read], chosen)])
         if share >= NEARLY_ALL:
             notes.append(
-                f"{where}: {round(share * n)} of {n} answers are {name!r}, whatever was asked; "
+                f"{round(share * n)} of {n} answers are {name!r}, whatever was asked; "
                 "how many are right is then decided by the questions."
             )
     name, rate = best_constant([(group.questions, right)])
     if len(right) > 1 and rate >= NEARLY_ALL:
         notes.append(
-            f"{where}: whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
+            f"whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
             "that the share of right answers shows no knowledge; ask in both orders."
         )
     return notes
@@ -164,7 +163,10 @@ _ASKED = ["model", "kind", "template", "truth", "method", "n"]
 _RESULTS = ["n_right", "accuracy", "chance", "constant", "constant_rate", "low", "high", "p_exact"]
 _COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
 
+_MOST_NAMED = 3  # of what one note is true of
+
 _Row = dict[str, object]
+_Note = tuple[str, str]  # of whom, and what
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +243,7 @@ def score_bets(
         if group.kind == "value" and group.template == belief_template
     }
     rows: list[_Row] = []
-    notes: list[str] = []
+    notes: list[_Note] = []
     ladders: dict[tuple[str, str], LadderFit] = {}
     for group in groups:
         if group.kind == "ladder":
@@ -251,17 +253,22 @@ def score_bets(
             continue
         test, dev = _of_split(group, split), _of_split(group, "dev")
         if not len(test.questions):
-            notes.append(f"{_where(group)}: no answers to questions of split {split!r}.")
+            notes.append((_where(group), f"no answers to questions of split {split!r}."))
             continue
-        notes += constant_notes(test, correct_choices(test, rule))
+        notes += [
+            (_where(group), said) for said in constant_notes(test, correct_choices(test, rule))
+        ]
         rows.append(_row(test, "correct", STANDARD, test.choice, correct_choices(test, rule)))
         if group.kind == "bet" and group.model in beliefs:
             rational = rational_choices(test, beliefs[group.model], rule)
             rows.append(_row(test, BCA, STANDARD, test.choice, rational))
         elif group.kind == "bet":
             notes.append(
-                f"{_where(group)}: no belief-conditioned accuracy without answers to the value "
-                f"questions {belief_template!r}."
+                (
+                    _where(group),
+                    "no belief-conditioned accuracy without answers to the value "
+                    f"questions {belief_template!r}.",
+                )
             )
         rows += _set_rows(test, dev, rule, notes)
     notes += _unread_notes(groups, split)
@@ -270,7 +277,19 @@ def score_bets(
             f"there are no answers to questions of split {split!r}. "
             "Choose another split, or answer its questions."
         )
-    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, tuple(notes))
+    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, _gathered(notes))
+
+
+def _gathered(notes: list[_Note]) -> tuple[str, ...]:
+    """Return each sentence once, with what it is true of."""
+    wheres: dict[str, list[str]] = {}
+    for where, said in notes:
+        wheres.setdefault(said, []).append(where)
+    return tuple(
+        f"{'; '.join(of[:_MOST_NAMED])}{f'; and {more} more' if more > 0 else ''}: {said}"
+        for said, of in wheres.items()
+        for more in [len(of) - _MOST_NAMED]
+    )
 
 
 def _where(group: BetAnswers) -> str:
@@ -281,44 +300,53 @@ def _of_split(group: BetAnswers, split: str) -> BetAnswers:
     return group.only((group.questions["split"] == split).to_numpy())
 
 
-def _fit_answers(group: BetAnswers, rule: BetRule, notes: list[str]) -> LadderFit | None:
+def _fit_answers(group: BetAnswers, rule: BetRule, notes: list[_Note]) -> LadderFit | None:
     """Fit the ladder of a model in one modality; None where that cannot be, with a note why."""
     if rule != "side":
         # Whoever bets gets whatever comes up then, and below one half the losing side costs less:
         # no stake tells such chances apart.
-        notes.append(f"{_where(group)}: ladders are fitted for the rule 'side' only.")
+        notes.append((_where(group), "ladders are fitted for the rule 'side' only."))
         return None
     # Unread is not refused: taken for bets declined, such answers would move the chance acted on.
     read = group.choice != NO_CHOICE
     if not read.all():
         notes.append(
-            f"{_where(group)}: {int((~read).sum())} of {read.size} ladder answers "
-            "have no single choice and are left out."
+            (
+                _where(group),
+                f"{int((~read).sum())} of {read.size} ladder answers "
+                "have no single choice and are left out.",
+            )
         )
     if not read.any():
-        notes.append(f"{_where(group)}: no ladder without an answer that has a single choice.")
+        notes.append((_where(group), "no ladder without an answer that has a single choice."))
         return None
     group = group.only(read)
     bets = group.questions
     several = min(bets["high"].nunique(), bets["low"].nunique()) > 1
     if not several:
         notes.append(
-            f"{_where(group)}: intervals of the ladder take answers as independent, "
-            "for it is about one thing of a kind."
+            (
+                _where(group),
+                "intervals of the ladder take answers as independent, "
+                "for it is about one thing of a kind.",
+            )
         )
     high, low = (bets["high"], bets["low"]) if several else (None, None)
     return fit_ladder(bets["chance"], break_evens(bets), group.choice == 0, first=high, second=low)
 
 
-def _unread_notes(groups: list[BetAnswers], split: str) -> list[str]:
+def _unread_notes(groups: list[BetAnswers], split: str) -> list[_Note]:
     """Return a line for every model with answers that could not be read."""
     unread: dict[str, list[bool]] = {}
     for group in groups:
         if group.kind != "ladder":
             unread.setdefault(group.model, []).extend(_of_split(group, split).unread)
     return [
-        f"{model}: {sum(answers)} of {len(answers)} answers on values and bets "
-        "could not be read and count as wrong."
+        (
+            model,
+            f"{sum(answers)} of {len(answers)} answers on values and bets could not be read and "
+            "count as wrong.",
+        )
         for model, answers in unread.items()
         if any(answers)
     ]
@@ -333,7 +361,7 @@ def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
     return bet_truths(bet_gains(group.questions, rule=rule)).sets()
 
 
-def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[str]) -> list[_Row]:
+def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[_Note]) -> list[_Row]:
     """Return the rows of the threshold method, or those of sets that were stated as letters."""
     truths, dev_truths = _set_truths(test, rule), _set_truths(dev, rule)
     if test.scores is None:
@@ -345,11 +373,13 @@ def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[str]
     rows = []
     for name, right in truths.items():
         if not asked(right).any():
-            notes.append(f"{_where(test)}: no question has a right answer under {name!r}.")
+            notes.append((_where(test), f"no question has a right answer under {name!r}."))
         elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
             notes.append(
-                f"{_where(test)}: no threshold for {name!r} without scores of development "
-                "questions."
+                (
+                    _where(test),
+                    f"no threshold for {name!r} without scores of development questions.",
+                )
             )
         else:
             tuned = tune_threshold(dev.scores, dev_truths[name])

@@ -5,24 +5,26 @@ with its interval, the exact test, and the z test of the paper against a guess.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
-from coherence.report.columns import aligned
-from coherence.report.tables import (
-    Cell,
-    Column,
-    PaperTable,
-    number_cell,
-    spoken_range,
-    text_cell,
+from coherence.batteries.tables import (
+    MISSING,
+    Row,
+    Shown,
+    count,
+    lay_out,
+    number,
+    print_table,
+    pvalue,
+    text,
 )
-from coherence.report.wording import NOT_GIVEN, clean, format_pvalue
+from coherence.report.tables import Cell, PaperTable, spoken_range
+from coherence.report.wording import clean, format_pvalue
 
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."
 _NO_Z = "z has no size where all or none of the answers are right; p is its limit."
@@ -33,6 +35,43 @@ _HOW = (
     "Accuracy in percent with its 95% interval, things as crossed clusters; p exact is one-sided "
     "against the better of a random guess and the best constant answer, z and its one-sided p are "
     "the test of the paper, against a random guess with questions as independent."
+)
+_RIGHT = number(
+    "accuracy",
+    "right",
+    ends=("low", "high"),
+    exact={name: name for name in (*_EXACT, *_MORE)},
+    percent=True,
+    why=_NOT_ASKED,
+)
+
+
+def _always(row: Row) -> Cell:
+    """Show the constant answer that is right most often, and how often."""
+    return Cell(f"{row['constant']} {row['constant_rate']:.1%}" if row["constant"] else MISSING)
+
+
+_SHARES = (
+    count("n"),
+    number("accuracy", "right", ends=("low", "high"), percent=True),
+    number("chance", percent=True),
+    Shown("always", _always),
+)
+_ACCURACY = (
+    text("template", "question"),
+    text("truth"),
+    text("method"),
+    *_SHARES,
+    pvalue("p_exact", "p exact"),
+    pvalue("p_z", "p z test"),
+)
+_MODELS = (text("measure", "all models"), text("model"), *_SHARES)
+_LADDER = (
+    number("stated"),
+    number("share", "bets taken", percent=True),
+    number("implied"),
+    Shown("95% interval", lambda row: Cell(f"{row['low']:.3f} to {row['high']:.3f}")),
+    text("status"),
 )
 
 
@@ -74,119 +113,76 @@ def _how(suffix: str, kind: str) -> str:
     return f"The choice is that of the largest score.{own if kind == 'bet' else ''}"
 
 
-def _spoken(truth: str, kinds: Sequence[str]) -> str:
-    if truth == "correct":
-        return "ACC" if BCA in kinds else "accuracy"
-    return "BCA" if truth == BCA else truth
-
-
 def _table(
     rows: pd.DataFrame, name: str, title: str, how: str, down: str, across: str
 ) -> PaperTable:
     kinds = list(dict.fromkeys(rows["truth"]))
-    pairs = [
-        (column, truth)
-        for column in dict.fromkeys(rows[across])
-        for truth in kinds
-        if len(rows[(rows[across] == column) & (rows["truth"] == truth)])
-    ]
-    columns = [Column(down, down.replace("_", " "), number=False)]
-    for column, truth in pairs:
-        group, key = f"{column}, {_spoken(truth, kinds)}", f"{column}.{truth}"
-        columns += [Column(key, "accuracy", group), Column("", "p exact", group)]
-        columns.append(Column(f"{key}.z", "z (p)", group))
-    found = {(row[down], row[across], row["truth"]): row for row in rows.to_dict("records")}
-    lines = []
-    for label in dict.fromkeys(rows[down]):
-        cells = [text_cell(str(label))]
-        for column, truth in pairs:
-            cells += _cells(found.get((label, column, truth)))
-        lines.append(tuple(cells))
-    unread = int(rows["n_unread"].sum())
-    n = spoken_range([int(n) for n in rows["n"]])
+    columns = [text(down, down.replace("_", " "))]
+    for column in dict.fromkeys(rows[across]):
+        for truth in kinds:
+            if len(rows[(rows[across] == column) & (rows["truth"] == truth)]):
+                correct = "ACC" if BCA in kinds else "accuracy"
+                said = {"correct": correct, BCA: "BCA"}.get(truth, truth)
+                columns += _three(f"{column}.{truth}", f"{column}, {said}")
+    lines: dict[str, Row] = {}
+    for row in rows.to_dict("records"):
+        line = lines.setdefault(row[down], {down: row[down]})
+        lines[row[down]] = {**line, f"{row[across]}.{row['truth']}": row}
     counted = (
-        f"A cell has {n} questions; {unread} answers of all cells could not be read and "
-        "count as wrong."
+        f"A cell has {spoken_range([int(n) for n in rows['n']])} questions; "
+        f"{int(rows['n_unread'].sum())} answers of all cells could not be read and count as wrong."
     )
-    return PaperTable(
-        name=name,
-        label="Table",
-        title=title,
-        caption=f"{how} {_HOW} {counted}",
-        columns=tuple(columns),
-        rows=tuple(lines),
-    )
+    caption = f"{how} {_HOW} {counted}"
+    return lay_out(lines.values(), columns, name=name, title=title, caption=caption)
 
 
-def _cells(row: dict[Any, Any] | None) -> list[Cell]:
-    if row is None:
-        return [Cell("–", note=_NOT_ASKED), Cell("–"), Cell("–")]
-    exact = {key: row[key] for key in (*_EXACT, *_MORE)}
-    ends = row["low"], row["high"]
-    accuracy = number_cell(row["accuracy"], exact, ends=ends, percent=True, why=_NOT_ASKED)
-    tested = Cell(format_pvalue(row["p_exact"]))
+def _three(key: str, group: str) -> list[Shown]:
+    """Return the columns of an accuracy and of its two tests; a line may lack it."""
+
+    def accuracy(line: Row) -> Cell:
+        return _RIGHT.cell(line[key]) if key in line else Cell(MISSING, note=_NOT_ASKED)
+
+    def exact(line: Row) -> Cell:
+        return Cell(format_pvalue(line[key]["p_exact"]) if key in line else MISSING)
+
+    def paper(line: Row) -> Cell:
+        return _z(line[key]) if key in line else Cell(MISSING)
+
+    return [
+        Shown("accuracy", accuracy, key, group),
+        Shown("p exact", exact, "", group),
+        Shown("z (p)", paper, f"{key}.z", group),
+    ]
+
+
+def _z(row: Row) -> Cell:
+    """Show the test of the paper against a random guess."""
     # The variance of the paper takes n - 1, which one question does not allow.
     if row["n"] < 2:
-        return [accuracy, tested, Cell("–", note=_ONE)]
+        return Cell(MISSING, note=_ONE)
     paper = z_test(int(row["n_right"]), int(row["n"]), float(row["chance"]))
     exact = {"": paper.z, "pvalue": paper.pvalue}
     if not math.isfinite(paper.z):
-        return [accuracy, tested, Cell(f"– ({format_pvalue(paper.pvalue)})", exact, _NO_Z)]
-    return [accuracy, tested, Cell(f"{paper.z:.2f} ({format_pvalue(paper.pvalue)})", exact)]
+        return Cell(f"{MISSING} ({format_pvalue(paper.pvalue)})", exact, _NO_Z)
+    return Cell(f"{paper.z:.2f} ({format_pvalue(paper.pvalue)})", exact)
 
 
 def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
     """Return the accuracies of every model as lines, and several models beside each other."""
     lines: list[str] = []
-    header = ["question", "truth", "method", "n", "right", "95% interval", "chance", "always"]
-    header += ["p exact", "p z test"]
     for model, rows in scores.accuracy.groupby("model", sort=False):
-        cells = [header]
-        for row in rows.to_dict("records"):
-            numbers = [
-                str(row["n"]),
-                percent(row["accuracy"]),
-                between(row, ".0%"),
-                percent(row["chance"]),
-                always(row),
-            ]
-            numbers += [format_pvalue(row["p_exact"]), format_pvalue(row["p_z"])]
-            # Names come from files of answers and may hold terminal commands.
-            cells.append([clean(row["template"]), row["truth"], row["method"], *numbers])
-        lines += [f"{clean(model)}", *aligned(cells, right=range(3, 10)), ""]
+        lines += [clean(model), *_printed(rows, _ACCURACY), ""]
     for (model, modality), fit in scores.ladders.items():
-        lines += [
-            f"{clean(model)}, ladder of a {clean(modality)}: probabilities that choices act on"
-        ]
-        cells = [["stated", "bets taken", "implied", "95% interval", "status"]]
-        for row in fit.table.to_dict("records"):
-            implied = NOT_GIVEN if math.isnan(row["implied"]) else f"{row['implied']:.3f}"
-            cells.append(
-                [
-                    f"{row['stated']:g}",
-                    f"{row['share']:.0%}",
-                    implied,
-                    between(row, ".3f"),
-                    row["status"],
-                ]
-            )
-        lines += [*aligned(cells, right=range(4)), *_weighting(fit), ""]
+        of = f"{clean(model)}, ladder of a {clean(modality)}"
+        lines += [f"{of}: probabilities that choices act on", *_printed(fit.table, _LADDER)]
+        lines += [*_weighting(fit), ""]
     if "model" in comparison and comparison["model"].nunique() > 1:
-        cells = [["all models", "model", "n", "right", "95% interval", "chance", "always"]]
-        for row in comparison.to_dict("records"):
-            cells.append(
-                [
-                    row["measure"],
-                    clean(row["model"]),
-                    str(row["n"]),
-                    percent(row["accuracy"]),
-                    between(row, ".0%"),
-                    percent(row["chance"]),
-                    always(row),
-                ]
-            )
-        lines += [*aligned(cells, right=range(2, 7)), ""]
+        lines += [*_printed(comparison, _MODELS), ""]
     return "\n".join([*lines, *(f"note: {clean(note)}" for note in scores.notes)]).rstrip()
+
+
+def _printed(rows: pd.DataFrame, columns: Sequence[Shown]) -> list[str]:
+    return print_table(lay_out(rows.to_dict("records"), columns))
 
 
 def _weighting(fit: LadderFit) -> list[str]:
@@ -215,16 +211,15 @@ def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def percent(share: float) -> str:
-    """Return a share as a cell."""
-    return NOT_GIVEN if math.isnan(share) else f"{share:.1%}"
+def print_transfer(scores: pd.DataFrame) -> list[str]:
+    """Return the lines of the shares of right test bets: trained on x tested on."""
 
+    def share(tested: str) -> Shown:
+        return Shown(f"{tested} test", lambda line: _SHARES[1].cell(line[tested]))
 
-def always(row: Mapping[Any, Any]) -> str:
-    """Return the constant answer that is right most often, and how often, as a cell."""
-    return f"{row['constant']} {percent(row['constant_rate'])}" if row["constant"] else NOT_GIVEN
-
-
-def between(row: "Mapping[Any, Any] | pd.Series[Any]", form: str) -> str:
-    """Return an interval as a cell."""
-    return NOT_GIVEN if math.isnan(row["low"]) else f"{row['low']:{form}} to {row['high']:{form}}"
+    columns = [text("trained_on", "trained on"), *map(share, dict.fromkeys(scores["tested_on"]))]
+    lines: dict[str, dict[str, object]] = {}
+    for row in scores.to_dict("records"):
+        line = lines.setdefault(row["trained_on"], {"trained_on": row["trained_on"]})
+        line[row["tested_on"]] = row
+    return print_table(lay_out(lines.values(), columns))

@@ -446,13 +446,10 @@ def _points(points: float, loss: float) -> float:
 
 
 def _expected(counts: Counts, measure: Measure, shares: Floats) -> float:
-    """Expected published points of a sampler with these rates and as many draws.
-
-    A loss above 1 is cut off in a score but not within its expectation here, so that below four
-    draws the result is a lower bound.
-    """
+    """Return the expected published points of a sampler with these rates and as many draws."""
     if (counts.draws < 1).any():
         return math.nan
+    # A score cuts off a loss above 1, an expectation does not: below four draws a lower bound.
     return _points(measure.points, measure.published.expected(shares, counts.draws))
 
 

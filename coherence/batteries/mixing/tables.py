@@ -1,36 +1,73 @@
 """The scores of the battery as tables: those of the paper, and lines for the terminal."""
 
 import math
-from typing import Any
 
 import pandas as pd
 
 from coherence.batteries.mixing.design import EXPERIMENTS
 from coherence.batteries.mixing.scores import MixingScores
-from coherence.report.columns import aligned
-from coherence.report.tables import Cell, Column, PaperTable, number_cell, text_cell
-from coherence.report.wording import NOT_GIVEN, clean
+from coherence.batteries.tables import (
+    MISSING,
+    Row,
+    Shown,
+    count,
+    lay_out,
+    number,
+    print_table,
+    text,
+)
+from coherence.report.tables import Cell, PaperTable
+from coherence.report.wording import clean
 
 _UNDEFINED = "Undefined: a part was not asked, or some condition has no readable answer."
+
+
+def _experiment(row: Row) -> Cell:
+    at = row["experiment"]
+    return Cell(f"{at} {EXPERIMENTS[at]}" if at else "total", {"": at})
+
+
+def _bounds(row: Row) -> Cell:
+    known = not math.isnan(row["worst"])
+    said = f"{row['worst']:.1f} to {row['best']:.1f}" if known else MISSING
+    return Cell(said, {key: row[key] for key in ("worst", "best")}, "" if known else _UNDEFINED)
+
+
+_MODEL = text("model", form=lambda name: str(name) or MISSING)
+_BOUNDS = Shown("published, if all were read", _bounds, "bounds")
 _COLUMNS = (
-    Column("model", "model", number=False),
-    Column("experiment", "experiment", number=False),
-    Column("points", "of"),
-    Column("published", "published"),
-    Column("ceiling", "ceiling"),
-    Column("equilibrium", "at the equilibria"),
-    Column("corrected", "corrected"),
-    Column("bounds", "published, if all were read"),
-    Column("unread", "unreadable"),
-    Column("refused", "refused"),
+    Shown("experiment", _experiment, "experiment", number=False),
+    number("points", "of", why=_UNDEFINED),
+    number("published", why=_UNDEFINED),
+    number("ceiling", why=_UNDEFINED),
+    number("equilibrium", "at the equilibria", why=_UNDEFINED),
+    number("corrected", ends=("low", "high"), why=_UNDEFINED),
+    _BOUNDS,
+    number("unread", "unreadable", percent=True),
+    number("refused", percent=True),
+)
+_BOARD = (
+    count("rank"),
+    text("model"),
+    number("corrected", ends=("low", "high")),
+    number("published"),
+    number("ceiling"),
 )
 
 
 def mixing_table(experiments: pd.DataFrame) -> PaperTable:
     """Lay out the scores of every model and experiment."""
-    return PaperTable(
+    total = experiments.loc[experiments["experiment"] == 0, "answers"]
+    answers = (
+        "Rates are exact probabilities and not shares of answers, or models differ in that."
+        if total.isna().any()
+        else f"Scored are {', '.join(f'{n:.0f}' for n in total)} answers, in the order of the "
+        "models."
+    )
+    return lay_out(
+        experiments.to_dict("records"),
+        (_MODEL, *_COLUMNS),
         name="mixing",
-        label="Table",
         title="Points by experiment and the attainable ceiling",
         caption=(
             "Published is the score of the paper. Ceiling is what a faultless sampler with as many "
@@ -38,46 +75,8 @@ def mixing_table(experiments: pd.DataFrame) -> PaperTable:
             "gets playing the games at their equilibria. Corrected is the score at the true rates, "
             "without the noise of drawing, with its 95% interval in brackets. The bounds are the "
             "published score over all that unreadable answers might have been. "
-            f"{_answers(experiments)}"
+            f"{answers}"
         ),
-        columns=_COLUMNS,
-        rows=tuple(_row(row) for row in experiments.to_dict("records")),
-    )
-
-
-def _answers(experiments: pd.DataFrame) -> str:
-    total = experiments.loc[experiments["experiment"] == 0, "answers"]
-    if total.isna().any():
-        return "Rates are exact probabilities and not shares of answers, or models differ in that."
-    return f"Scored are {', '.join(f'{n:.0f}' for n in total)} answers, in the order of the models."
-
-
-def _row(row: dict[object, object]) -> tuple[Cell, ...]:
-    number = int(str(row["experiment"]))
-    name = f"{number} {EXPERIMENTS[number]}" if number else "total"
-    value = {key: float(str(row[key])) for key in row if key not in ("model", "experiment")}
-    bounds = value["worst"], value["best"]
-    interval = value["low"], value["high"]
-    known = bounds[0] == bounds[0]
-    return (
-        text_cell(str(row["model"]) or "–"),
-        Cell(name, {"": number}),
-        *(
-            number_cell(value[key], {}, why=_UNDEFINED)
-            for key in ("points", "published", "ceiling", "equilibrium")
-        ),
-        number_cell(
-            value["corrected"],
-            {"low": interval[0], "high": interval[1]},
-            ends=interval,
-            why=_UNDEFINED,
-        ),
-        Cell(
-            f"{bounds[0]:.1f} to {bounds[1]:.1f}" if known else "–",
-            {"worst": bounds[0], "best": bounds[1]},
-            "" if known else _UNDEFINED,
-        ),
-        *(number_cell(value[key], {}, percent=True) for key in ("unread", "refused")),
     )
 
 
@@ -85,57 +84,18 @@ def mix_report(scores: MixingScores) -> str:
     """Return the tables for the terminal."""
     blocks = []
     for model, rows in scores.experiments.groupby("model", sort=False):
-        head = [
-            "experiment",
-            "of",
-            "published",
-            "ceiling",
-            "corrected",
-            "95% interval",
-            "unreadable",
-            "refused",
-            "published, if all were read",
-        ]
-        body = [_line(row) for row in rows.to_dict("records")]
         # The bounds say what unread answers could change; without any they are the score.
-        if not (rows["unread"] > 0).any():
-            head, body = head[:-1], [row[:-1] for row in body]
+        columns = [each for each in _COLUMNS if each != _BOUNDS or (rows["unread"] > 0).any()]
         lines = [clean(model)] if model else []
-        lines += [*aligned([head, *body], right=range(1, len(head))), ""]
+        lines += [*print_table(lay_out(rows.to_dict("records"), columns)), ""]
         lines += [*_unread(rows), *_notes(scores, str(model))]
         blocks.append("\n".join(lines))
     board = scores.leaderboard()
     if len(board) > 1:
-        columns = ("corrected", "published", "ceiling")
-        ranked = [["rank", "model", *columns]]
-        for row in board.to_dict("records"):
-            numbers = [_number(row[name]) for name in columns]
-            ranked.append([_number(row["rank"], 0), clean(row["model"], limit=40), *numbers])
-        blocks.append("\n".join(aligned(ranked, right=(0, 2, 3, 4))))
+        blocks.append("\n".join(print_table(lay_out(board.to_dict("records"), _BOARD))))
     if scores.notes:
         blocks.append("\n".join(clean(note) for note in scores.notes))
     return "\n\n\n".join(blocks)
-
-
-def _line(row: dict[Any, Any]) -> list[str]:
-    number = int(row["experiment"])
-    interval = NOT_GIVEN if math.isnan(row["low"]) else f"[{row['low']:.1f}, {row['high']:.1f}]"
-    bounds = NOT_GIVEN if math.isnan(row["worst"]) else f"[{row['worst']:.1f}, {row['best']:.1f}]"
-    name = f"{number} {EXPERIMENTS[number]}" if number else "total"
-    numbers = [_number(row[column]) for column in ("published", "ceiling", "corrected")]
-    return [
-        name,
-        _number(row["points"], 0),
-        *numbers,
-        interval,
-        f"{row['unread']:.1%}",
-        f"{row['refused']:.1%}",
-        bounds,
-    ]
-
-
-def _number(value: float, decimals: int = 1) -> str:
-    return NOT_GIVEN if math.isnan(value) else f"{value:.{decimals}f}"
 
 
 def _unread(rows: pd.DataFrame) -> list[str]:

@@ -71,15 +71,16 @@ def test_from_a_model_folder_to_the_verdict(folders, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["reveal", "--model", folders["base"], "--out", str(out), *SMALL]) == 0
     printed = capsys.readouterr()
-    assert "coins: 2 coins, bias 3x, single" in printed.out
+    assert "2 coins, bias 3x, single" in printed.out
     assert "prompt_consistency:story" in printed.out  # the verdict of the checks
-    assert "Stated answers: probability of a wrong one out of four" in printed.out
-    assert "of 16 bets at even odds" in printed.out
+    assert "coins, stated error" in printed.out
+    (line,) = [line for line in printed.out.splitlines() if line.startswith("base   ")][-1:]
+    assert line.split()[-5:-3] == ["16", "0"]  # bets, of which none is unread
     # Random weights hardly ever say a letter: the answer mass is in the table, and a line warns of
     # it.
     errors = pd.read_csv(out / "stated_errors.csv")
     assert errors["answer_mass"].between(0, 0.5).all()
-    assert "The errors are shares of that little" in printed.out
+    assert "shares of that little: no belief" in printed.out
     runs = coherence.read_runs(out / "runs.parquet")  # valid, or this raises
     assert set(runs["task"]) == {"coins"}
     assert (runs["status"] == "ok").all()

@@ -98,20 +98,15 @@ def test_an_option_that_is_no_number_is_named(table):
 def test_a_sentence_does_not_decide_what_wordings_leave_open(table, masses, said):
     text = render_misses(compare_misses(table, stated_answer("s", masses)))
     assert text.startswith(f"m: {said}")
-    assert "in 1 of 1 groups" in text
 
 
-def test_a_sentence_says_which_is_nearer_and_by_how_much(beliefs):
+def test_a_sentence_says_which_is_nearer(beliefs):
     rows = [
         beliefs("s", name, [0.25 + d, 0.75 - d], [0.25, 0.75])
         for name, d in zip("abc", (0.05, 0.06, 0.07), strict=True)
     ]
     stated = stated_answer("s", [0, 0, 1, 0], source="m")
     text = render_misses(compare_misses(pd.concat(rows), stated))
-    assert text.startswith(
-        "m: the revealed belief is nearer to the truth, by 0.440 (95% interval 0.4"
-    )
-    assert "0.060 off in the revealed belief" in text
-    assert "0.500 off in the stated answer (with letters at random 0.219)" in text
+    assert text == "m: the revealed belief is nearer to the truth."
     alone = render_misses(compare_misses(rows[0], stated))
     assert "in one wording, so that no interval is known" in alone
