@@ -10,7 +10,6 @@ rate rises?
 
 import os
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +99,7 @@ def read_mixing_answers(
         _completed(table, Path(name).with_suffix("").as_posix())
         for table, name in zip(tables, names, strict=True)
     ]
-    for first, second in combinations(zip(paths, tables, strict=True), 2):
-        _check_apart(*first, *second)
+    _check_apart(paths, tables)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -123,58 +121,24 @@ def _with_status(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(status=np.where(table["answer"].notna(), "ok", "unparsed"))
 
 
-def _check_apart(path: Path, table: pd.DataFrame, other: Path, theirs: pd.DataFrame) -> None:
-    """Raise where two files may hold the same answers."""
-    keys = [name for name in _KEYS if name in table.columns and name in theirs.columns]
-    if "experiment" not in keys:
-        return  # a fault of the table, which is named where it is counted
-    first, second = _numbered_draws(table, keys), _numbered_draws(theirs, keys)
-    equal = first.dropna(subset="draw").merge(second.dropna(subset="draw"), on=[*keys, "draw"])
+def _check_apart(paths: list[Path], tables: list[pd.DataFrame]) -> None:
+    """Raise where files hold answers to one condition that no draw number tells apart."""
+    files = [table.assign(file=str(path)) for path, table in zip(paths, tables, strict=True)]
+    table = pd.concat(files, ignore_index=True).reindex(columns=[*_KEYS, "draw", "file"])
+    # Of words p may be absent, and a rounding error must not part one condition in two.
+    table["p"] = pd.to_numeric(table["p"], errors="coerce").fillna(0.5).round(9)
+    table["draw"] = pd.to_numeric(table["draw"], errors="coerce")
+    shared = table.groupby(_KEYS, dropna=False)["file"].transform("nunique") > 1
+    numbered = table.drop_duplicates([*_KEYS, "draw", "file"])
+    again = numbered.duplicated([*_KEYS, "draw"], keep=False).reindex(table.index, fill_value=False)
     # Exact rates, and draws without a number, may be those of any row of their condition.
-    loose = [
-        draws.loc[draws["draw"].isna(), keys].merge(rest[keys].drop_duplicates(), on=keys)
-        for draws, rest in ((first, second), (second, first))
-    ]
-    if len(equal):
-        what = f"the same {len(equal)} draws of model {_first(equal, 'model')}"
-        remedy = (
-            "Leave one file out; or rename the model in one of them; "
-            "or, if all were drawn for themselves, number the draws of one file anew"
+    if len(twice := table[shared & (table["draw"].isna() | again)]):
+        first = _condition(twice[_KEYS].iloc[0])
+        raise InputError(
+            f"{' and '.join(dict.fromkeys(twice['file']))} hold answers to the same conditions, "
+            f"{len(twice)} of them with the same draw number or none, which would count twice; the "
+            f"first: {first}. Leave a file out, rename the model in one, or number the draws anew."
         )
-    elif len(equal := pd.concat(loose)):
-        what = (
-            f"answers of model {_first(equal, 'model')} to the same conditions, "
-            "and no draw numbers tell all of them apart"
-        )
-        remedy = "Leave one file out, or rename the model in one of them, or add a column draw"
-    else:
-        return
-    condition = ", ".join(
-        f"{name} {_first(equal, name)}"
-        for name in equal.columns
-        if name != "model" and equal[name].iloc[0] != ""
-    )
-    raise InputError(
-        f"{path} and {other} hold {what}; the first: {condition}. They would count twice. {remedy}."
-    )
-
-
-def _numbered_draws(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the conditions of a table with the numbers of their draws, each once."""
-    draws = table[keys].astype({"model": str})
-    if "p" in keys:
-        # Of words p may be absent, and a rounding error must not part one condition in two.
-        draws["p"] = pd.to_numeric(draws["p"], errors="coerce").fillna(0.5).round(9)
-    numbers = table["draw"] if "draw" in table.columns else pd.Series(np.nan, index=table.index)
-    draws["draw"] = pd.to_numeric(numbers, errors="coerce")
-    return draws.drop_duplicates()
-
-
-def _first(table: pd.DataFrame, column: str) -> str:
-    value = table[column].iloc[0]
-    if column in ("model", "item"):
-        return repr(value)
-    return f"{value:g}" if column in ("p", "draw") else str(value)
 
 
 @dataclass(frozen=True, eq=False)
