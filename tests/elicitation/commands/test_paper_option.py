@@ -33,7 +33,8 @@ def test_reveal_writes_the_tables_and_the_figure_of_both_ways_of_asking(tmp_path
     assert main([*given, "--paper", str(paper)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     misses = pd.read_csv(out / "misses.csv")
-    assert f"{misses['stated_miss'].iloc[-1]:.3f} off in the stated answer" in text
+    assert f"all settings {misses['n_settings'].iloc[-1]} " in text
+    assert f" {misses['stated_miss'].iloc[-1]:.3f} " in text
     assert (out / "misses.png").read_bytes().startswith(b"\x89PNG")
     names = {path.name for path in paper.iterdir()}
     assert names == {"paper.md", "paper.tex", "misses.svg", "misses.pdf", "files.sha256"} | {

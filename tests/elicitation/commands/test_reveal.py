@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -136,7 +137,7 @@ def test_base_and_instruct_side_by_side(folders, tmp_path, capsys):
     assert (table["base"] != table["instruct"]).all()
     orders = pd.read_csv(out / "orders.csv")
     assert set(orders["option"]) == {"In"}
-    assert "the order of options: position" in capsys.readouterr().out
+    assert "order: position" in capsys.readouterr().out
     assert {"previous.png", "orders.png"} <= {path.name for path in out.iterdir()}
 
 
@@ -160,7 +161,7 @@ def test_several_models_side_by_side(folders, tmp_path, capsys):
     runs = coherence.read_runs(out / "runs.parquet")
     assert set(runs["model"]) == {"base", "instruct"}
     printed = capsys.readouterr().out
-    assert "settings  base    sd  instruct    sd" in printed
+    assert re.search("settings +base +instruct", printed)
     # Asked alone, a model says the same: neither model's answers reach the other.
     assert (
         main(
@@ -397,7 +398,7 @@ def test_distances_are_printed_although_a_check_fails(tmp_path, capsys, monkeypa
     monkeypatch.setattr(coherence.analysis.analyze, "analyze", failing)
     with pytest.raises(RuntimeError, match="a check"):
         main(["reveal", "--answers", str(tmp_path / "a.csv"), "--out", str(out), *DICE])
-    assert "a: takes" in capsys.readouterr().out
+    assert re.search("bets +unread +taken", capsys.readouterr().out)
     assert {"scores.csv", "bets.csv", "runs.parquet"} <= {path.name for path in out.iterdir()}
 
 
