@@ -59,6 +59,7 @@ TEST_SHARE = 0.15  # many neighbours of the test, as a share of the rows
 # over all arrangements that trees search then.
 MOST_ITEMS, SEARCHED_ROWS, FEWEST_SEARCHED = 2_000, 2_000_000, 99
 OF_PAIRS = 999  # permutations at the most where each takes a pass over all pairs
+MOST_COPIES = 2_520  # divisible by every number of answers up to ten
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = "{:.3g} nats on average where states are permuted; no interval of known coverage"
 
@@ -146,7 +147,9 @@ def cmi_test(
     the rows, each in standard deviations over the same permutations. Blocks of contexts are
     those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and neighbouring ones
     joined until a block holds four contexts; given several columns, nearest neighbours no more than
-    .1 apart (.4 standard deviations of a numeric feature). Assumes that contexts are independent.
+    .1 apart (.4 standard deviations of a numeric feature). Every context weighs the same in both
+    estimates of the test, however many answers it has (except with `isotonic`, and where trees
+    search). Assumes that contexts are independent.
 
     Permutations tell a thousand beliefs apart, and more are taken to steps of .001. Given several
     columns, or policies, above 2,000 distinct items k-d trees search anew in each permutation, and
@@ -224,7 +227,8 @@ def cmi_test(
         return replace(result, reason=few)
     n_rows = data.n_rows
     k_test = max(k, min(round(TEST_SHARE * n_rows), n_rows - 1))
-    statistic, n_possible = _statistic(data, given, (k, k_test), isotonic)
+    copies = _copies(data.context)
+    statistic, n_possible = _statistic(data, given, copies, (k, k_test), isotonic)
     position = contexts.position
     permuted = permutation_test(
         lambda _: lambda states: statistic(states[:, position]),
@@ -395,8 +399,23 @@ def _estimate(
     return sorted_information(calibrated(belief, truth) if isotonic else belief, action, truth, k)
 
 
+def _copies(context: Codes) -> Codes:
+    """Copies of every row by which all contexts count alike, whatever their numbers of answers.
+
+    Where the state decides how many answers a context has (some are lost, or it was asked more
+    often), contexts that trade states would otherwise trade weights too.
+    """
+    counts = np.bincount(context)
+    common = min(math.lcm(*np.unique(counts).tolist()), MOST_COPIES)
+    return np.maximum(np.rint(common / counts[context]), 1).astype(np.int64)
+
+
 def _statistic(
-    data: ChoiceData, given: Conditioning, neighbours: tuple[int, int], isotonic: bool
+    data: ChoiceData,
+    given: Conditioning,
+    copies: Codes,
+    neighbours: tuple[int, int],
+    isotonic: bool,
 ) -> tuple[Statistic, int]:
     """Both estimates as a function of the states of contexts, and how many may be drawn."""
     columns, unlimited = given.continuous, 10**9
@@ -413,9 +432,12 @@ def _statistic(
             return np.array(estimates)
 
         return after_calibration, unlimited
+    if (copies == copies[0]).all():
+        copies = np.ones_like(copies)
+    among = [round(k * float(copies.mean())) for k in neighbours]
     if data.policy is None and _on_a_line(given):
-        counts = LevelCounts(columns[:, 0], data.action, data.context, len(data.states))
-        return partial(counts.information, neighbours=neighbours), unlimited
+        counts = LevelCounts(columns[:, 0], data.action, data.context, copies, len(data.states))
+        return partial(counts.information, neighbours=among), unlimited
     policies = None if data.policy is None else scaled_policies(data.policy)
     chosen = data.action[:, None] if policies is None else as_levels(policies)
     rows = np.column_stack([data.context, as_levels(columns), given.stratum, chosen])
@@ -423,9 +445,13 @@ def _statistic(
     if first.size <= MOST_ITEMS:
         of_action = data.action if policies is None else policies
         table = PairTable(
-            columns[first], given.stratum[first], of_action[first], data.context[first], repeats
+            columns[first],
+            given.stratum[first],
+            of_action[first],
+            data.context[first],
+            repeats * copies[first],
         )
-        return partial(table.information, neighbours=neighbours), OF_PAIRS
+        return partial(table.information, neighbours=among), OF_PAIRS
 
     def searched(states: Codes) -> Floats:
         """Trees take little memory, and long for each arrangement."""
@@ -459,7 +485,7 @@ def _details(value: float, permuted: Permuted, neighbours: tuple[int, int]) -> p
     records = [
         ("estimate", k, value, pvalues[0]),
         ("mean of permuted estimates", k, means[0], math.nan),
-        ("excess information", k, value - means[0], math.nan),
+        ("excess information", k, permuted.observed[0] - means[0], math.nan),
         ("estimate with many neighbours", k_test, permuted.observed[1], pvalues[1]),
         ("mean of permuted estimates", k_test, means[1], math.nan),
     ]

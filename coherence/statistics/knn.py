@@ -288,28 +288,34 @@ class LevelCounts:
         One belief per row; more than a thousand distinct ones are taken to steps of .001.
     action, context : ndarray of int, shape (n,)
         Codes; states are those of contexts.
+    copies : ndarray of int, shape (n,)
+        Rows that each row stands for.
     n_states : int
         Number of states.
     """
 
-    def __init__(self, belief: Floats, action: Codes, context: Codes, n_states: int) -> None:
+    def __init__(
+        self, belief: Floats, action: Codes, context: Codes, copies: Codes, n_states: int
+    ) -> None:
         levels = as_levels(belief)
         if np.unique(levels).size > MOST_LEVELS:
             step = RESOLUTION // MOST_LEVELS
             levels = np.rint(levels / step).astype(np.int64) * step
         values, level_of = np.unique(levels, return_inverse=True)
         n_levels, self._n_actions = values.size, int(action.max()) + 1
-        self._n_states, self._n_rows = n_states, levels.size
+        self._n_states, self._n_rows = n_states, int(copies.sum())
         cells = action * n_levels + level_of
         shape = self._n_actions * n_levels, int(context.max()) + 1
-        self._rows_of = csr_array((np.ones(levels.size), (cells, context)), shape=shape)
+        self._rows_of = csr_array((copies.astype(np.float64), (cells, context)), shape=shape)
         # Window j about a level reaches as far as its j-th nearest level.
         radius = np.sort(np.abs(values[:, None] - values), axis=1)
         self._n_windows = (radius < RESOLUTION).sum(axis=1)
         self._first = np.searchsorted(values, values[:, None] - radius, side="left")
         self._stop = np.searchsorted(values, values[:, None] + radius, side="right")
-        self._psi = digamma_table(levels.size)
-        counts = np.bincount(cells, minlength=shape[0]).reshape(self._n_actions, n_levels)
+        self._psi = digamma_table(self._n_rows)
+        counts = np.bincount(cells, weights=copies, minlength=shape[0]).reshape(
+            self._n_actions, n_levels
+        )
         sums = np.concatenate([np.zeros((self._n_actions, 1)), counts.cumsum(axis=1)], axis=1)
         # What all rows, and all rows of an action, add to the term of each window.
         within = sums[:, self._stop] - sums[:, self._first]

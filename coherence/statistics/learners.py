@@ -254,8 +254,8 @@ class Logistic:
 
 
 def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:
-    if isinstance(features, pd.DataFrame):
-        frame = features.reset_index(drop=True)
+    if isinstance(features, pd.Series | pd.DataFrame):
+        frame = pd.DataFrame(features).reset_index(drop=True)
     else:
         cells = np.asarray(features, dtype=object)
         require(

@@ -298,3 +298,20 @@ def test_a_table_is_tested_with_its_contexts(published):
     result = call.function(rng=0)
     assert (result.n_rows, result.n_contexts) == (60, 30)
     assert (result.pvalue is None) == published
+
+
+@pytest.mark.lengthy
+def test_answers_that_the_state_loses_are_no_information():
+    """Breaks if contexts weigh by their numbers of answers: 18 in 100 tables are rejected then."""
+    rejections = 0
+    for seed in range(100):
+        rng = np.random.default_rng([7, seed])
+        belief = np.repeat(rng.integers(0, 21, 150) / 20, 5)
+        context = np.repeat(np.arange(150), 5)
+        truth = np.repeat(rng.random(150) < belief[::5], 5)
+        drawn = 6 * (belief - 0.5) + np.repeat(rng.normal(size=150) * 1.5, 5)
+        action = rng.random(750) < 1 / (1 + np.exp(-drawn))
+        kept = truth | (rng.random(750) < 0.5)
+        arrays = (each[kept] for each in (belief, action, truth, context))
+        rejections += checked(*arrays, n_permutations=99, rng=seed).pvalue <= 0.05
+    assert rejections <= stats.binom.ppf(0.995, 100, 0.05)

@@ -73,7 +73,7 @@ def test_one_belief(n, k, grid, n_states, seed):
     shuffled = rng.permutation(n)
     assert sorted_information(belief[shuffled], action[shuffled], truth[shuffled], k) == exact
     known = np.unique(context, return_inverse=True)
-    counts = LevelCounts(belief, action, known[1], n_states)
+    counts = LevelCounts(belief, action, known[1], np.ones(n, dtype=int), n_states)
     assert counts.information(state[known[0]][None], (k, k)).tolist() == [[exact, exact]]
 
 
@@ -112,11 +112,15 @@ def test_an_item_that_stands_for_several_rows_counts_as_often():
     zeros = np.zeros(rows.size, dtype=int)
     exact = brute_force(belief[rows], zeros, action[rows], truth[rows], 3)
     assert table.information(truth[None], (3,))[0, 0] == pytest.approx(exact, abs=1e-10)
+    counts = LevelCounts(belief[:, 0], action, np.arange(30), times, 2)
+    exact = brute_force(belief[rows, :1], zeros, action[rows], truth[rows], 3)
+    assert counts.information(truth[None], (3,))[0, 0] == pytest.approx(exact, abs=1e-10)
 
 
 def test_portions_of_arrangements_change_no_number(monkeypatch):
     rng = np.random.default_rng(1)
-    counts = LevelCounts(rng.random(40), rng.integers(0, 2, 40), np.arange(40), 2)
+    ones = np.ones(40, dtype=int)
+    counts = LevelCounts(rng.random(40), rng.integers(0, 2, 40), np.arange(40), ones, 2)
     states = rng.integers(0, 2, (9, 40))
     whole = counts.information(states, (3, 8))
     monkeypatch.setattr("coherence.statistics.knn.COUNTS_HELD", 1)
