@@ -59,7 +59,9 @@ TEST_SHARE = 0.15  # many neighbours of the test, as a share of the rows
 # over all arrangements that trees search then.
 MOST_ITEMS, SEARCHED_ROWS, FEWEST_SEARCHED = 2_000, 2_000_000, 99
 OF_PAIRS = 999  # permutations at the most where each takes a pass over all pairs
-MOST_COPIES = 2_520  # divisible by every number of answers up to ten
+# Answers of a context in the test: divisible by every number up to ten, or fewer where contexts are
+# so many that counts of all would no longer be cheap.
+MOST_COPIES, MOST_ROWS = 2_520, 2_000_000
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = "{:.3g} nats on average where states are permuted; no interval of known coverage"
 
@@ -131,9 +133,10 @@ def cmi_test(
         `statistic` is the nearest-neighbour estimate with `k` neighbours (nats; it may be below 0),
         the same with ``published=True``. `details` holds it, its mean over the permutations, their
         difference (excess information), the estimate with many neighbours, and the p-value that
-        each estimate has alone. There is no interval, because none of known coverage is at hand;
-        with ``published=True`` there is the paper's, and no p-value. NaN with a reason where fewer
-        than ten contexts can be permuted.
+        each has alone; where contexts have unequally many answers, all but the first are of
+        contexts that weigh the same. There is no interval, because none of known coverage is at
+        hand; with ``published=True`` there is the paper's, and no p-value. NaN with a reason where
+        fewer than ten contexts can be permuted.
 
     Raises
     ------
@@ -400,13 +403,12 @@ def _estimate(
 
 
 def _copies(context: Codes) -> Codes:
-    """Copies of every row by which all contexts count alike, whatever their numbers of answers.
-
-    Where the state decides how many answers a context has (some are lost, or it was asked more
-    often), contexts that trade states would otherwise trade weights too.
-    """
+    """Copies of every row by which all contexts count alike."""
+    # Where the state decides how many answers a context has (some are lost, or it was asked more
+    # often), contexts that trade states would otherwise trade weights too.
     counts = np.bincount(context)
-    common = min(math.lcm(*np.unique(counts).tolist()), MOST_COPIES)
+    held = max(min(MOST_COPIES, MOST_ROWS // counts.size), int(counts.max()))
+    common = min(math.lcm(*np.unique(counts).tolist()), held)
     return np.maximum(np.rint(common / counts[context]), 1).astype(np.int64)
 
 
@@ -432,8 +434,6 @@ def _statistic(
             return np.array(estimates)
 
         return after_calibration, unlimited
-    if (copies == copies[0]).all():
-        copies = np.ones_like(copies)
     among = [round(k * float(copies.mean())) for k in neighbours]
     if data.policy is None and _on_a_line(given):
         counts = LevelCounts(columns[:, 0], data.action, data.context, copies, len(data.states))

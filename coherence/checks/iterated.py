@@ -54,6 +54,8 @@ ASSUMPTIONS = (
 )
 UNIT = "probability"
 STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+COARSEST = 0.1  # step of reports above which Sheppard's correction is off by .01 and more
+COARSE = "reports in steps above .1 are too coarse: the correction for rounding may be off by .01"
 """Grids of reports that are looked for, the widest first."""
 TOO_FEW = "noise can be removed only with two repetitions per context"
 NEVER_ABOVE_0 = f"fewer than {MIN_CONTEXTS} contexts have a belief above 0"
@@ -319,17 +321,19 @@ class _Measures:
         bounded = None if interval is None else interval.within(least, most)
         self.record(measure, float(of_context.mean()), bounded, why_none(values, "gap"))
 
-    def root(self, measure: str, square: Floats | None, units: Units | None = None) -> None:
-        """Add a root of a mean square over contexts, whose units are given."""
+    def root(
+        self, measure: str, square: Floats | None, units: Units | None = None, withheld: str = ""
+    ) -> None:
+        """Add a root of a mean square over contexts; `withheld` says why it has no interval."""
         if square is None or units is None:
             self.record(measure, math.nan, None, TOO_FEW)
             return
         square = units.values(square)
-        interval = mean_interval(square, root=True)
+        interval = None if withheld else mean_interval(square, root=True)
         bounded = None if interval is None else interval.within(0.0, 1.0)
         # A mean square that chance has pushed below 0 stands for a root of 0.
         value = math.sqrt(max(float(square.mean()), 0.0))
-        self.record(measure, value, bounded, why_none(square, "gap"))
+        self.record(measure, value, bounded, withheld or why_none(square, "gap"))
 
 
 def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | None]:
@@ -367,7 +371,8 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
         used, measure = squares_of(gaps, repeated=False), ONCE_BEYOND
     if used is not None:
         table.record(ROUNDING, math.sqrt(float(used.rounding.mean())), None, "by the steps alone")
-        table.root(measure, used.beyond, gaps.units(used.context))
+        coarse = max(used.steps.values()) > COARSEST
+        table.root(measure, used.beyond, gaps.units(used.context), COARSE if coarse else "")
     residual = mean_over_contexts(rows["residual"], context)
     table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
     columns = ["measure", "value", "low", "high", "reason"]

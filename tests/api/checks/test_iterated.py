@@ -359,6 +359,12 @@ def test_steps_wider_than_what_they_hide_leave_no_interval_and_a_reason():
     assert row.loc[BEYOND, "value"] == 0
     assert np.isnan(row.loc[BEYOND, "low"])
     assert row.loc[BEYOND, "reason"]
+    # With a gap of .1 the correction misses about .01: an interval would hold it in half of tables.
+    agent = rounded_agent(0.25, gap=0.1)
+    row = iterated_expectation_test(agent, rng=0).details.set_index("measure")
+    assert 0.05 < row.loc[BEYOND, "value"] < 0.15
+    assert np.isnan(row.loc[BEYOND, "low"])
+    assert "steps above .1" in row.loc[BEYOND, "reason"]
 
 
 FLOOR = "rounding floor (root-mean-square gap that rounded reports alone imply)"

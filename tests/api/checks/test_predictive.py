@@ -72,6 +72,21 @@ def test_folds_keep_contexts_whole():
     assert split < 0.5 < whole
 
 
+def test_a_series_of_features_is_a_frame_of_one_column():
+    """Breaks if the gaps in a Series of whole numbers turn it into categories."""
+    rng = np.random.default_rng(2)
+    belief = np.repeat(rng.random(40), 2)
+    context = np.repeat(np.arange(40), 2)
+    truth = np.repeat(rng.random(40) < belief[::2], 2)
+    action = rng.random(80) < belief
+    seen = pd.Series(rng.integers(0, 9, 80), name="seen").astype("Int64").mask(context % 7 == 0)
+    results = [
+        predictive_gain_test(belief, action, truth, features=given, context=context, rng=0, **FAST)
+        for given in (seen, seen.to_frame())
+    ]
+    assert results[0].statistic == results[1].statistic
+
+
 def test_features_may_be_categories_with_gaps():
     runs, arrays = columns("leaky", 60, 2)
     features = pd.DataFrame(
