@@ -1,7 +1,6 @@
 """``coherence import``: answers that another program elicited -> a runs table."""
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,18 +11,15 @@ from coherence.cli.text_options import add_text_arguments, text_form
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.importing.answer_log import AnswerLog
     from coherence.importing.assemble import Imported
-    from coherence.importing.cells import BeliefReader
+    from coherence.importing.log_format import AnswerLog
 
 _EXAMPLES = 3  # of answers that could not be read
-_BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from coherence.importing.formats import MODULES
-    from coherence.importing.log_format import MAX_BYTES
+    from coherence.importing.log_format import MAX_BYTES, MODULES
 
     parser.add_argument(
         "files",
@@ -99,7 +95,7 @@ def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
-    from coherence.importing.formats import read_logs
+    from coherence.importing.log_format import read_logs
     from coherence.table.storage import write_runs
 
     # Everything that can be wrong with the output is said before the logs are read.
@@ -111,8 +107,6 @@ def run(args: argparse.Namespace) -> int:
     )
     _refuse_own(logs)
     reading = Reading(
-        belief=_belief_reader(percent=args.percent),
-        action=_read_action,
         actions=_actions(args.actions or ""),
         positive=args.positive,
         percent=args.percent,
@@ -173,35 +167,6 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def _belief_reader(*, percent: bool) -> "BeliefReader":
-    """Return the decoder of beliefs: a number alone, or the lines No and Yes."""
-    from coherence.decoding.decode import decode_belief
-
-    def read(text: str, finish_reason: str | None = None) -> tuple[float | None, str]:
-        bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-        number = decode_belief(
-            f"{text.strip()}%" if bare else text, form="number", finish_reason=finish_reason
-        )
-        # Logs do not say which of the two forms was asked for: what the one cannot read at all is
-        # held against the other.
-        lines = decode_belief(text, finish_reason=finish_reason)
-        unread = not number.readable and (lines.readable or number.status == "unparsed")
-        best = lines if unread or lines.status == "ok" else number
-        # Where percentages were asked for, one with its sign is no repair.
-        return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
-
-    return read
-
-
-def _read_action(
-    text: str, options: Sequence[str], finish_reason: str | None = None
-) -> tuple[str | None, str]:
-    from coherence.decoding.decode import decode_choice
-
-    decoded = decode_choice(text, options, finish_reason=finish_reason)
-    return decoded.value, decoded.status
-
-
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.table.printable import clean, counted
 
@@ -248,18 +213,16 @@ def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
     Half of the answers unread is rarely the model's doing: it is the wrong field, percentages, or a
     run that failed.
     """
-    from coherence.importing.mapping import is_belief
     from coherence.table.runs import Runs
 
-    believed = runs[[name for name in runs.columns if is_belief(name)]].notna().any(axis=1)
+    columns = Runs(runs)
+    believed = runs[columns.beliefs].notna().any(axis=1)
     asked = {"belief": runs}
     unread = {"belief": runs[~believed]}
     if "raw_action" in runs.columns:
         # Of a row that was not asked for an action there is no such text.
-        told = Runs(runs)
-        acted = told.acted
-        asked["action"] = runs[told.asked_to_act]
-        unread["action"] = runs[~acted & runs["raw_action"].notna()]
+        asked["action"] = runs[columns.asked_to_act]
+        unread["action"] = runs[~columns.acted & runs["raw_action"].notna()]
     return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
 
 

@@ -1,22 +1,20 @@
 """From logs to the runs table: fields become columns, and actions are joined to their beliefs.
 
-Nothing is dropped: an action whose belief was not asked keeps its row, without a belief; a belief
-without an action stays a belief. Both are counted.
+An answer is known by task, model, context and repetition. Nothing is dropped: an action whose
+belief was not asked keeps its row, without a belief; a belief without an action stays a belief.
+Both are counted.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar, cast
 
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError
-from coherence.importing.answer_log import PICKED, AnswerLog, Record
+from coherence.decoding.decode import worst
+from coherence.errors import InputError, SchemaError, listing
 from coherence.importing.cells import (
-    ActionReader,
-    BeliefReader,
     Cell,
     action_cell,
     as_number,
@@ -25,36 +23,40 @@ from coherence.importing.cells import (
     picked_cell,
     row_status,
 )
-from coherence.importing.empty_actions import with_empty_actions
-from coherence.importing.field_paths import with_fields
-from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
-from coherence.importing.pairing import join_actions, number_repetitions, refuse_doubles
-from coherence.importing.tasks import split_by_task
-from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table
+from coherence.importing.log_format import PICKED, AnswerLog, Record, with_fields
+from coherence.importing.mapping import (
+    action_fields,
+    belief_fields,
+    check_mapping,
+    is_belief,
+    split_by_task,
+)
+from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table, with_empty_actions
 from coherence.table.faults import examined
 from coherence.table.naming import Naming
 from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
+from coherence.table.runs import REFERENCE
 from coherence.table.schema import ACTION_PREFIX
 
-Reader = TypeVar("Reader", bound=Callable[..., object])
+Row = dict[str, object]
+_MISSING = (None, "")  # tables write what is missing as an empty cell
+_Key = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
 class Reading:
     """How answers are to be read."""
 
-    belief: BeliefReader  # text -> probability or None, and status
-    action: ActionReader  # text and options -> option or None, and status
     actions: tuple[str, ...] = ()  # the options that were offered, where the log does not name them
     positive: str | None = None  # label of theta = 1
-    percent: bool = False  # whether beliefs that a program wrote as numbers are percentages
+    percent: bool = False  # whether beliefs are percentages
 
 
 @dataclass
 class Imported:
     """A runs table and where it came from."""
 
-    # a runs table without faults; it may need others beside it before a check can be run
+    # a valid runs table; it may need others with it before a check can be run
     runs: pd.DataFrame
     mapped: list[str]  # one line per log: which field became which column
     # answers of one log without a partner in the other
@@ -73,7 +75,7 @@ def assemble(
 ) -> Imported:
     """Make a runs table of logs."""
     mapping = mapping or {}
-    logs = with_fields(logs, mapping.values())
+    logs = [with_fields(log, mapping.values()) for log in logs]
     check_mapping(mapping, logs)
     beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
     named = {log.model for log in logs if log.model is not None}
@@ -82,8 +84,9 @@ def assemble(
         (model,) = named
     # Contexts that gather samples make the log's own numbers repeat within them.
     counted = "context" in mapping and "rep" not in mapping
-    mapped, rows = [], []
-    percentages: list[str] = []
+    mapped: list[str] = []
+    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    rows: list[Row] = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
     for log in beliefs:
@@ -97,50 +100,30 @@ def assemble(
         scored = any(name.startswith("probability.") for name in fields.values())
         # Shares of log-likelihoods are probabilities whatever the question asked for.
         percent = reading.percent and not scored
-        faults: list[str] = []
-        if percent:
-            faults, doubts = judge_percentages(_bare_numbers(log, fields))
-            percentages += [f"{log.file}: {doubt}" for doubt in doubts]
-        elif not log.is_text:  # a column with percent signs in some cells alone, as `analyze` does
-            stated = {column: name for column, name in fields.items() if is_belief(column)}
-            cells = {
-                column: pd.Series([record.get(name) for record in log.records], dtype=object)
-                for column, name in stated.items()
-            }
-            faults = read_probabilities(pd.DataFrame(cells), decimal=",", named=Naming(stated))[1]
-        if faults:
-            raise InputError.all_at_once(log.file, faults)
-        scale = 100.0 if percent else 1.0
-        rows += [_belief_row(record, log, fields, reading, shared, scale) for record in log.records]
-    number_repetitions(rows, counted=counted)
-    refuse_doubles(rows, ("prompt", "z", "z_state"))
+        notes += _doubts(log, fields, percent=percent)
+        rows += [
+            _belief_row(record, log, fields, reading, shared, percent) for record in log.records
+        ]
+    _number_repetitions(rows, counted=counted)
+    _refuse_doubles(rows, ("prompt", "z", "z_state"))
     unpaired: list[str] = []
     if actions:
-        chosen = []
+        chosen: list[Row] = []
         for log in actions:
             fields = action_fields(log, mapping)
             mapped.append(_line("action", log, fields))
             shared = {"task": beliefs[0].task, "model": log.model or model}
             chosen += [_action_row(record, log, fields, reading, shared) for record in log.records]
-        number_repetitions(chosen, counted=counted)
-        refuse_doubles(chosen, ())
-        rows, unpaired = join_actions(rows, chosen)
-    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
-    notes += percentages
-    for log in beliefs:
-        policies = [name for name in log.field_names() if name.startswith(ACTION_PREFIX)]
-        if policies:
-            notes.append(
-                f"{log.file}: {', '.join(policies)} left out: probabilities of actions are not "
-                "imported; coherence analyze reads them where they are"
-            )
+        _number_repetitions(chosen, counted=counted)
+        _refuse_doubles(chosen, ())
+        rows, unpaired = _joined(rows, chosen)
     runs = typed_table(rows, reading.positive)
     if not actions:  # with a log of its own, an action that is not there was not asked for
         runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    _, faults = examined(runs, part=True)
-    if faults:
-        raise SchemaError(faults, ", ".join(log.file for log in logs))
+    _, errors = examined(runs, part=True)
+    if errors:
+        raise SchemaError(errors, ", ".join(log.file for log in logs))
     return Imported(runs, mapped, unpaired, notes)
 
 
@@ -151,27 +134,47 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
     return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
 
 
-def _bare_numbers(log: AnswerLog, fields: Mapping[str, str]) -> dict[str, Tally]:
-    """Count the numbers of the belief columns of a log that stand alone, without a percent sign."""
-    numbers = {}
-    for column, name in fields.items():
-        if is_belief(column):
-            # What the log picked out of a reply is what will be read.
-            answers = [
-                picked[0] if (picked := _picked(record, log, name)) else record.get(name)
+def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list[str]:
+    """Note what is left out or taken as percentages; refuse what may be either."""
+    policies = [name for name in log.field_names() if name.startswith(ACTION_PREFIX)]
+    notes = [
+        f"{log.file}: {', '.join(policies)} left out: probabilities of actions are not "
+        "imported; coherence analyze reads them where they are"
+    ] * bool(policies)
+    stated = {column: name for column, name in fields.items() if is_belief(column)}
+    errors: list[str] = []
+    if percent:
+        # What the log picked out of a reply is what will be read.
+        tallies = {
+            column: Tally.of(
+                number
                 for record in log.records
-            ]
-            read = [
-                as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
-                for answer in answers
-            ]
-            numbers[column] = Tally.of(number for number in read if number is not None)
-    return numbers
+                if (number := _bare_number(record, log, name)) is not None
+            )
+            for column, name in stated.items()
+        }
+        errors, doubts = judge_percentages(tallies)
+        notes += [f"{log.file}: {doubt}" for doubt in doubts]
+    elif not log.is_text:  # a column with percent signs in some cells alone, as `analyze` does
+        cells = {
+            column: pd.Series([record.get(name) for record in log.records], dtype=object)
+            for column, name in stated.items()
+        }
+        errors = read_probabilities(pd.DataFrame(cells), decimal=",", named=Naming(stated))[1]
+    if errors:
+        raise InputError.all_at_once(log.file, errors)
+    return notes
 
 
-def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> dict[str, object]:
+def _bare_number(record: Record, log: AnswerLog, name: str) -> float | None:
+    picked = _picked(record, log, name)
+    answer = picked[0] if picked else record.get(name)
+    return as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
+
+
+def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> Row:
     """Every column that is neither an answer nor its status."""
-    cells: dict[str, object] = {}
+    cells: Row = {}
     for column, name in fields.items():
         value = record.get(name)
         # These are decoded, and have statuses of their own.
@@ -196,20 +199,18 @@ def _belief_row(
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
-    scale: float,
-) -> dict[str, object]:
+    percent: bool,
+) -> Row:
     row = {**shared, **_plain(record, fields, log)}
     stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
+    form = {"is_text": log.is_text, "percent": percent}
     if "p" in stated:
-        read = _told(reading.belief, record, log, fields["p"])
-        belief = picked_cell(
-            stated["p"],
-            _picked(record, log, fields["p"]),
-            partial(belief_cell, read=read, is_text=log.is_text, scale=scale),
-        )
+        reason = _cut(record, log, fields["p"])
+        read = partial(belief_cell, reason=reason, **form)
+        belief = picked_cell(stated["p"], _picked(record, log, fields["p"]), read)
         row["p"] = belief.value
     else:
-        belief = distribution_cells(stated, reading.belief, is_text=log.is_text, scale=scale)
+        belief = distribution_cells(stated, **form)
         row |= belief.value if isinstance(belief.value, dict) else dict.fromkeys(stated)
     # A text that was logged beside a number stays the raw answer of that number.
     cells = [belief]
@@ -218,7 +219,7 @@ def _belief_row(
     if (
         "action" in fields
         and not row.get("z")
-        and (log.is_text or record.get(fields["action"]) not in (None, ""))
+        and (log.is_text or record.get(fields["action"]) not in _MISSING)
     ):
         chosen = _read_action(record, log, fields, reading)
         cells.append(chosen)
@@ -226,9 +227,8 @@ def _belief_row(
             "action": chosen.value,
             "raw_action": chosen.raw if chosen.raw is not None else row.get("raw_action"),
         }
-    row["status"] = row_status(cells, _logged_status(record, fields))
-    row["told"] = _logged_status(record, fields) not in (None, "")
-    return row
+    logged = record.get(fields["status"]) if "status" in fields else None
+    return row | {"status": row_status(cells, logged), "told": logged not in _MISSING}
 
 
 def _action_row(
@@ -237,16 +237,12 @@ def _action_row(
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
-) -> dict[str, object]:
+) -> Row:
     cell = _read_action(record, log, fields, reading)
     row = {**shared, **_plain(record, fields, log), "action": cell.value}
     row["raw_action"] = cell.raw if cell.raw is not None else row.get("raw_action")
-    row["status"] = row_status([cell], _logged_status(record, fields))
+    row["status"] = row_status([cell], record.get(fields["status"]) if "status" in fields else None)
     return row
-
-
-def _logged_status(record: Record, fields: Mapping[str, str]) -> object:
-    return record.get(fields["status"]) if "status" in fields else None
 
 
 def _read_action(
@@ -268,25 +264,115 @@ def _read_action(
         )
     read = partial(
         action_cell,
-        read=_told(reading.action, record, log, name),
+        reason=_cut(record, log, name),
         options=options,
         by_letter=not reading.actions and log.is_text,
     )
     return picked_cell(record.get(name), _picked(record, log, name), read)
 
 
-def _told(read: Reader, record: Record, log: AnswerLog, name: str) -> Reader:
-    """Return a reader that knows that this answer was cut or withheld, if it was."""
+def _cut(record: Record, log: AnswerLog, name: str) -> str | None:
+    """Return why an answer ended, where it was cut or withheld."""
     reason = record.get("finish_reason")
     # What a scorer took from the reply may be whole all the same.
     whole = record.get(name) == record.get(log.fields.get("answer", name))
     # A scorer of the log read the reply as it was, and knows how it ended.
     if PICKED in record or not whole or reason not in ("length", "content_filter"):
-        return read
-    return cast(Reader, partial(read, finish_reason=reason))
+        return None
+    return str(reason)
 
 
 def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
     """Return what the log itself took for the answer, unless another field is read."""
     picked = record.get(PICKED) if name == log.fields.get("answer") else None
     return picked if isinstance(picked, tuple) else None
+
+
+def _number_repetitions(rows: Sequence[Row], *, counted: bool) -> None:
+    """Fill in the repetition of rows that have a context."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        if row.get("context") in _MISSING:
+            continue
+        question = tuple(
+            row.get(name) for name in ("task", "model", "prompt", "context", "z", "z_state")
+        )
+        if counted or row.get("rep") is None:
+            row["rep"] = seen[question]
+        seen[question] += 1
+
+
+def _key(row: Row) -> _Key:
+    rep, context = row.get("rep"), row.get("context")
+    number = as_number(rep)
+    # Repetitions are counted; a fraction is some other field, taken for them.
+    if number is None or number % 1:
+        raise InputError(
+            f"rep must be a whole number; received {rep!r} in context {context!r}. "
+            "Map another field to rep."
+        )
+    return (str(row.get("task")), str(row.get("model")), str(context), int(number))
+
+
+def _refuse_doubles(rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Raise if an answer occurs twice."""
+    counts = Counter(
+        (tuple(row.get(name) for name in names), _key(row))
+        for row in rows
+        if row.get("context") not in _MISSING
+    )
+    twice = [key for (_, key), count in counts.items() if count > 1]
+    if twice:
+        _, model, context, rep = twice[0]
+        raise InputError(
+            f"{len(twice)} answers occur more than once, the first is context {context!r}, "
+            f"repetition {rep}, model {model!r}. Leave out the file that repeats them, or import "
+            "models that the logs do not name one by one, each with --model."
+        )
+
+
+def _joined(beliefs: Sequence[Row], actions: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Put actions onto the belief rows of the reference prompt."""
+    prompts = list(dict.fromkeys(row.get("prompt") for row in beliefs))
+    reference = REFERENCE if REFERENCE in prompts else prompts[0]
+    if any(row.get("context") in _MISSING for row in (*beliefs, *actions)):
+        raise InputError(
+            "beliefs and actions are joined by their samples, and some answers have no context. "
+            "Map one in both: --map context=FIELD."
+        )
+    waiting = {_key(row): row for row in actions}
+    joined: list[Row] = []
+    alone: list[_Key] = []
+    for row in beliefs:
+        # Other prompts and rows given z ask for the belief alone.
+        asks = row.get("prompt") == reference and row.get("z") in _MISSING
+        partner = waiting.pop(_key(row), None) if asks else None
+        if partner is not None:
+            # Where both logs have a column, the belief log's value stands unless it is missing.
+            stated = {column: value for column, value in row.items() if value is not None}
+            status = worst([str(partner["status"]), str(row["status"])])
+            row = {**partner, **stated, "status": status}
+        elif asks:
+            alone.append(_key(row))
+        joined.append(row)
+    # A belief that is missing is unparsed too; a row of its own keeps the action.
+    joined += [
+        {**row, "prompt": reference, "status": worst(["unparsed", str(row["status"])])}
+        for row in waiting.values()
+    ]
+    lines = [
+        f"{what} ({len(keys)}): "
+        + listing(f"{context} repetition {rep}" for *_, context, rep in keys)
+        for keys, what in (
+            (alone, "beliefs without an action"),
+            (list(waiting), "actions without a belief, each a row that is at best unparsed"),
+        )
+        if keys
+    ]
+    # Nothing joined at all is a wrong key, not a study with holes.
+    if len(waiting) == len(actions):
+        raise InputError(
+            f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
+            "Map what they share: --map context=FIELD."
+        )
+    return joined, lines

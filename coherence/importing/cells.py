@@ -1,7 +1,7 @@
 """One answer of a log -> value, status and raw text.
 
-What a program wrote as a number is a number; what a model said goes to the caller's decoder.
-Nothing is clipped, and what cannot be read keeps its text.
+What a program wrote as a number is a number; what a model said is decoded, as when it is elicited.
+Nothing is clipped, and what was not parsed keeps its text.
 """
 
 import math
@@ -9,16 +9,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coherence.decoding.decode import worst
+from coherence.decoding.decode import decode_belief, decode_choice, worst
 from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
-BeliefReader = Callable[..., tuple[float | None, str]]
-"""Text -> probability or None, and one of `coherence.table.schema.STATUSES`. Of an answer that was
-cut ("length") or withheld ("content_filter"), and of no other, it is told so as `finish_reason`."""
-ActionReader = Callable[..., tuple[str | None, str]]
-"""Text and the options that were offered -> option or None, and status; told the same."""
 OFF_FORM = "repaired:layout"
 """At best the status of an answer in which the log itself, looking for its form, found none."""
+_BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 _WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
 
@@ -46,27 +42,40 @@ def as_number(value: object) -> float | None:
     return None
 
 
-def belief_cell(value: object, read: BeliefReader, *, is_text: bool, scale: float) -> Cell:
-    """Read a belief."""
+def read_belief(text: str, reason: str | None, *, percent: bool) -> tuple[float | None, str]:
+    """Decode a belief: a number alone, or the lines No and Yes."""
+    bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
+    number = decode_belief(
+        f"{text.strip()}%" if bare else text, form="number", finish_reason=reason
+    )
+    # Logs do not say which of the two forms was asked for: what is unparsed as the one may be the
+    # other.
+    lines = decode_belief(text, finish_reason=reason)
+    unparsed = not number.readable and (lines.readable or number.status == "unparsed")
+    best = lines if unparsed or lines.status == "ok" else number
+    # Where percentages were asked for, one with its sign is no repair.
+    return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
+
+
+def belief_cell(value: object, reason: str | None, *, is_text: bool, percent: bool) -> Cell:
+    """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
     # The sample ended before an answer, or the table has an empty cell.
     if value is None or value == "":
         return Cell(None, "unparsed")
     number = None if is_text and isinstance(value, str) else as_number(value)
     if number is None:
-        return Cell(*read(str(value)), str(value))
+        return Cell(*read_belief(str(value), reason, percent=percent), str(value))
     if not math.isfinite(number):
         return Cell(None, "unparsed", str(value))
     # Not clipped: 101 of 100 is an answer that cannot be meant.
-    share = number / scale
+    share = number / 100.0 if percent else number
     return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
 
 
-def distribution_cells(
-    values: Mapping[str, object], read: BeliefReader, *, is_text: bool, scale: float
-) -> Cell:
+def distribution_cells(values: Mapping[str, object], *, is_text: bool, percent: bool) -> Cell:
     """Read the beliefs in several states."""
     cells = {
-        column: belief_cell(value, read, is_text=is_text, scale=scale)
+        column: belief_cell(value, None, is_text=is_text, percent=percent)
         for column, value in values.items()
     }
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
@@ -81,7 +90,7 @@ def distribution_cells(
 
 
 def action_cell(
-    value: object, read: ActionReader, options: Sequence[str], *, by_letter: bool
+    value: object, reason: str | None, options: Sequence[str], *, by_letter: bool
 ) -> Cell:
     """Read an action."""
     if value is None or value == "":
@@ -90,13 +99,14 @@ def action_cell(
     if not options:
         return Cell(value, "ok")
     text = str(value)
-    option, status = read(text, options)
+    decoded = decode_choice(text, options, finish_reason=reason)
+    option, status = decoded.value, decoded.status
     if option is None and by_letter:
         # Multiple choice is asked by letter; the option's own words come first all the same.
         letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
-        letter, letter_status = read(text, letters)
-        if letter is not None:
-            option, status = options[letters.index(letter)], letter_status
+        letter = decode_choice(text, letters, finish_reason=reason)
+        if letter.value is not None:
+            option, status = options[letters.index(letter.value)], letter.status
     return Cell(option, status, text)
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from coherence.errors import InputError, closest
-from coherence.importing.answer_log import AnswerLog
-from coherence.importing.log_format import MAX_BYTES, LogFormat
+from coherence.importing.log_format import AnswerLog, LogFormat
 from coherence.importing.plain_tables import ROW, read_header, read_table
 from coherence.table.text_files import AS_IT_SAYS, SEPARATORS, TextForm, inner_suffix
 
@@ -30,14 +29,9 @@ def read_folktexts_predictions(
     return replace(log, fields=fields)
 
 
-def _has_columns(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
-    names, _ = read_header(path, text, max_bytes=MAX_BYTES)
-    return set(COLUMNS) <= set(names)
-
-
 FORMAT = LogFormat(
     tuple(SEPARATORS),
-    recognises=_has_columns,
+    recognises=lambda path, text: set(COLUMNS) <= set(read_header(path, text)),
     read=read_folktexts_predictions,
     takes_text=True,
 )

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, MissingExtraError
-from coherence.importing.answer_log import (
+from coherence.importing.log_format import (
     PICKED,
     AnswerLog,
+    LogFormat,
     errors_of,
     flatten,
     most_frequent,
     sample_columns,
 )
-from coherence.importing.log_format import LogFormat
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalError, EvalLog, EvalSample

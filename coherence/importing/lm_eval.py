@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten, sample_columns
-from coherence.importing.log_format import MAX_BYTES, LogFormat
+from coherence.importing.log_format import MAX_BYTES, AnswerLog, LogFormat, flatten, sample_columns
 from coherence.importing.plain_tables import LINES
 from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, read_objects
 

@@ -1,14 +1,72 @@
-"""What a format declares of itself; `coherence.importing.formats` lists them."""
+"""What a log is, whichever program wrote it: records of answers with dotted field names.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+Every format is a module beside this one, which ends in ``FORMAT = LogFormat(...)``; the first that
+recognises a file's content has it, and the plain table, which takes any, stands last. Everything in
+a record came from outside and stays text or a number: no field is ever used as a path, a pattern or
+code.
+"""
 
-if TYPE_CHECKING:
-    from coherence.importing.answer_log import AnswerLog
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
 
+from coherence.errors import InputError
+from coherence.table.schema import FEATURE_PREFIX
+from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, inner_suffix
+
+MODULES = {
+    "inspect": "inspect_log",
+    "lm-eval": "lm_eval",
+    "openai-batch": "openai_batch",
+    "folktexts": "folktexts",
+    "table": "plain_tables",
+}
+"""Name of a format -> its module, as text: a command can list the formats without loading them."""
 MAX_BYTES = 200_000_000
 """Bytes that one packed entry or file may unpack to unless the caller says otherwise."""
+PICKED = "picked"
+"""Field of what the log itself takes for the answer: words that name it; empty if it found none."""
+_DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class AnswerLog:
+    """The answers of one task in one file."""
+
+    file: str  # name of the file, for messages
+    # task, model: as the log names them; None where it does not
+    task: str | None
+    model: str | None
+    records: tuple[Record, ...]  # one per answer, from field name to a scalar
+    # Column of the runs table -> field, as far as the format says what a field means. ``answer``
+    # stands for the field of the answer itself.
+    fields: Mapping[str, str]
+    # the answers that the model was scored on, if it was; their shares are the fields
+    # ``probability.<state>``.
+    states: tuple[str, ...] = ()
+    # whether answers are what a model said, to be decoded; False where a program wrote them as
+    # numbers and labels
+    is_text: bool = True
+    notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
+
+    @property
+    def name(self) -> str:
+        """What messages and ``--belief-task`` call it: the task, or else the file's bare name."""
+        return self.task if self.task is not None else bare_name(Path(self.file))
+
+    @property
+    def states_scored(self) -> bool:
+        """Whether the answer is the most probable of several choices, and no text."""
+        return self.fields.get("answer") == "choice"
+
+    def field_names(self) -> tuple[str, ...]:
+        """Return every field that some record has, in order of appearance."""
+        return tuple(dict.fromkeys(name for record in self.records for name in record))
 
 
 @dataclass(frozen=True)
@@ -20,9 +78,146 @@ class LogFormat:
     recognises: Callable[..., bool]
     # turns a file into an `AnswerLog`; takes the path and, by name, `max_bytes`, the largest size
     # of one unpacked entry of a packed log
-    read: "Callable[..., AnswerLog]"
+    read: Callable[..., AnswerLog]
     # Whether both callables also take, by name, `text`, what the user says about separators,
     # decimal marks and encodings. Such a format reads files packed by gzip as well.
     takes_text: bool = False
     # turns the logs of all files into those of answers, where a format has files that hold none
-    join: "Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None" = None
+    join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None
+
+
+def format_declaration(name: str) -> LogFormat:
+    """Return what a format of `MODULES` declares."""
+    declared: LogFormat = import_module(f"coherence.importing.{MODULES[name]}").FORMAT
+    return declared
+
+
+def detect_format(path: Path, text: TextForm = AS_IT_SAYS) -> str:
+    """Tell a file's format."""
+    suffix = inner_suffix(path)
+    declared = {name: format_declaration(name) for name in MODULES}
+    for name, form in declared.items():
+        said = {"text": text} if form.takes_text else {}
+        if suffix in form.endings and form.recognises(path, **said):
+            return name
+    *others, last = dict.fromkeys(ending for form in declared.values() for ending in form.endings)
+    raise InputError(
+        f"{path}: the ending must be {', '.join(others)} or {last}, "
+        f"not {suffix or 'missing'!r}. Name the format (--format)."
+    )
+
+
+def read_logs(
+    paths: Sequence[Path],
+    *,
+    format: str = "auto",
+    max_bytes: int = MAX_BYTES,
+    text: TextForm = AS_IT_SAYS,
+) -> tuple[str, list[AnswerLog]]:
+    """Read files of one format."""
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
+        # An empty file has no format of its own to complain about.
+        if path.stat().st_size == 0:
+            raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
+    if max_bytes < 1:
+        raise InputError(f"max_bytes must be positive; received {max_bytes}.")
+    formats = [detect_format(path, text) if format == "auto" else format for path in paths]
+    # Fields mean different things in each format, and one mapping must serve all files.
+    for path, other in zip(paths, formats, strict=True):
+        if other != formats[0]:
+            raise InputError(
+                f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
+                "Import files of different formats one by one."
+            )
+    form = format_declaration(formats[0])
+    # A user who names a separator believes in a table; passing over it would hide the mistake.
+    if text != AS_IT_SAYS and not form.takes_text:
+        raise InputError(
+            f"{paths[0]}: a log of the format {formats[0]} says itself how it is written. "
+            "Leave out --sep, --decimal and --encoding."
+        )
+    said = {"text": text} if form.takes_text else {}
+    logs = [form.read(path, max_bytes=max_bytes, **said) for path in paths]
+    return formats[0], logs if form.join is None else form.join(logs)
+
+
+def flatten(value: object, name: str) -> dict[str, object]:
+    """Turn nested JSON into dotted fields; lists stay JSON text."""
+    if isinstance(value, dict) and name.count(".") < _DEEPEST:
+        return {
+            inner: item
+            for key, part in value.items()
+            for inner, item in flatten(part, f"{name}.{key}").items()
+        }
+    # As text, a list can still be shown and mapped, and is never a column by accident.
+    if isinstance(value, dict | list):
+        return {name: json.dumps(value, ensure_ascii=False)}
+    return {name: value}
+
+
+def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:
+    """Add fields that lie within lists, as ``choices.0.message.content``, to the records.
+
+    Only where the user names one: a reply's log-probabilities alone would make thousands.
+    """
+    known = log.field_names()
+    within = [name for name in dict.fromkeys(names) if name not in known and "." in name]
+    if not within:
+        return log
+    records = [
+        {**record, **{inner: item for name in within for inner, item in _follow(record, name)}}
+        for record in log.records
+    ]
+    return replace(log, records=tuple(records))
+
+
+def _follow(record: Record, name: str) -> Iterable[tuple[str, object]]:
+    """Follow a dotted name into the JSON text of a list."""
+    parts = name.split(".")
+    # The longest field first: the rest of the name leads on from there.
+    for length in range(len(parts) - 1, 0, -1):
+        text = record.get(".".join(parts[:length]))
+        if not isinstance(text, str) or text[:1] not in ("[", "{"):
+            continue
+        try:
+            value = json.loads(text)
+            for part in parts[length:]:
+                if isinstance(value, list):
+                    # int() would also take -1, which leads somewhere, and digits of other scripts.
+                    value = value[int(part)] if part.isascii() and part.isdigit() else None
+                else:
+                    value = value[part]
+        # A text that begins with a bracket and is no list, or a part that is not there.
+        except (ValueError, RecursionError, LookupError, TypeError):
+            return []
+        whole = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        return [] if value is None else flatten(whole, name).items()
+    return []
+
+
+def most_frequent(messages: Counter[str]) -> str:
+    """Say in a sentence which error occurred most often."""
+    # The first line says what went wrong; a traceback behind it fills a page.
+    lines: Counter[str] = Counter()
+    for message, times in messages.items():
+        lines[next(iter(message.strip().splitlines()), "")[:300]] += times
+    shown, count = lines.most_common(1)[0]
+    return f"The most frequent error ({count}): {shown or 'without a message'}"
+
+
+def errors_of(records: Iterable[Record]) -> Counter[str]:
+    """Count the messages of the errors that records ended in."""
+    return Counter(str(record["error"]) for record in records if "error" in record)
+
+
+def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+    """Return what a log says of its samples under a column's name: exact posterior and evidence."""
+    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
+    return {
+        column: name
+        for column, name in columns.items()
+        # A dot is left of something nested, which is no value of its own.
+        if column == "p_true" or (column.startswith(FEATURE_PREFIX) and "." not in column)
+    }

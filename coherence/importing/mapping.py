@@ -1,30 +1,78 @@
-"""Which field of a log becomes which column: as the user says, else as the format does."""
+"""What the logs asked for, and which field becomes which column: as the user says, else the format.
+
+Logs hold beliefs or actions, told by the tasks that they answer.
+"""
 
 import shlex
 from collections.abc import Mapping, Sequence
 
 from coherence.errors import InputError, closest
-from coherence.importing.answer_log import AnswerLog
-from coherence.importing.states import positive_state
+from coherence.importing.log_format import AnswerLog
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+from coherence.table.states import KNOWN_PAIRS, folded
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""
-# The target of an action log may be the right action, and is not taken for the state.
 _OF_ACTION = ("action", "raw_action")
+# The target of an action log may be the right action, and is not taken for the state.
 _FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action", "status")
+
+KNOWN_LABELS = {label: code for pair in KNOWN_PAIRS for code, label in enumerate(pair)}
+"""Label of the realised state that everybody understands -> whether it is theta = 1."""
+
+
+def split_by_task(
+    logs: Sequence[AnswerLog], *, belief_tasks: Sequence[str], action_tasks: Sequence[str]
+) -> tuple[list[AnswerLog], list[AnswerLog]]:
+    """Part logs into those of beliefs and those of actions."""
+    tasks = list(dict.fromkeys(log.name for log in logs))
+    for option, names in (("belief_task", belief_tasks), ("action_task", action_tasks)):
+        for name in names:
+            if name not in tasks:
+                raise InputError(f"{option}: no log has the task {name!r}. {closest(name, tasks)}")
+    both = [name for name in belief_tasks if name in action_tasks]
+    if both:
+        raise InputError(
+            f"task {both[0]!r} is named as belief_task and as action_task. "
+            "If one log holds both, map its field: --map action=FIELD."
+        )
+    # What is not named takes the role that is left, if only one way is possible.
+    rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
+    beliefs, actions = list(dict.fromkeys(belief_tasks)), list(dict.fromkeys(action_tasks))
+    if rest and not beliefs and (actions or len(rest) == 1):
+        beliefs = rest
+    elif rest and beliefs and not actions and len(rest) == 1:
+        actions = rest
+    elif rest:
+        listed = ", ".join(map(repr, rest))
+        raise InputError(
+            f"nothing says what {listed} asked for: "
+            "name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME)."
+        )
+    if not beliefs:
+        raise InputError(
+            "there is no task of beliefs. Give its log too; a runs table needs beliefs."
+        )
+    if len(actions) > 1:
+        raise InputError(
+            f"there must be one task of actions; received {', '.join(map(repr, actions))}. "
+            "Import them into one table each."
+        )
+    # The first wording is the one whose rows get the actions, so the order is the user's.
+    ordered = [log for name in beliefs for log in logs if log.name == name]
+    return ordered, [log for log in logs if log.name in actions]
 
 
 def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
     """Raise if a mapped column or field does not exist."""
     names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
-    # Columns first: a misspelt column is the likelier slip, and its field may exist nowhere.
+    # Columns first: a misspelt column is the likelier typo, and its field may exist nowhere.
     for column, field in mapping.items():
         if field == LEFT_OUT:
             continue
         if column not in COLUMN_NAMES and not column.startswith((FEATURE_PREFIX, "p_")):
             raise InputError(
-                f"map names {column!r}, which is no column of the runs table. "
+                f"map names {column!r}, which is not a column of the runs table. "
                 f"{closest(column, COLUMN_NAMES)}"
             )
         if field not in names:
@@ -97,6 +145,21 @@ def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
             f"{closest('action', log.field_names())} Map it: --map action=FIELD."
         )
     return fields
+
+
+def positive_state(states: Sequence[str], positive: str | None) -> str | None:
+    """Return the state whose probability p is."""
+    if positive is not None:
+        named = [state for state in states if folded(state) == folded(positive)]
+        if not named:
+            raise InputError(
+                f"positive must be one of the states that were scored; received {positive!r}. "
+                f"{closest(positive, states)}"
+            )
+        return named[0]
+    # Yes alone, or against one other: of three, the belief in Yes would leave two unsaid.
+    likely = [state for state in states if KNOWN_LABELS.get(folded(state)) == 1]
+    return likely[0] if len(likely) == 1 and len(states) <= 2 else None
 
 
 def is_belief(column: str) -> bool:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import (
+from coherence.importing.log_format import (
+    MAX_BYTES,
     AnswerLog,
+    LogFormat,
     errors_of,
     flatten,
     most_frequent,
     sample_columns,
 )
-from coherence.importing.log_format import MAX_BYTES, LogFormat
 from coherence.importing.plain_tables import LINES
 from coherence.table.text_files import AS_IT_SAYS, TextForm, read_objects
 
@@ -43,7 +44,7 @@ def read_batch(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
             f"{path}: custom_id {Counter(ids).most_common(1)[0][0]!r} occurs more than once. "
             "Import one batch at a time."
         )
-    if all(_is_request(line) for line in lines):
+    if all("body" in line and not {"response", "error"} & set(line) for line in lines):
         requests = tuple(
             {"custom_id": line["custom_id"], **_named(line, "request")} for line in lines
         )
@@ -105,10 +106,6 @@ def _joined(answers: AnswerLog, requests: AnswerLog) -> AnswerLog:
         fields={**answers.fields, **columns},
         notes=(*answers.notes, *notes),
     )
-
-
-def _is_request(line: Mapping[str, Any]) -> bool:
-    return "body" in line and not {"response", "error"} & set(line)
 
 
 def _named(line: Mapping[str, Any], prefix: str) -> dict[str, object]:

@@ -12,8 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coherence.errors import InputError
-from coherence.importing.answer_log import AnswerLog, flatten
-from coherence.importing.log_format import LogFormat
+from coherence.importing.log_format import AnswerLog, LogFormat, flatten
 from coherence.table.csv_files import read_cells
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 from coherence.table.text_files import (
@@ -33,20 +32,20 @@ _DECIMAL_COMMA = re.compile(r"(\s*[+-]?[0-9]*),([0-9]+\s*%?\s*)")
 
 def read_header(
     path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
-) -> tuple[list[str], str]:
-    """Return the column names of a CSV or TSV file and its separator."""
-    names, sep, _ = header_and_separator(path, text, max_bytes=max_bytes)
+) -> list[str]:
+    """Return the column names of a CSV or TSV file."""
+    names = header_and_separator(path, text, max_bytes=max_bytes).names
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
     plain = [name.strip() for name in names]
-    return [name or ROW for name in (plain if len({*plain}) == len(plain) else names)], sep
+    return [name or ROW for name in (plain if len({*plain}) == len(plain) else names)]
 
 
 def read_rows(
     path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of a CSV or TSV file, empty cells as None; what cannot be read is an error."""
-    names, _ = read_header(path, text, max_bytes=max_bytes)
+    names = read_header(path, text, max_bytes=max_bytes)
     # A dict would keep the last of two columns, in silence.
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise InputError(
@@ -132,10 +131,9 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
     )
 
 
-def _recognises_any(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
-    return True
-
-
 FORMAT = LogFormat(
-    (*LINES, *SEPARATORS, *PARQUET), recognises=_recognises_any, read=read_table, takes_text=True
+    (*LINES, *SEPARATORS, *PARQUET),
+    recognises=lambda path, text: True,
+    read=read_table,
+    takes_text=True,
 )

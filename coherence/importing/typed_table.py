@@ -3,12 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
+from coherence.errors import InputError, closest
 from coherence.importing.cells import as_number
-from coherence.importing.mapping import is_belief
-from coherence.importing.states import as_zero_or_one
-from coherence.table.schema import COLUMNS, FEATURE_PREFIX
+from coherence.importing.mapping import KNOWN_LABELS, is_belief
+from coherence.table.audit import asked_for_action
+from coherence.table.runs import Runs
+from coherence.table.schema import COLUMNS, FEATURE_PREFIX, READABLE
+from coherence.table.states import folded
 
 NUMBER_COLUMNS = tuple(
     column.name
@@ -49,7 +53,7 @@ def _typed(
     values = [None if value == "" else value for value in values]
     # With a belief per state the labels themselves are needed.
     if column == "theta" and not states:
-        return pd.Series(as_zero_or_one(values, positive), dtype="Int64")
+        return pd.Series(_as_zero_or_one(values, positive), dtype="Int64")
     if column in (*NUMBER_COLUMNS, "p", *states):
         return pd.Series(values, dtype="float64")
     is_feature, missing = column.startswith(FEATURE_PREFIX), [value is None for value in values]
@@ -79,3 +83,43 @@ def _whole(value: object, *, as_text: bool) -> int | None:
 def _writable(text: str) -> str:
     """Replace halves of characters, which JSON can escape and no file can hold."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int | None]:
+    """Turn labels of the realised state into 1 for the positive one and 0 for the others."""
+    seen = list(dict.fromkeys(str(label) for label in labels if label is not None))
+    # A label that never occurs is a typo; all states would be 0.
+    if positive is not None:
+        if seen and folded(positive) not in map(folded, seen):
+            raise InputError(
+                f"positive must be a state that occurs; received {positive!r}. "
+                f"{closest(positive, seen)}"
+            )
+        return [
+            None if label is None else int(folded(label) == folded(positive)) for label in labels
+        ]
+    unknown = [label for label in seen if folded(label) not in KNOWN_LABELS]
+    if unknown:
+        listed = ", ".join([*(repr(label[:40]) for label in seen[:6]), *["..."] * (len(seen) > 6)])
+        raise InputError(
+            f"theta has the labels {listed}, and nothing says whose probability p is. "
+            "Name that label (--positive LABEL), or map another field to theta."
+        )
+    return [None if label is None else KNOWN_LABELS[folded(label)] for label in labels]
+
+
+def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame:
+    """Give rows with an empty action the status of an unparsed answer.
+
+    Under the reference prompt an empty cell is an answer that is missing, and widens the bounds:
+    only a row's own status, told by its log, can say that no action was asked for. A program that
+    writes statuses for a table that had none must not turn the one into the other.
+    """
+    # What is judged is the table as it would be without statuses, each task and model by itself.
+    completed = Runs(runs.drop(columns="status")).completed()
+    missing = pd.Series(False, index=completed.table.index)
+    for _, unit in completed.units():
+        asked = asked_for_action(unit, unit.reference())
+        missing[unit.table.index] = asked & ~unit.acted
+    changed = missing.to_numpy() & runs["status"].isin(READABLE) & ~np.asarray(told, dtype=bool)
+    return runs.assign(status=runs["status"].mask(changed, "unparsed").astype(runs["status"].dtype))

@@ -7,7 +7,7 @@ import pytest
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
 from coherence.cli.main import main
-from coherence.importing.formats import MODULES
+from coherence.importing.log_format import MODULES
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")

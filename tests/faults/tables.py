@@ -22,7 +22,7 @@ import coherence as co
 import elicitation as el
 from coherence import Report
 from coherence.cli.main import main
-from coherence.importing.formats import read_logs
+from coherence.importing.log_format import read_logs
 
 COLUMNS = {*NAMES[:-5], "context", "runs", "table", "records", "answers", "columns", "column"}
 QUICK = ["calibration", "prompt_consistency"]

@@ -1,4 +1,4 @@
-"""The golden study, readers of plain answers, and files made on the spot."""
+"""The golden study, and files made on the spot."""
 
 import importlib.util
 import json
@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from coherence.importing.assemble import Reading, assemble
-from coherence.importing.formats import read_logs
+from coherence.importing.log_format import read_logs
 from coherence.table.text_files import AS_IT_SAYS
 
-CUT = {"length": "truncated", "content_filter": "refused"}
 STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
 
 
@@ -24,34 +23,6 @@ def study():
     sys.modules["rain_study"] = module  # dataclasses looks its module up
     spec.loader.exec_module(module)
     return module
-
-
-def _plain_belief(text, finish_reason=None):
-    """Read a bare number and nothing else: these tests do not depend on how text is decoded."""
-    if finish_reason is not None:
-        return None, CUT[finish_reason]
-    try:
-        number = float(text)
-    except ValueError:
-        return None, "unparsed"
-    return (number, "ok") if 0 <= number <= 1 else (None, "out_of_range")
-
-
-@pytest.fixture(scope="session")
-def plain_belief():
-    return _plain_belief
-
-
-def _plain_action(text, options, finish_reason=None):
-    if finish_reason is not None:
-        return None, CUT[finish_reason]
-    word = text.removeprefix("ANSWER: ")
-    return (word, "ok") if word in options else (None, "unparsed")
-
-
-@pytest.fixture(scope="session")
-def plain_action():
-    return _plain_action
 
 
 def _imported(
@@ -67,7 +38,7 @@ def _imported(
     _, logs = read_logs(list(paths), format=format, text=text)
     return assemble(
         logs,
-        Reading(_plain_belief, _plain_action, **reading),
+        Reading(**reading),
         belief_tasks=belief,
         action_tasks=action,
         mapping=mapping,

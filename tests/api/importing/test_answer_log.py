@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.importing.answer_log import flatten
+from coherence.importing.log_format import flatten
 
 NESTED = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),

@@ -10,7 +10,7 @@ import inspect_ai.log  # noqa: F401 - teaches zipfile Zstandard
 import pytest
 
 from coherence import InputError
-from coherence.importing.formats import read_logs
+from coherence.importing.log_format import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"

@@ -6,7 +6,6 @@ import pytest
 
 from coherence import analyze, read_runs, simulate
 from coherence.cli.main import main
-from coherence.importing.empty_actions import with_empty_actions
 
 
 @pytest.fixture
@@ -49,21 +48,21 @@ def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_pat
     )
 
 
-def test_rows_that_ask_for_no_action_keep_their_status():
-    rows = pd.DataFrame(
+@pytest.mark.lengthy
+def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
+    told = pd.DataFrame(
         {
+            "context": ["a", "b", "a", "a", "a"],
             "model": ["a", "a", "a", "a", "b"],
-            "prompt": ["standard", None, "mse", None, "standard"],
+            "prompt": ["standard", "standard", "mse", "standard", "standard"],
+            "z": [None, None, None, "sky", None],
             "z_state": [None, None, None, "low", None],
             "p": 0.5,
             "action": ["yes", None, None, None, None],
-            "status": ["ok", "ok", "ok", "ok", "ok"],
         }
     )
+    path, out = tmp_path / "own.csv", tmp_path / "runs.csv"
+    told.to_csv(path, index=False)
+    assert main(["import", str(path), "--out", str(out)]) == 0
     # Another wording, a belief given z, and a model that was asked for beliefs alone.
-    assert with_empty_actions(rows, [False] * 5)["status"].tolist() == [
-        *("ok", "unparsed"),
-        *("ok", "ok", "ok"),
-    ]
-    refused = rows.assign(status=["ok", "refused", "ok", "ok", "ok"])
-    assert with_empty_actions(refused, [False] * 5)["status"].tolist()[1] == "refused"
+    assert pd.read_csv(out)["status"].tolist() == ["ok", "unparsed", "ok", "ok", "ok"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coherence import InputError
-from coherence.importing.field_paths import follow
+from coherence.importing.log_format import AnswerLog, with_fields
 
 REPLY = {
     "choices": json.dumps(
@@ -17,6 +17,11 @@ REPLY = {
     "note": "[not a list",
     "deep.er": '{"x": [1, 2]}',
 }
+
+
+def added(name):
+    (record,) = with_fields(AnswerLog("replies.jsonl", None, None, (REPLY,), {}), [name]).records
+    return {key: value for key, value in record.items() if key not in REPLY}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +36,7 @@ REPLY = {
     ],
 )
 def test_numbers_are_positions_in_lists(name, value):
-    assert follow(REPLY, name) == {name: value}
+    assert added(name) == {name: value}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +44,7 @@ def test_numbers_are_positions_in_lists(name, value):
     ["choices.2.message", "choices.-1.message", "choices.0.message.content.0", "note.0", "x.0"],
 )
 def test_a_name_that_leads_nowhere_is_no_field(name):
-    assert follow(REPLY, name) == {}
+    assert added(name) == {}
 
 
 def test_replies_of_a_server_are_mapped(tmp_path, imported, write_table):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.formats import detect_format, read_logs
+from coherence.importing.log_format import detect_format, read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, write_runs
-from coherence.importing.formats import detect_format, read_logs
+from coherence.importing.log_format import detect_format, read_logs
 from coherence.table.text_files import TextForm
 
 GOLDEN = Path(__file__).parents[2] / "golden"

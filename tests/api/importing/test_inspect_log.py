@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence import InputError, validate_runs
+from coherence import InputError, decode_belief, decode_choice, validate_runs
+from coherence.decoding.decode import worst
 from coherence.errors import MissingExtraError
-from coherence.importing.formats import read_logs
+from coherence.importing.log_format import read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -26,7 +27,7 @@ ERROR = {"message": "", "traceback": "", "traceback_ansi": ""}
 HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
-def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_belief, plain_action):
+def test_inspect_logs_hold_every_answer_of_the_study(imported, study):
     study_log = imported(BELIEF, ACTION, belief=["rain_belief"], actions=("take", "leave"))
     runs = study_log.runs.set_index(["context", "rep"])
     validate_runs(study_log.runs)
@@ -35,15 +36,13 @@ def test_inspect_logs_hold_every_answer_of_the_study(imported, study, plain_beli
     for case in study.CASES:
         for rep in range(study.REPS):
             row = runs.loc[(f"evening-{case.number:02d}", rep)]
-            value, belief_status = plain_belief(case.belief(rep))
-            action, action_status = plain_action(case.action(rep), ("take", "leave"))
+            belief = decode_belief(case.belief(rep), form="number")
+            action = decode_choice(case.action(rep), ("take", "leave"))
             assert row["raw_belief"] == case.belief(rep)
             assert row["raw_action"] == case.action(rep)
-            assert (None if pd.isna(row["p"]) else row["p"]) == value
-            assert (None if pd.isna(row["action"]) else row["action"]) == action
-            assert row["status"] == (
-                "unparsed" if "unparsed" in (belief_status, action_status) else belief_status
-            )
+            assert (None if pd.isna(row["p"]) else row["p"]) == belief.value
+            assert (None if pd.isna(row["action"]) else row["action"]) == action.value
+            assert row["status"] == worst([belief.status, action.status])
             assert (row["theta"], row["p_true"], row["x_humidity"]) == (
                 int(case.rained),
                 case.p_true,

@@ -3,8 +3,7 @@
 import pytest
 
 from coherence import InputError
-from coherence.importing.formats import MODULES, detect_format, format_declaration
-from coherence.importing.log_format import LogFormat
+from coherence.importing.log_format import MODULES, LogFormat, detect_format, format_declaration
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from coherence import InputError
-from coherence.importing.answer_log import AnswerLog
+from coherence.importing.log_format import AnswerLog
 from coherence.importing.mapping import action_fields, belief_fields, check_mapping, is_belief
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -96,7 +96,7 @@ def test_an_answer_or_its_context_must_not_be_missing_from_a_log(column):
 
 def test_a_mapping_names_columns_of_the_table_and_fields_of_a_log():
     check_mapping({"p": "say", "x_new": "q", "p_rain": "r", "theta": "-"}, [log({})])
-    with pytest.raises(InputError, match="'belief', which is no column"):
+    with pytest.raises(InputError, match="map names 'belief'.*'raw_belief'"):
         check_mapping({"belief": "say"}, [log({})])
     with pytest.raises(InputError, match="no log has the field 'sya'.*'say'"):
         check_mapping({"p": "sya"}, [log({})])

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from coherence import InputError
-from coherence.importing.states import as_zero_or_one
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 YES = next(GOLDEN.glob("samples_rain_yes_*.jsonl"))
@@ -32,9 +31,14 @@ def test_states_without_a_positive_one_get_a_column_each(tmp_path, imported, stu
         imported(path, positive="snow")
 
 
-def test_labels_of_the_state():
-    assert as_zero_or_one(["TRUE", "false", 1, 0.0, None], None) == [1, 0, 1, 0, None]
+def test_labels_of_the_state(tmp_path, imported, write_table):
+    def states(cells, positive=None):
+        lines = "\n".join(f"c{row},0.5,{cell}" for row, cell in enumerate(cells))
+        path = write_table(tmp_path / "own.csv", "context,p,theta\n" + lines + "\n")
+        return imported(path, positive=positive).runs["theta"]
+
+    assert states(["TRUE", "false", 1, 0.0, ""]).fillna(-1).tolist() == [1, 0, 1, 0, -1]
     with pytest.raises(InputError, match="'0.3'"):
-        as_zero_or_one(["0.3", "0.7"], None)
+        states(["0.3", "0.7"])
     with pytest.raises(InputError, match="Closest name found: 'rain'"):
-        as_zero_or_one(["rain", "dry"], "rian")
+        states(["rain", "dry"], "rian")

@@ -1,8 +1,8 @@
 import pytest
 
 from coherence import InputError
-from coherence.importing.answer_log import AnswerLog
-from coherence.importing.tasks import split_by_task
+from coherence.importing.log_format import AnswerLog
+from coherence.importing.mapping import split_by_task
 
 
 def logs(*tasks):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
-from coherence.importing.formats import read_logs
+from coherence.importing.log_format import read_logs
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
