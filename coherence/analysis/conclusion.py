@@ -29,7 +29,6 @@ from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.audit import Answering
 from coherence.table.printable import counted
-from coherence.table.schema import COMPUTED_KINDS
 
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 NO_CLAIM = "Nothing here speaks for or against coherence."
@@ -59,14 +58,9 @@ def say(
     )
 
 
-def all_computed(way: Answering) -> bool:
-    """Tell whether every belief is computed, so that none scatters by drawing."""
-    return bool(way.kinds) and set(way.kinds) <= set(COMPUTED_KINDS)
-
-
-def unit_scatter(unit: UnitRows, *, computed: bool = False) -> Scatter:
+def unit_scatter(unit: UnitRows) -> Scatter:
     """Measure how far the beliefs of equal evidence lie apart."""
-    if computed:
+    if unit.runs.computed:
         rows = unit.rows[unit.rows["z_state"].isna()].dropna(subset=unit.states or ["p"])
         rows = rows.drop_duplicates(["context", "prompt"])
         return scatter_within(unit.belief(rows), rows["context"], across="wordings")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.conclusion import all_computed, say, unit_scatter
+from coherence.analysis.conclusion import say, unit_scatter
 from coherence.analysis.reading import alerts_of
 from coherence.analysis.twin_runs import Beside
 from coherence.analysis.unit import UnitRows, unreadable
@@ -67,7 +67,7 @@ def measured(
         bounds=worst_case_bounds(unit.runs, unit.reference),
         unreadable=unreadable(unit.rows),
         answering=way,
-        scatter=unit_scatter(unit, computed=all_computed(way)),
+        scatter=unit_scatter(unit),
         state_names=_state_names(unit),
         movement=movement(unit.shown(), unit.runs),
         **(kept if with_rows else {}),

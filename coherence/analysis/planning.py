@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coherence.analysis.unit import UnitRows, joined_names, known
+from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
@@ -69,7 +69,8 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
             f"readable {lack} and were left out{where}."
         )
-    if known(unit.decided, "theta").any() and 0 < len(unit.judged) < len(unit.choices):
+    states_known = unit.runs.known("theta")[unit.decided.index].any()
+    if states_known and 0 < len(unit.judged) < len(unit.choices):
         yield (
             f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a readable "
             "belief and action lack the state and were left out of the checks that need it."
@@ -98,7 +99,7 @@ def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
     if unit.decided.empty:
         yield from _not_run(without("action", "no actions", "--action"), of_action)
         return
-    if not known(unit.decided, "theta").any():
+    if not unit.runs.known("theta")[unit.decided.index].any():
         yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
     elif unit.judged.empty:
         yield from _not_run("no row has a readable belief, action and state", of_state)
@@ -159,7 +160,7 @@ def plan_unit(
 ) -> tuple[list[Job], list[str]]:
     """Plan every check that was asked for and that the rows allow."""
     checks = [declaration(name) for name in names]
-    if "z_state" in unit.rows and unit.rows["z_state"].notna().all():
+    if unit.runs.given_z.all():
         return [], ["every row holds a belief given z, and none one without it: untestable."]
     notes = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
     if "group" in unit.rows and not published:

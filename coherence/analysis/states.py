@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
 from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
@@ -23,7 +21,7 @@ def states_of_tasks(
     runs: Runs, positive: Any, checks: Sequence[Check]
 ) -> dict[str, tuple[tuple[Any, ...], Any]]:
     """Find the labels of theta in each task, and the one that its beliefs are in."""
-    table, columns = runs.table, runs.states
+    columns = runs.states
     wanted = positive_labels(positive)
     if wanted and len(columns) > 2:
         raise InputError(
@@ -35,10 +33,9 @@ def states_of_tasks(
         check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
     )
     states, faults, everywhere = {}, [], []
-    for task, rows in table.groupby("task", sort=True):
-        theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
-        labels = as_codes(theta, "theta")[1]
-        named = [name.removeprefix("p_") for name in columns] or list(labels)
+    for task, rows in runs.table.groupby("task", sort=True):
+        labels = as_codes(runs.part(rows).theta, "theta")[1]
+        named = runs.state_names or list(labels)
         everywhere += named
         meant = [label for word in wanted for label in meant_by(word, named)]
         states[str(task)] = labels, meant[0] if meant else None

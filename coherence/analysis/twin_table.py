@@ -19,7 +19,7 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.questions import Question, fit_question, lies_on, within_step
 from coherence.rational.reports import scale_of
 from coherence.rational.twin import belief_points, sample_twin
-from coherence.table.schema import COMPUTED_KINDS
+from coherence.table.runs import Runs
 
 KEPT = ("context", "rep", "prompt", "action", "theta", "p_true", "belief_kind", *OF_Z)
 
@@ -80,12 +80,11 @@ class TwinTable:
 
     def _question(self, rows: Codes, group: Codes, context: Codes) -> Question:
         """Fit how rows are answered, given the group of each row and the context of each group."""
-        kind = self.rows["belief_kind"].iloc[rows] if "belief_kind" in self.rows else None
         return fit_question(
             self.belief[rows],
             group,
             self.truth[context],
-            computed=kind is not None and bool(kind.isin(COMPUTED_KINDS).all()),
+            computed=Runs(self.rows.iloc[rows]).computed,
             otherwise=float(self.agent.noise["sd"].iloc[0]),
         )
 

@@ -15,7 +15,7 @@ from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
-from coherence.table.schema import ACTION_PREFIX, COMPUTED_KINDS, READABLE
+from coherence.table.schema import READABLE
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -28,11 +28,6 @@ def joined_names(names: Sequence[Any], last: str = "and") -> str:
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else texts[0]
 
 
-def known(rows: pd.DataFrame, name: str) -> "pd.Series[bool]":
-    """Tell which rows have a value in a column, which may be absent."""
-    return rows[name].notna() if name in rows.columns else pd.Series(False, index=rows.index)
-
-
 def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the first answers that could not be read, with what the model wrote."""
     shown = ("context", "prompt", "z_state", "status", "raw_belief", "raw_z", "raw_action")
@@ -41,10 +36,6 @@ def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     unread = rows.loc[~rows["status"].isin(READABLE), columns].head(N_UNREADABLE_SHOWN)
     return unread.dropna(axis="columns", how="all").reset_index(drop=True)
-
-
-def _known_states(rows: pd.DataFrame) -> pd.Series:
-    return rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
 
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:
@@ -176,8 +167,7 @@ class UnitRows:
         self.reference = runs.reference(reference)
         self.states, self.unpaired = runs.states, ""
         if self.states:
-            theta = _known_states(rows)
-            self.states, self.unpaired = _ordered_states(self.states, theta, positive)
+            self.states, self.unpaired = _ordered_states(self.states, runs.theta, positive)
         self.policies = [name for name in runs.policies if rows[name].notna().any()]
         asked = runs.under(self.reference)
         self.asked, self.elsewhere = rows[asked], rows[~runs.given_z & ~asked]
@@ -185,13 +175,13 @@ class UnitRows:
         decided = asked_for_action(runs, self.reference)
         self.decided = rows[decided]
         self.choices = self.stated[(decided & runs.acted)[self.stated.index]]
-        self.judged = self.choices[known(self.choices, "theta")]
+        self.judged = self.choices[runs.known("theta")[self.choices.index]]
         self.state = pd.Series(np.nan, index=self.stated.index)
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self._read_states(positive, labels)
 
     def _read_states(self, positive: Any, labels: Sequence[Any] | None) -> None:
-        theta = _known_states(self.stated)
+        theta = self.runs.theta.reindex(self.stated.index).dropna()
         if not self.paired or self.stated.empty:
             return
         if theta.empty:
@@ -231,14 +221,7 @@ class UnitRows:
         """Return the chosen action of each row, or the probabilities of all, labels as names."""
         if not self.policies:
             return rows["action"].astype(str)
-        named = {name: name.removeprefix(ACTION_PREFIX) for name in self.policies}
-        return rows[self.policies].astype(np.float64).rename(columns=named)
-
-    @property
-    def computed(self) -> bool:
-        """Whether all beliefs were computed from a model's distribution, and have no noise."""
-        kinds = set(self.rows["belief_kind"].dropna()) if "belief_kind" in self.rows else set()
-        return bool(kinds) and kinds <= set(COMPUTED_KINDS)
+        return rows[self.policies].astype(np.float64).rename(columns=self.runs.action_names)
 
     def facts(self, needs: Sequence[str], published: bool) -> Facts:
         """Return the rows that hold what a check needs, as aligned arrays."""
@@ -258,8 +241,8 @@ class UnitRows:
             runs=self.runs,
             reference=self.reference,
             published=published,
-            computed=self.computed,
-            group=rows["group"] if "group" in rows.columns else None,
+            computed=self.runs.computed,
+            group=rows.get("group"),
         )
 
     def shown(self) -> pd.DataFrame:
@@ -274,6 +257,6 @@ class UnitRows:
                 columns["action"] = self.action(self.choices)
             if self.state.notna().any():
                 columns["truth"] = self.state.dropna()
-            if known(rows, "p_true").any():
+            if self.runs.known("p_true")[rows.index].any():
                 columns["p_true"] = rows["p_true"]
         return pd.DataFrame(columns, index=rows.index).reset_index(drop=True)

@@ -42,7 +42,6 @@ from coherence.statistics.resample import (
 from coherence.table.faults import require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
-from coherence.table.schema import COMPUTED_KINDS
 
 KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}
@@ -133,11 +132,6 @@ def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]", *, computed: bool) -> 
 def mean_over_contexts(values: "pd.Series[float]", context: "pd.Series[Any]") -> Floats:
     """Average rows within contexts, in the order of contexts."""
     return np.asarray(values.groupby(context, observed=True).mean(), dtype=np.float64)
-
-
-def without_noise(runs: pd.DataFrame) -> bool:
-    """Tell whether all beliefs are expectations themselves, without the noise of drawing."""
-    return "belief_kind" in runs and bool(runs["belief_kind"].isin(COMPUTED_KINDS).all())
 
 
 @dataclass(frozen=True)
@@ -468,7 +462,7 @@ def iterated_expectation_test(
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
-    gaps = gaps_of(used, states, computed=without_noise(used))
+    gaps = gaps_of(used, states, computed=Runs(used).computed)
     n_contexts = int(gaps.rows["context"].nunique())
     result = CheckResult(
         check="iterated_expectation",

@@ -63,7 +63,7 @@ def movement(beliefs: pd.DataFrame, runs: Runs) -> Movement:
     table = beliefs if drawn else runs.table
     policies = [name for name in runs.policies if name in table and table[name].notna().any()]
     if policies:
-        chosen = table[policies].astype(float).rename(columns=lambda name: name[len("action_") :])
+        chosen = table[policies].astype(float).rename(columns=runs.action_names)
         chosen = chosen[chosen.notna().all(axis=1)]
     elif "action" in table and table["action"].notna().any():
         chosen = pd.get_dummies(table["action"].dropna().astype(str), dtype=float)

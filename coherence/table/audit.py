@@ -19,7 +19,6 @@ import pandas as pd
 
 from coherence.table.runs import Runs
 from coherence.table.schema import (
-    ACTION_PREFIX,
     FAILURES,
     LOW_MASS,
     READABLE,
@@ -112,7 +111,7 @@ def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:
     for name in sorted(unit.policies):
         # A column without any value belongs to the actions of another task.
         if (values := table.loc[asked, name]).notna().any():
-            rows.append(_bounds("choice rate", name.removeprefix(ACTION_PREFIX), values))
+            rows.append(_bounds("choice rate", unit.action_names[name], values))
     columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
     return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
 

@@ -28,6 +28,7 @@ from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
     COLUMN_NAMES,
+    COMPUTED_KINDS,
     FEATURE_PREFIX,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
@@ -94,6 +95,11 @@ class Runs:
         return ["p"] if "p" in self.table.columns else self.states
 
     @cached_property
+    def state_names(self) -> list[str]:
+        """What the states of `states` are called."""
+        return [name.removeprefix("p_") for name in self.states]
+
+    @cached_property
     def features(self) -> list[str]:
         """Columns x_* of the evidence."""
         return [name for name in self.names if name.startswith(FEATURE_PREFIX)]
@@ -102,6 +108,11 @@ class Runs:
     def policies(self) -> list[str]:
         """Columns action_<label> that hold probabilities of actions."""
         return self._named_actions if self.of_policies.any() else []
+
+    @cached_property
+    def action_names(self) -> dict[str, str]:
+        """Column of `policies` -> the action whose probability it holds."""
+        return {name: name.removeprefix(ACTION_PREFIX) for name in self.policies}
 
     @cached_property
     def of_policies(self) -> "pd.Series[bool]":
@@ -145,8 +156,22 @@ class Runs:
 
     @cached_property
     def believed(self) -> "pd.Series[bool]":
-        """Rows with a readable belief."""
+        """Rows with a parsed belief."""
         return self.table[self.beliefs].notna().all(axis=1)
+
+    @cached_property
+    def computed(self) -> bool:
+        """Whether all beliefs were computed from a model's distribution, and have no noise."""
+        if "belief_kind" not in self.table.columns:
+            return False
+        kinds = self.table.loc[self.believed, "belief_kind"]
+        return len(kinds) > 0 and bool(kinds.isin(COMPUTED_KINDS).all())
+
+    @cached_property
+    def theta(self) -> "pd.Series[Any]":
+        """Realised states, of the rows where they are known."""
+        known = self.known("theta")
+        return self.table.loc[known, "theta"] if known.any() else pd.Series(dtype=object)
 
     @cached_property
     def given_z(self) -> "pd.Series[bool]":

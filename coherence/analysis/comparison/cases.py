@@ -16,7 +16,7 @@ from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.faults import validate_runs
 from coherence.table.printable import counted
-from coherence.table.runs import Runs
+from coherence.table.runs import UNIT, Runs
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_FAULTS = 6
@@ -30,7 +30,7 @@ class Task:
     name: str  # task
     # model -> its rows, all about the cases of `contexts`; ``theta`` and ``p_true`` are those of
     # the case, also where only another model's table knows them
-    rows: Mapping[str, pd.DataFrame]
+    rows: Mapping[str, Runs]
     contexts: tuple[str, ...]  # ids of the cases, sorted
     notes: tuple[str, ...] = ()  # what was assumed or left out
 
@@ -52,7 +52,7 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _completed(runs: Runs | pd.DataFrame, source: str) -> pd.DataFrame:
+def _completed(runs: Runs | pd.DataFrame, source: str) -> Runs:
     """Validate one table, fill what may be absent, and write ids of contexts as text."""
     told = runs if isinstance(runs, Runs) else validate_runs(runs)
     where = f" of {source!r}" if source else ""
@@ -61,7 +61,8 @@ def _completed(runs: Runs | pd.DataFrame, source: str) -> pd.DataFrame:
         f"runs{where} must have a column 'context': models are compared case by case, and rows "
         "without ids cannot be matched. Name the column that says which case a row is about.",
     )
-    table = told.completed().table
+    completed = told.completed()
+    table = completed.table
     ids = table.groupby(["task", "model"], sort=False)["context"].unique()
     for key, of_unit in ids.items():
         texts = pd.Series([_as_text(value) for value in of_unit])
@@ -71,25 +72,25 @@ def _completed(runs: Runs | pd.DataFrame, source: str) -> pd.DataFrame:
             f"ids of contexts must differ as text; received {listing(map(repr, twice), 1)} twice "
             f"in {key!r}{where}. Rename one of them.",
         )
-    return table.assign(context=table["context"].map(_as_text).astype(object))
+    return completed.part(table.assign(context=table["context"].map(_as_text).astype(object)))
 
 
-def by_task_and_model(runs: Sources) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
+def by_task_and_model(runs: Sources) -> tuple[dict[str, dict[str, Runs]], list[str]]:
     """Part runs by task and model."""
     sources = dict(runs) if isinstance(runs, Mapping) else {"": runs}
-    parts: dict[tuple[str, str], list[tuple[str, pd.DataFrame]]] = {}
-    for source, table in sources.items():
-        for (task, model), rows in _completed(table, str(source)).groupby(
-            ["task", "model"], sort=False
-        ):
-            parts.setdefault((str(task), str(model) or str(source)), []).append((str(source), rows))
-    tasks: dict[str, dict[str, pd.DataFrame]] = {}
+    parts: dict[tuple[str, str], list[tuple[str, Runs]]] = {}
+    for source, given in sources.items():
+        table = _completed(given, str(source))
+        for (task, model), rows in table.table.groupby(list(UNIT), sort=False):
+            key = str(task), str(model) or str(source)
+            parts.setdefault(key, []).append((str(source), table.part(rows)))
+    tasks: dict[str, dict[str, Runs]] = {}
     # A model that is in two files about one task was asked twice, and is two models everywhere.
     twice = {model for (_, model), found in parts.items() if len(found) > 1}
     for (task, model), found in sorted(parts.items(), key=lambda part: part[0][0]):
-        for source, rows in found:
+        for source, of_model in found:
             name = f"{model} ({source})" if model in twice and source != model else model
-            tasks.setdefault(task, {})[name] = rows
+            tasks.setdefault(task, {})[name] = of_model
     notes = [
         f"{model!r} is in several tables, which are told apart by their names."
         for model in sorted(twice)
@@ -97,12 +98,12 @@ def by_task_and_model(runs: Sources) -> tuple[dict[str, dict[str, pd.DataFrame]]
     return tasks, notes
 
 
-def _facts(rows: pd.DataFrame) -> pd.DataFrame:
+def _facts(rows: Runs) -> pd.DataFrame:
     """What is known of each case, by context; columns without any value left out."""
+    known = [name for name in ("theta", "p_true") if name in rows.names]
     # Rows given z may hold the posterior given z.
-    plain = rows[rows["z_state"].isna()]
-    known = [name for name in ("theta", "p_true") if name in plain.columns]
-    facts = plain.groupby("context", sort=True)[[*known, *Runs(plain).features]].first()
+    plain = rows.table[~rows.given_z]
+    facts = plain.groupby("context", sort=True)[[*known, *rows.features]].first()
     return facts.dropna(axis="columns", how="all")
 
 
@@ -149,7 +150,7 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 
 def _unshared(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """Say which evidence is known to some tables only, and could not be compared."""
-    features = {model: set(Runs(table).features) for model, table in facts.items()}
+    features = {model: set(table.columns) - {"theta", "p_true"} for model, table in facts.items()}
     everywhere = set.intersection(*features.values())
     for model, there in features.items():
         if there - everywhere:
@@ -157,24 +158,24 @@ def _unshared(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             yield f"evidence {names} of {model!r} is not known of every model, and not compared."
 
 
-def _with_facts(rows: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+def _with_facts(rows: Runs, facts: pd.DataFrame) -> Runs:
     """Give rows what is known of their cases."""
-    given: dict[str, Any] = {}
+    context, given = rows.table["context"], dict[str, Any]()
     if "theta" in facts.columns:
         states = facts["theta"].dropna().astype(object)
         texts = states.map(_as_text)
         # Two files may write one state as 1 and as "1".
         states = texts if texts.nunique() < states.nunique() else states
-        given["theta"] = rows["context"].map(states)
+        given["theta"] = context.map(states)
     if "p_true" in facts.columns:
-        given["p_true"] = rows["context"].map(facts["p_true"]).where(rows["z_state"].isna())
-    return rows.assign(**given).reset_index(drop=True)
+        given["p_true"] = context.map(facts["p_true"]).where(~rows.given_z)
+    return rows.part(rows.table.assign(**given))
 
 
-def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> Task | list[str]:
+def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | list[str]:
     """Hold the cases of one task against each other."""
     where = f"task {name!r}: " if name else ""
-    contexts = {model: set(table["context"]) for model, table in rows.items()}
+    contexts = {model: set(of_model.table["context"]) for model, of_model in rows.items()}
     kept = set.intersection(*contexts.values())
     everywhere = set.union(*contexts.values())
     missing = list(_missing(contexts))
@@ -185,8 +186,11 @@ def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> 
             f"{where}{left} of {len(everywhere)} contexts were left out, which not every "
             f"model was asked about: {listing(missing, N_SHOWN)}."
         )
-    shared = {model: table[table["context"].isin(kept)] for model, table in rows.items()}
-    facts = {model: _facts(table) for model, table in shared.items()}
+    shared = {
+        model: of_model.part(of_model.table[of_model.table["context"].isin(kept)])
+        for model, of_model in rows.items()
+    }
+    facts = {model: _facts(of_model) for model, of_model in shared.items()}
     faults = [*([] if common else missing), *_contradictions(facts)]
     if common and not kept:
         faults.append("no context is common to all models")
@@ -199,12 +203,12 @@ def same_cases(name: str, rows: Mapping[str, pd.DataFrame], *, common: bool) -> 
         if without and column in known.columns:
             lack = f"{where}{column} is not in the table of {listing(map(repr, without), N_SHOWN)}"
             notes.append(f"{lack}; that of the same cases in the other tables was taken.")
-    given = {model: _with_facts(table, known) for model, table in shared.items()}
+    given = {model: _with_facts(of_model, known) for model, of_model in shared.items()}
     return Task(name, given, tuple(sorted(kept)), tuple(notes))
 
 
 def gather(
-    by_task: Mapping[str, Mapping[str, pd.DataFrame]], *, common: bool = False
+    by_task: Mapping[str, Mapping[str, Runs]], *, common: bool = False
 ) -> tuple[list[Task], list[str]]:
     """Read the rows of tasks and models as tasks with the same cases."""
     models = list(dict.fromkeys(model for rows in by_task.values() for model in rows))

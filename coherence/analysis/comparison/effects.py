@@ -23,6 +23,7 @@ from coherence.statistics.mean_interval import mean_interval, why_none
 from coherence.statistics.resample import Units, group_of_contexts, units_of
 from coherence.table.audit import label_rows
 from coherence.table.needs import ACTION, THETA, P
+from coherence.table.runs import Runs
 from coherence.table.schema import READABLE
 
 SEVERAL = "beliefs are over more than two states"
@@ -35,7 +36,7 @@ NO_CHOICE = "no parsed belief with a parsed action and a known state"
 class Answers:
     """What one model answered to those questions of a task that all models were asked."""
 
-    rows: pd.DataFrame  # of one task and model, with all columns that `UnitRows` needs
+    rows: Runs  # of one task and model
     reference: str  # prompt of the beliefs that are compared with anything else, of all models
     prompts: tuple[str, ...]  # the other prompt variants
     positive: Any  # label of the state that beliefs are in; None where the labels say it
@@ -57,14 +58,16 @@ class Answers:
 
     def units(self, contexts: Sequence[str]) -> Units:
         """Return the units of resampling of contexts: themselves, or the groups they are of."""
-        return units_of(group_of_contexts(self.rows), pd.Index(contexts))
+        return units_of(group_of_contexts(self.rows.table), pd.Index(contexts))
 
     def about(self, contexts: Sequence[str]) -> "Answers":
         """Return the answers about some contexts; most effects are shown by the same ones."""
         key = tuple(contexts)
         if key not in self._about:
-            kept = self.rows["context"].isin(key)
-            self._about[key] = self if kept.all() else replace(self, rows=self.rows[kept])
+            table = self.rows.table
+            kept = table["context"].isin(key)
+            part = self if kept.all() else replace(self, rows=self.rows.part(table[kept]))
+            self._about[key] = part
         return self._about[key]
 
     def results(self, check: str) -> dict[str, CheckResult]:
@@ -128,7 +131,7 @@ def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
         return effect.nothing(COLUMNS)
     if not answers.prompts:
         return effect.nothing("no other prompt variant was asked of every model")
-    rows = answers.rows[answers.rows["z_state"].isna()]
+    rows = answers.rows.table[~answers.rows.given_z]
     parsed = set(rows.loc[rows["p"].notna(), "prompt"])
     for prompt in (answers.reference, *answers.prompts):
         if prompt not in parsed:
@@ -145,7 +148,7 @@ def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
     context = unit.stated["context"].to_numpy()
     variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
     # Computed beliefs are expectations themselves, which asking again would not change.
-    variance = variance.fillna(0.0) if unit.computed else variance.dropna()
+    variance = variance.fillna(0.0) if unit.runs.computed else variance.dropna()
     if variance.empty:
         return effect.nothing("reports are not repeated")
     return _mean(effect, answers, variance, root=True)
@@ -158,9 +161,11 @@ def _unparsed(effect: Effect, answers: Answers) -> CheckResult:
     """
     if answers.acted_elsewhere:
         return effect.nothing("its actions were asked with a prompt that not every model was asked")
-    status = label_rows(answers.unit.runs, answers.reference)["status"]
+    status = label_rows(answers.rows, answers.reference)["status"]
     by_context = (~status.isin(READABLE)).astype(np.float64)
-    return _mean(effect, answers, by_context.groupby(answers.rows["context"]).mean(), root=False)
+    return _mean(
+        effect, answers, by_context.groupby(answers.rows.table["context"]).mean(), root=False
+    )
 
 
 def _mean(

@@ -17,7 +17,7 @@ from coherence.table.states import meant_by
 
 # Of their declarations it follows whether it must be known which state beliefs are in.
 _CHECKS = ("calibration", "rational_agent")
-Everything = Mapping[str, Mapping[str, pd.DataFrame]]
+Everything = Mapping[str, Mapping[str, Runs]]
 
 
 def asked_alike(
@@ -63,14 +63,14 @@ def _fault(task: Task) -> str:
 def _prompts(task: Task) -> dict[str, set[Any]]:
     """Return what beliefs, and not those given z, were asked by."""
     return {
-        model: set(rows.loc[rows["z_state"].isna(), "prompt"].dropna())
+        model: set(rows.table.loc[~rows.given_z, "prompt"].dropna())
         for model, rows in task.rows.items()
     }
 
 
 def _variables(task: Task) -> dict[str, set[str]]:
     return {
-        model: set(rows["z"].dropna().astype(str)) if "z" in rows.columns else set()
+        model: set(rows.table.loc[rows.known("z"), "z"].astype(str)) if "z" in rows.names else set()
         for model, rows in task.rows.items()
     }
 
@@ -89,14 +89,13 @@ def _answers(
             )
     shared, same_z = (set.intersection(*each.values()) for each in (prompts, variables))
     # The reference is found by the actions and rows of all models together.
-    acted = {model: Runs(rows).asked_to_act for model, rows in task.rows.items()}
     together = pd.concat(
         [
-            rows[["prompt"]].assign(
-                z_state=rows["z_state"].astype(object),
-                action=acted[model].astype(object).where(acted[model], None),
-            )[rows["prompt"].isin(shared)]
-            for model, rows in task.rows.items()
+            rows.table[["prompt"]].assign(
+                z_state=rows.table["z_state"].astype(object),
+                action=rows.asked_to_act.astype(object).where(rows.asked_to_act, None),
+            )[rows.table["prompt"].isin(shared)]
+            for rows in task.rows.values()
         ],
         ignore_index=True,
     )
@@ -105,33 +104,29 @@ def _answers(
     answers = {}
     for model, rows in task.rows.items():
         meant = [word for word in wanted if meant_by(word, _state_names(rows))]
-        states = states_of_tasks(Runs(rows.assign(task=task.name)), meant or None, checks)
-        labels, positive = states[task.name]
-        asked = rows["prompt"].isin(shared)
-        if "z" in rows.columns:
-            asked |= rows["prompt"].isna()  # beliefs given z, of the reference prompt
-            asked &= rows["z"].isna() | rows["z"].astype(str).isin(same_z)
+        labels, positive = states_of_tasks(rows, meant or None, checks)[task.name]
+        table = rows.table
+        asked = table["prompt"].isin(shared)
+        if "z" in rows.names:
+            asked |= table["prompt"].isna()  # beliefs given z, of the reference prompt
+            asked &= table["z"].isna() | table["z"].astype(str).isin(same_z)
         answers[model] = Answers(
-            rows[asked],
+            rows.part(table[asked]),
             reference,
             tuple(sorted(shared - {reference})),
             positive,
             labels,
-            bool((acted[model] & ~asked).any()),
+            bool((rows.asked_to_act & ~asked).any()),
         )
     return answers, [*notes, *_ways(task)]
 
 
-def _state_names(rows: pd.DataFrame) -> list[Any]:
+def _state_names(rows: Runs) -> list[Any]:
     """Return what states are called: by their columns, or else in theta."""
-    theta = rows["theta"].dropna() if "theta" in rows.columns else pd.Series(dtype=object)
-    columns = [name.removeprefix("p_") for name in Runs(rows).states]
-    return columns or list(as_codes(theta, "theta")[1])
+    return rows.state_names or list(as_codes(rows.theta, "theta")[1])
 
 
-def _unused(
-    positive: Any, compared: Sequence[pd.DataFrame], every: Sequence[pd.DataFrame]
-) -> list[str]:
+def _unused(positive: Any, compared: Sequence[Runs], every: Sequence[Runs]) -> list[str]:
     """Note labels of what was not compared, as one command may compare what another analyses."""
     wanted = positive_labels(positive)
     names = [name for rows in compared for name in _state_names(rows)]
@@ -152,7 +147,7 @@ def _ways(task: Task) -> list[str]:
     """Say where models answered in different ways."""
     ways = {}
     for model, rows in task.rows.items():
-        way = answering(Runs(rows))
+        way = answering(rows)
         kinds = listing(way.kinds) or "not said"
         ways[model] = f"{kinds}, actions as probabilities" if way.policies else kinds
     if len(set(ways.values())) < 2:

@@ -62,7 +62,7 @@ def rank_effect(
             f"{where}{lost} of {n_cases} cases left out, which not every model shows it in."
         )
     # Groups are of the cases, and any model's table may name them.
-    naming = [given for given in answers.values() if "group" in given.rows.columns]
+    naming = [given for given in answers.values() if "group" in given.rows.names]
     units = (naming or list(answers.values()))[0].units(common)
     if common and units.too_few:
         return Ranked((), (), (f"{where}not compared ({units.too_few}).",))

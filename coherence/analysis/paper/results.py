@@ -30,7 +30,6 @@ from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
 from coherence.table.runs import REFERENCE, Runs
-from coherence.table.schema import COMPUTED_KINDS
 
 REPAIRED, PUBLISHED = "repaired", "published"
 ISOTONIC = "cmi:isotonic"
@@ -343,17 +342,11 @@ def _by_context(unit: UnitRows, rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"mean": beliefs.mean(), "variance": beliefs.var(), "n": beliefs.count()})
 
 
-def _is_computed(rows: pd.DataFrame) -> bool:
-    """Tell whether beliefs were computed from a model's distribution, and have no noise."""
-    kinds = set(rows["belief_kind"].dropna()) if "belief_kind" in rows.columns else set()
-    return bool(kinds) and kinds <= set(COMPUTED_KINDS)
-
-
 def _scatter(unit: UnitRows) -> CheckResult:
     what = f"root of the mean variance of repeated answers within contexts, {unit.reference}"
     if not unit.in_two_states:
         return _undefined(SCATTER, what, unit.asked, "beliefs over several states")
-    if _is_computed(unit.stated):
+    if unit.runs.part(unit.stated).computed:
         of_answers = "spread of the computed distribution over answers, which is not known of a "
         if "p_sd" not in unit.stated or unit.stated["p_sd"].isna().all():
             kind = f"{of_answers}belief that is one probability"
@@ -397,7 +390,7 @@ def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResul
     answers = _by_context(unit, rows)
     truth = rows.groupby("context", observed=True)["p_true"].mean()
     # The mean of n answers misses the expected one by their variance over n.
-    noise = 0.0 if _is_computed(rows) else answers["variance"] / answers["n"]
+    noise = 0.0 if unit.runs.part(rows).computed else answers["variance"] / answers["n"]
     squares = (answers["mean"] - truth) ** 2 - noise
     return [
         replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),

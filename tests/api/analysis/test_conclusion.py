@@ -112,7 +112,7 @@ def test_computed_beliefs_scatter_between_wordings():
     )
     unit = UnitRows(table)
     assert unit_scatter(unit).sd == 0
-    across = unit_scatter(unit, computed=True)
+    across = unit_scatter(UnitRows(table.assign(belief_kind="stated:exact")))
     assert across.sd == pytest.approx(math.sqrt(0.02))
     assert (across.n_groups, across.across) == (1, "wordings")
 

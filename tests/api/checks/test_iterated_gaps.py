@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.checks.iterated import gaps_of, squares_of, under_prompt, without_noise
+from coherence.checks.iterated import gaps_of, squares_of, under_prompt
+from coherence.table.runs import Runs
 
 
 def runs_of(reports):
@@ -49,6 +50,6 @@ def test_squares_by_hand():
 
 def test_what_is_computed_has_no_noise():
     runs = small_table()
-    assert not without_noise(runs)
-    assert without_noise(runs.assign(belief_kind="stated:exact"))
+    assert not Runs(runs).computed
+    assert Runs(runs.assign(belief_kind="stated:exact")).computed
     assert under_prompt(runs, "standard")[1] == []
