@@ -22,13 +22,12 @@ from coherence.analysis.verdict import (
     verdict,
 )
 from coherence.checks.catalogue import sentences_of
-from coherence.report.answering import belief_noun
 from coherence.report.movement import Movement, room_beside
-from coherence.report.wording import clean, format_numbers
+from coherence.report.wording import belief_noun, clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.audit import Answering
-from coherence.table.printable import counted
+from coherence.table.printable import WARNING, counted
 
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 NO_CLAIM = "Nothing here speaks for or against coherence."
@@ -88,7 +87,7 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
     )
     if scatter.misleads:
         allowed = "; rational_agent allows for it" if allowing(results) is not None else ""
-        return (f"caution: {size}. {exact}: {alone}{allowed}.",)
+        return (f"{WARNING}: {size}. {exact}: {alone}{allowed}.",)
     return (f"{size}; {exact}.",)
 
 

@@ -67,12 +67,12 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
     if len(used) < len(asked):
         yield (
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
-            f"readable {lack} and were left out{where}."
+            f"parsed {lack} and were left out{where}."
         )
     states_known = unit.runs.known("theta")[unit.decided.index].any()
     if states_known and 0 < len(unit.judged) < len(unit.choices):
         yield (
-            f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a readable "
+            f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a parsed "
             "belief and action lack the state and were left out of the checks that need it."
         )
     acted = int(unit.runs.acted[unit.elsewhere.index].sum())
@@ -102,10 +102,10 @@ def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
     if not unit.runs.known("theta")[unit.decided.index].any():
         yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
     elif unit.judged.empty:
-        yield from _not_run("no row has a readable belief, action and state", of_state)
+        yield from _not_run("no row has a parsed belief, action and state", of_state)
     if unit.choices.empty:
         others = [check for check in of_action if check not in of_state]
-        yield from _not_run("no row has a readable belief and action", others)
+        yield from _not_run("no row has a parsed belief and action", others)
 
 
 def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from coherence.table.needs import ACTION, JUDGED_CHOICES
 
 PREDICTIVE = "predictive_gain"
 NO_TWINS = "no rational twins were drawn: {why}."
-NO_CHOICES = "no row has a readable belief, action and state to fit a rational agent to"
+NO_CHOICES = "no row has a parsed belief, action and state to fit a rational agent to"
 NOT_MATCHED = "it is not known which belief is in which state"
 POLICIES = (
     "actions are probabilities, and how these vary at equal belief is no part of the agent: "

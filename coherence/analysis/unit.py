@@ -133,9 +133,9 @@ class UnitRows:
     elsewhere : DataFrame
         Rows under other prompts.
     asked, stated : DataFrame
-        Rows under that prompt; those of them with a readable belief.
+        Rows under that prompt; those of them with a parsed belief.
     decided, choices, judged : DataFrame
-        Rows that were asked for an action; those with readable belief and action; those of them
+        Rows that were asked for an action; those with parsed belief and action; those of them
         whose state is known.
     states : list of str
         Columns p_<state> in the order of the states; empty where there is one column p.
@@ -246,7 +246,7 @@ class UnitRows:
         )
 
     def shown(self) -> pd.DataFrame:
-        """Return the readable beliefs with what they can be drawn against."""
+        """Return the parsed beliefs with what they can be drawn against."""
         rows = self.stated
         columns: dict[str, Any] = {"context": rows["context"].astype(str)}
         if self.paired:

@@ -20,13 +20,9 @@ def certain_files(option: str) -> tuple[str, ...]:
     """Return what a call writes whatever the report holds."""
     if option == "out":
         return RESULTS
-    if option == "tables":
-        from coherence.report.result_tables import CONTENTS
+    from coherence.report.folder import FIGURES, TABLES
 
-        return (CONTENTS,)
-    from coherence.report.figure_files import CONTENTS
-
-    return (CONTENTS,)
+    return (TABLES if option == "tables" else FIGURES,)
 
 
 def write_report(
@@ -54,11 +50,11 @@ def write_report(
 
 def write_tables(report: "Report", folder: Path) -> str:
     """Write every table of a report, and remove those of an earlier one that it does not have."""
-    from coherence.report import result_tables
+    from coherence.report.folder import OURS, TABLES, table_files
 
-    files = result_tables.table_files(report.units)
-    where = f"{folder}{in_place(folder, result_tables.NAMES)}"
-    with new_files(folder, result_tables.NAMES) as new:
+    files = table_files(report.units)
+    where = f"{folder}{in_place(folder, OURS[TABLES])}"
+    with new_files(folder, OURS[TABLES]) as new:
         for name, text in files.items():
             (new / name).write_text(text, encoding="utf-8")
     return f"wrote {counted(sum(name.endswith('.csv') for name in files), 'table')} to {where}"
@@ -66,9 +62,10 @@ def write_tables(report: "Report", folder: Path) -> str:
 
 def write_figures(report: "Report", folder: Path) -> str:
     """Write every figure of a report, and remove those of an earlier one that it does not have."""
-    from coherence.report import figure_files
+    from coherence.report import folder as files
 
-    where = f"{folder}{in_place(folder, figure_files.NAMES)}"
-    with new_files(folder, figure_files.NAMES) as new:
-        written = figure_files.write_figures(report.units, new)
-    return f"wrote {counted(len(written) // len(figure_files.ENDINGS), 'figure')} to {where}"
+    ours = files.OURS[files.FIGURES]
+    where = f"{folder}{in_place(folder, ours)}"
+    with new_files(folder, ours) as new:
+        written = files.write_figures(report.units, new)
+    return f"wrote {counted(len(written) // len(files.ENDINGS), 'figure')} to {where}"

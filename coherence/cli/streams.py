@@ -7,7 +7,7 @@ import os
 import sys
 from typing import IO, TextIO
 
-from coherence.report.plain import PLAIN
+from coherence.table.printable import PLAIN
 
 STREAM = "-"
 """The name of a file that stands for standard input or output."""

@@ -1,6 +1,6 @@
 """What figures of beliefs draw: one table, out of a runs table or out of arrays.
 
-The same rows as those of the checks: readable beliefs under the reference prompt, with the action,
+The same rows as those of the checks: parsed beliefs under the reference prompt, with the action,
 the state as 0 or 1 and the exact posterior where they are known.
 """
 
@@ -72,7 +72,7 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
     told = Runs(runs)
     stated = told.under(told.reference()) & told.believed
     rows = runs[stated].reset_index(drop=True)
-    require(len(rows) > 0, "runs must hold at least one readable belief; received none.")
+    require(len(rows) > 0, "runs must hold at least one parsed belief; received none.")
     context = rows["context"] if "context" in rows.columns else pd.Series(rows.index)
     columns: dict[str, Any] = {"belief": as_belief(rows["p"]), "context": context.astype(str)}
     acted = told.acted[stated].reset_index(drop=True)

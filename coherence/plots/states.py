@@ -52,13 +52,13 @@ def judged(choices: pd.DataFrame) -> pd.DataFrame:
 def _usable(choices: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the rows with belief, action and state, or why there are none."""
     if "belief" not in choices:
-        return choices, "no row has a readable belief that is one number"
+        return choices, "no row has a parsed belief that is one number"
     if "truth" not in choices:
         return choices, "no state is known that is 0 or 1"
     if not policy_columns(choices) and "action" not in choices:
-        return choices, "there are no readable actions"
+        return choices, "there are no parsed actions"
     rows = judged(choices)
-    return rows, "" if len(rows) else "no row has a readable belief and action and a known state"
+    return rows, "" if len(rows) else "no row has a parsed belief and action and a known state"
 
 
 def rising_action(table: pd.DataFrame) -> Any:

@@ -1,21 +1,59 @@
-"""A report as files of a folder: the page, pages of units where they are many, pages of answers."""
+"""A report as files of a folder: pages with those that they link to, figures and tables.
 
+Of many units each has a page of its own. Texts of tables are rounded as on the page; CSV files hold
+the numbers unrounded.
+"""
+
+import csv
+import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from coherence.report.answer_html import answer_pages
+from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.html import render_html, unit_page_name
+from coherence.report.answers import answer_pages
+from coherence.report.figures import all_figures
+from coherence.report.html import render_html, render_unit_page, unit_page_name
 from coherence.report.ranking import FEW, unit_key
+from coherence.report.tables import Cell, Column, PaperTable, render_all, render_page, text_cell
 from coherence.report.unit import Unit
-from coherence.report.unit_html import render_unit_page
+from coherence.report.view import Row
+from coherence.report.wording import NOT_GIVEN, clean, unit_heading
+from coherence.result import CheckResult
 
-REPORT = "report.html"
+REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
+"""What stands in every folder: the page, and the tables of contents of figures and tables."""
+ENDINGS = ("svg", "pdf", "png")
+OURS = {
+    FIGURES: r"(unit-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
+    TABLES: r"(results|answers)-[0-9]+\.(md|tex|csv)",
+}
+"""Table of contents -> names of all files that are written beside it."""
 SUBFOLDERS = {
     "units": r"unit-[0-9]+\.html",
     "answers": r"unit-[0-9]+(-page-[0-9]+)?\.html",
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
+_RESULTS = (
+    Column("check", "check", number=False),
+    Column("effect", "effect"),
+    Column("", "95% interval"),
+    Column("p", "p"),
+    Column("p_holm", "p by Holm"),
+    Column("contexts", "contexts"),
+    Column("rows", "rows"),
+)
+_ANSWERS = (
+    Column("question", "question", number=False),
+    Column("status", "status", number=False),
+    Column("rows", "answers"),
+)
+_CAPTION = (
+    "Effects with 95% intervals over contexts, p-values of single tests and adjusted by Holm over "
+    "all tests of the report; without a p-value a line is an estimate."
+)
 
 
 def report_files(
@@ -41,3 +79,67 @@ def report_files(
             for name, text in answer_pages(unit, links[key], back=back):
                 yield f"answers/{name}", text
     yield REPORT, page
+
+
+def write_figures(units: Sequence[Unit], folder: Path) -> list[str]:
+    """Write every figure in every format, and a table that says what each shows."""
+    written, text = [], io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["file", "task", "model", "title", "caption"])
+    for unit, figure in all_figures(units):
+        for ending in ENDINGS:
+            name = f"{figure.key}.{ending}"
+            save_plot(figure.draw, folder / name, size=figure.size, salt=figure.key)
+            written.append(name)
+        of_unit = ("", "") if unit is None else (clean(unit.task), clean(unit.model))
+        table.writerow([figure.key, *of_unit, figure.title, figure.caption])
+    (folder / FIGURES).write_text(text.getvalue(), encoding="utf-8")
+    return [*written, FIGURES]
+
+
+def table_files(units: Sequence[Unit]) -> dict[str, str]:
+    """Render every table of a report in every form, and one page that shows them all."""
+    tables = result_tables(units)
+    return render_all(tables) | {TABLES: render_page(tables)}
+
+
+def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
+    """Lay out the tables of a report."""
+    tables = []
+    for number, unit in enumerate(units, start=1):
+        of_unit = unit_heading(unit)
+        rows = tuple(_result_row(result) for result in unit.results)
+        title, label = f"Results of {of_unit}", f"Table {number}"
+        tables.append(PaperTable(f"results-{number}", label, title, _CAPTION, _RESULTS, rows))
+        if unit.statuses.empty:
+            continue
+        rows = tuple(_answer_row(row) for row in unit.statuses.to_dict("records"))
+        title, label = f"What became of the answers of {of_unit}", f"Table {number}b"
+        caption = "Unparsed answers are counted and enter no result."
+        tables.append(PaperTable(f"answers-{number}", label, title, caption, _ANSWERS, rows))
+    return tables
+
+
+def _result_row(result: CheckResult) -> tuple[Cell, ...]:
+    row, shown_as = result.to_row(), Row(result)
+    # Of many differences of choice probabilities one is shown: a number alone does not say which.
+    component = str(result.settings.get("component", ""))
+    exact = {"": row["statistic"], **{name: row[name] for name in ("low", "high", "level", "unit")}}
+    exact["component"] = component
+    undefined = math.isnan(result.statistic)
+    shown = f"The effect shown is {component}." if component else ""
+    return (
+        text_cell(result.check),
+        Cell(shown_as.effect, exact, result.reason if undefined else shown, is_reason=undefined),
+        Cell(shown_as.numbers[2], {}),
+        Cell(shown_as.pvalue, {"": row["pvalue"]}),
+        Cell(shown_as.holm or NOT_GIVEN, {"": row["pvalue_holm"]}),
+        Cell(str(result.n_contexts), {"": result.n_contexts}),
+        Cell(str(result.n_rows), {"": result.n_rows}),
+    )
+
+
+def _answer_row(row: Mapping[Any, Any]) -> tuple[Cell, ...]:
+    count = int(row["rows"])
+    names = (text_cell(str(row["question"] or NOT_GIVEN)), text_cell(str(row["status"])))
+    return (*names, Cell(str(count), {"": count}))

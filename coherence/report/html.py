@@ -4,15 +4,21 @@ Task and model names, action labels and raw answers are untrusted. The templates
 only figures are inserted as markup, and those are rebuilt element by element from a parsed tree.
 """
 
+import json
+import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+from markupsafe import Markup
+
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.forest_figures import forest_figures
+from coherence.report.figures import forest_figures, unit_figures
+from coherence.report.json import to_plain
 from coherence.report.movement import little_sentence
-from coherence.report.page_parts import environment, setting_rows
-from coherence.report.pooling import pooled_sentences
+from coherence.report.pages import environment, visible
 from coherence.report.provenance import command
 from coherence.report.ranking import (
     FEW,
@@ -20,52 +26,26 @@ from coherence.report.ranking import (
     by_measure,
     counted_rejections,
     is_test,
+    pooled_sentences,
     rank,
     unit_key,
 )
 from coherence.report.unit import Unit
-from coherence.report.unit_html import effect_cells, question, short_context, unit_context
-from coherence.result import LEVEL
+from coherence.report.view import Counts, Row, View, status_groups, view
+from coherence.result import LEVEL, CheckResult
+from coherence.table.audit import STATED
 from coherence.table.printable import counted
 
 TITLE = "Belief coherence report"
-_NO_EFFECT = {
-    **{"effect": "not run", "unit": "", "interval": wording.NOT_GIVEN},
-    **{"pvalue": wording.NOT_GIVEN, "adjusted": [], "mark": "", "flagged": False},
-}
+MOST_IN_NOTEBOOK = 6
+"""Units that a notebook shows; of more, the page has all."""
+RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be parsed
+_RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 
 
 def unit_page_name(key: str) -> str:
     """Return where the page of one unit among many lies, as seen from the report."""
     return f"units/{key}.html"
-
-
-def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, Any]:
-    cells = dict(_NO_EFFECT) if row.result is None else effect_cells(row.result)
-    return {
-        **cells,
-        "measure": cells["unit"],
-        "component": "" if row.result is None else wording.component_of(row.result),
-        "heading": wording.unit_heading(row.unit),
-        "url": url,
-        "conclusion": " ".join(row.unit.conclusion),
-        "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
-        "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
-        or f"none of {counted(sum(map(is_test, row.unit.results)), 'test')}",
-        "little": little_sentence(row.unit.movement),
-    }
-
-
-def _subtitle(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
-    n_results = sum(len(unit.results) for unit in units)
-    # A checkout that was never installed does not know its version.
-    version = settings.get("version")
-    parts = [
-        f"{counted(len(units), 'unit')} (task · model)",
-        counted(n_results, "result"),  # a check may have several, one for each pair of actions
-    ]
-    parts += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
-    return " · ".join(parts)
 
 
 def render_html(
@@ -75,41 +55,45 @@ def render_html(
     links: Mapping[str, AnswerLinks] | None = None,
     split: bool = False,
 ) -> str:
-    """Render a report as a page."""
+    """Render a report as a page; `split` leaves what is said of each unit to a page of its own."""
     check, ranked = rank(units)
     links = links or {}
 
     def url_of(row: Ranked) -> str:
         return unit_page_name(row.key) if split else f"#{row.key}"
 
+    # Said once where they hold for all, and else with the unit that they are about.
+    first = units[0].alerts if units else ()
+    shared = [alert for alert in first if all(alert in unit.alerts for unit in units)]
     shown = []
     for number, unit in enumerate(units, start=1):
         key = unit_key(number)
         of_unit = links.get(key)
         if split:
             answers = "" if of_unit is None else f"answers/{key}.html"
-            shown.append(short_context(unit, key, page=unit_page_name(key), answers=answers))
+            about = {"page": unit_page_name(key), "answers": answers}
+            shown.append({"short": True, "key": key, "said": view(unit), **about})
         else:
-            shown.append(unit_context(unit, key, of_unit))
-    # Said once where they hold for all, and else with the unit that they are about.
-    shared = (
-        [alert for alert in units[0].alerts if all(alert in u.alerts for u in units)]
-        if units
-        else []
-    )
+            shown.append(_unit_context(unit, key, of_unit))
     legend = (
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
         "the largest first within each unit of measurement, beyond which effects do not compare; "
         f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that does not "
         "survive it."
     )
+    n_results = sum(len(unit.results) for unit in units)
+    # A checkout that was never installed does not know its version.
+    version = settings.get("version")
+    subtitle = [f"{counted(len(units), 'unit')} (task · model)", counted(n_results, "result")]
+    subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
+    overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
     return (
         environment()
         .get_template("page.html.j2")
         .render(
             title=TITLE,
-            question=question(units),
-            subtitle=_subtitle(units, settings),
+            question=_question(units),
+            subtitle=" · ".join(subtitle),
             counted=counted_rejections(units),
             alerts=[wording.clean(alert) for alert in shared],
             legend=legend,
@@ -117,22 +101,173 @@ def render_html(
                 row.result for row in ranked if row.result is not None
             ),
             overview=[
-                (measure, [_overview_row(row, url_of(row), shared) for row in of_measure])
-                for measure, of_measure in by_measure(ranked)
+                (measure, [overview[row.key] for row in rows])
+                for measure, rows in by_measure(ranked)
             ],
             pooled=pooled_sentences(units),
             folded=len(units) > FEW,
             # What fails comes first, whichever test it is that fails.
-            answers=[
-                _overview_row(row, url_of(row), shared)
-                for row in sorted(ranked, key=lambda row: not row.rejected)
-            ],
+            answers=[overview[row.key] for row in sorted(ranked, key=lambda row: not row.rejected)],
             forests=forest_figures(ranked, url_of) if len(units) > FEW else [],
             units=shown,
             # The number of processes changes no result, and would change the bytes of the page.
-            settings=setting_rows(
+            settings=_settings(
                 {name: value for name, value in settings.items() if name != "n_jobs"}
             ),
             command=command(settings),
         )
     )
+
+
+def render_unit_page(unit: Unit, key: str, links: AnswerLinks | None) -> str:
+    """Render the page of one unit among many."""
+    return (
+        environment()
+        .get_template("unit_page.html.j2")
+        .render(
+            title=f"{wording.unit_heading(unit)} – belief coherence report",
+            question=_question([unit]),
+            unit=_unit_context(unit, key, links),
+        )
+    )
+
+
+def render_notebook(units: Sequence[Unit]) -> str:
+    """Render what a notebook shows: for each unit what is said first, and a table of results."""
+    return (
+        environment()
+        .get_template("notebook.html.j2")
+        .render(
+            units=[view(unit) for unit in units[:MOST_IN_NOTEBOOK]],
+            n_more=len(units) - MOST_IN_NOTEBOOK,
+        )
+    )
+
+
+def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, Any]:
+    n_tests = sum(map(is_test, row.unit.results))
+    return {
+        "row": None if row.result is None else Row(row.result),
+        "heading": wording.unit_heading(row.unit),
+        "url": url,
+        "conclusion": " ".join(row.unit.conclusion),
+        "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
+        "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
+        or f"none of {counted(n_tests, 'test')}",
+        "little": little_sentence(row.unit.movement),
+    }
+
+
+def _question(units: Sequence[Unit]) -> str:
+    """Ask what a page answers, of the kind of belief that it is about."""
+    nouns = {wording.belief_noun(unit.answering) for unit in units}
+    if len(nouns) > 1:
+        return "Could these beliefs be the ones acted on?"
+    return f"Could the {next(iter(nouns), STATED)} be the belief acted on?"
+
+
+def _unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict[str, Any]:
+    """Return what a page shows of a unit besides its view: figures, links, unparsed answers."""
+    said = view(unit)
+    figures, missing_figures = unit_figures(unit, key, links)
+    unparsed_columns, unparsed = _unparsed(unit)
+    return {
+        "short": False,
+        "key": key,
+        "said": said,
+        "dots": {row.result.check: dot for _, rows in said.questions for row, dot in _dots(rows)},
+        "about": {row.result.check: _about(row.result) for row in said.rows},
+        "answers": "" if links is None else links.index(),
+        "answer_tables": _tables(unit, said, key, links),
+        # What moves and the main test stand with the answer, the others behind the numbers.
+        "figures": {
+            place: [figure for figure in figures if figure.place == place]
+            for place in ("overview", "lead", "further")
+        },
+        "missing_figures": missing_figures,
+        "unparsed_columns": unparsed_columns,
+        "unparsed": unparsed,
+    }
+
+
+def _about(result: CheckResult) -> dict[str, Any]:
+    """Return what is said of a check where hypotheses, assumptions and settings are listed."""
+    return {
+        # Let a narrow column break a name after its underscores and colon only; join escapes.
+        "check": Markup("<wbr>").join(re.split(r"(?<=[_:/])", wording.clean(result.check))),
+        "null_label": "Estimates" if result.pvalue is None else "Null hypothesis",
+        "null": wording.clean(result.null),
+        "assumptions": "; ".join(wording.clean(each).rstrip(".") for each in result.assumptions),
+        "method": "" if result.interval is None else wording.clean(result.interval.method),
+        "settings": ", ".join(f"{name} = {value}" for name, value in _settings(result.settings)),
+    }
+
+
+def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
+    """Place statistic, interval and zero on an axis of 100 that results of one unit share."""
+    dots: list[tuple[Row, dict[str, float] | None]] = []
+    for row in rows:
+        ends = [0.0]
+        for each in (other.result for other in rows if other.result.unit == row.result.unit):
+            ends.append(each.statistic)
+            ends += [each.interval.low, each.interval.high] if each.interval is not None else []
+        finite = [end for end in ends if math.isfinite(end)]
+        least, most = min(finite), max(finite)
+        result, interval = row.result, row.result.interval
+        if not math.isfinite(result.statistic) or most == least:
+            dots.append((row, None))
+            continue
+        places = {"zero": 0.0, "at": result.statistic}
+        if interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high):
+            places |= {"low": interval.low, "high": interval.high}
+        scale = 92 / (most - least)
+        dots.append(
+            (row, {name: round(4 + scale * (end - least), 2) for name, end in places.items()})
+        )
+    return dots
+
+
+def _tables(
+    unit: Unit, said: View, key: str, links: AnswerLinks | None
+) -> list[tuple[str, Counts, dict[tuple[str, str], str]]]:
+    """Return title, cells and links of the tables of counts that follow the results."""
+    urls: dict[tuple[str, str], str] = {}
+    if links is not None:
+        # Each count of a status leads to the contexts in which it occurred.
+        for number, ((asked, status), contexts) in enumerate(status_groups(unit).items(), start=1):
+            anchor, title = f"{key}-status-{number}", f"Status {status}, {asked}"
+            urls[wording.clean(asked), status] = links.group(anchor, title, contexts)
+    tables: tuple[tuple[str, Counts, dict[tuple[str, str], str]], ...] = (
+        ("Beside rational twins", said.twins, {}),
+        ("Answers", said.answers, urls),
+        ("If the unparsed answers had all gone one way", said.bounds, {}),
+    )
+    return [table for table in tables if table[1].rows]
+
+
+def _unparsed(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
+    rows = []
+    for record in unit.unreadable.to_dict("records"):
+        cells = []
+        for column, value in record.items():
+            known = not pd.isna(value)
+            text = str(value) if known else wording.NOT_GIVEN
+            # The page stays small, and says so where it leaves something out.
+            cut = f"cut after {RAW_LIMIT} of {len(text)} characters" * (len(text) > RAW_LIMIT)
+            raw = known and column in _RAW_COLUMNS
+            cells.append({"text": visible(text[:RAW_LIMIT]), "cut": cut, "raw": raw})
+        rows.append(cells)
+    return [wording.clean(column).replace("_", " ") for column in unit.unreadable.columns], rows
+
+
+def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of settings as clean text, by name."""
+    shown = []
+    for name in sorted(settings):
+        value = settings[name]
+        if value is None:
+            value = wording.NOT_GIVEN
+        elif not isinstance(value, str):
+            value = json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
+        shown.append((wording.clean(name), wording.clean(value)))
+    return shown

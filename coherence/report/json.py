@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.report.answering import answering_sentences, belief_noun
-from coherence.report.pooling import pooled
+from coherence.report.ranking import pooled
 from coherence.report.unit import Unit
+from coherence.report.wording import answering_sentences, belief_noun
 from coherence.table.audit import audit_table
 
 SCHEMA_VERSION = 1

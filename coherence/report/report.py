@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.report.answering import belief_noun
 from coherence.report.unit import Unit
+from coherence.report.wording import belief_noun
 from coherence.result import CheckResult
 
 BRIEF = ("task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm")
@@ -85,7 +85,7 @@ class Report:
         effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are taken
         as a sample of tasks, and p-values are not adjusted.
         """
-        from coherence.report.pooling import pooled
+        from coherence.report.ranking import pooled
 
         return pooled(self.units)
 
@@ -133,7 +133,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from coherence.report.notebook import render_notebook
+        from coherence.report.html import render_notebook
 
         return render_notebook(self.units)
 

@@ -15,35 +15,35 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from coherence.report.answering import POLICIES, answering_sentences
-from coherence.report.movement import little_sentence, moves_sentence
-from coherence.report.plain import PLAIN
-from coherence.report.pooling import pooled_sentences
-from coherence.report.questions import Answer, answers, next_step
+from coherence.report.movement import little_sentence
 from coherence.report.ranking import (
     FEW,
     Ranked,
     by_measure,
     counted_rejections,
     is_test,
+    pooled_sentences,
     rank,
 )
-from coherence.report.statuses import audit_cells, bound_cells, repair_sentence, unreadable_share
-from coherence.report.twins import sensitivity_sentence, twin_cells, twin_note
 from coherence.report.unit import Unit
-from coherence.report.wording import (
-    alert_sentence,
-    clean,
-    component_of,
-    format_effect,
-    format_tested,
-    full_verdict,
-    interval_heading,
+from coherence.report.view import (
+    Counts,
+    Row,
+    View,
+    repair_sentence,
     sample_sentences,
+    unparsed_share,
+    view,
+)
+from coherence.report.wording import (
+    POLICIES,
+    answering_sentences,
+    clean,
+    interval_heading,
     unit_heading,
 )
-from coherence.result import CheckResult, Outcome
-from coherence.table.printable import counted
+from coherence.result import Outcome
+from coherence.table.printable import PLAIN, WARNING, counted
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 MORE = "--full, or report.html with --out DIR"
@@ -53,8 +53,6 @@ WORTH_SAYING = 0.01
 """Share of unreadable answers from which a summary names the unit."""
 _RANKED, _FAILING = 24, 6
 _LONGEST = 200  # characters of a name that a cell shows
-_CAUTION = "caution"
-_MARKS = {Outcome.REJECTED: "rejects", Outcome.UNCORRECTED: "sign"}
 _BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 """A rule below the headings, and blanks between columns."""
 
@@ -145,121 +143,122 @@ def _table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
 
 
 def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
-    yield _text(unit_heading(unit), "bold")
-    yield _opening(unit)
-    yield from (_text(alert_sentence(alert), "bold") for alert in unit.alerts)
-    groups = answers(unit.results, unit.verdicts)
-    shown = [(question, [a for a in group if full or a.leads]) for question, group in groups]
+    said = view(unit)
+    yield _text(said.heading, "bold")
+    yield _opening(said)
+    yield from (_text(_alert(alert), "bold") for alert in said.alerts)
+    shown = [
+        (question, [row for row in group if full or row.leads])
+        for question, group in said.questions
+    ]
     yield Text()
-    if groups:
-        yield from _results(unit, [(question, group) for question, group in shown if group])
+    if shown:
+        yield from _results(said, [(question, group) for question, group in shown if group])
     else:
         yield Text("No check could be run.")
-    hidden = len(unit.results) - sum(len(group) for _, group in shown)
-    if hidden:
+    if hidden := len(said.rows) - sum(len(group) for _, group in shown):
         yield _text(f"and {counted(hidden, 'further result')} (--full)", "dim")
-    yield from _counts(twin_cells(unit))
-    if full:
-        yield from _counts(audit_cells(unit))
-        yield from _counts(bound_cells(unit))
-    remarks = list(_all_remarks(unit) if full else _remarks(unit))
+    for counts in (said.twins, said.answers, said.bounds)[: None if full else 1]:
+        yield from _counts(counts)
+    remarks = list(filter(None, _all_remarks(unit, said) if full else _remarks(unit, said)))
     if remarks:
         yield Text()
         yield from _listed(remarks)
 
 
-def _opening(unit: Unit) -> Table:
-    """What moves, and what this shows."""
+def _alert(alert: str) -> str:
+    return f"{WARNING.capitalize()}: {clean(alert)}"
+
+
+def _opening(said: View) -> Table:
+    """What moves, what this shows, and what to do next."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
-    moves, little = moves_sentence(unit.movement), little_sentence(unit.movement)
-    if moves:
-        grid.add_row(Text("What moves", style="dim"), _text(moves))
-    shows = " ".join(filter(None, [little, *unit.conclusion]))
-    style = "bold" if any(r.outcome() is Outcome.REJECTED for r in unit.results) else ""
-    if shows:
-        grid.add_row(Text("What this shows", style="dim"), _text(shows, style))
-    if step := next_step(unit):
-        grid.add_row(Text("What next", style="dim"), _text(step))
+    shows = " ".join(filter(None, [said.little, *said.conclusion]))
+    style = "bold" if any(row.rejects for row in said.rows) else ""
+    for heading, text, how in (
+        ("What moves", said.moves, ""),
+        ("What this shows", shows, style),
+        ("What next", said.next, ""),
+    ):
+        if text:
+            grid.add_row(Text(heading, style="dim"), _text(text, how))
     return grid
 
 
-def _results(unit: Unit, groups: Sequence[tuple[str, list[Answer]]]) -> Iterator[RenderableType]:
+def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[RenderableType]:
     """One table, in which a question heads its answers; then what the numbers alone do not say."""
-    shown = [answer for _, group in groups for answer in group]
-    marked = any(answer.result.outcome() in _MARKS for answer in shown)
-    headings = ["", "effect", interval_heading(unit.results), "p (Holm)", *[""] * marked]
-    table = _table(headings, right=(3,))
+    shown = [row for _, group in groups for row in group]
+    marked = any(row.rejects or row.is_sign for row in shown)
+    table = _table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
     for question, group in groups:
         table.add_row(_text(question, "bold"))
-        for answer in group:
-            result = answer.result
-            style = "bold" if result.outcome() is Outcome.REJECTED else ""
-            mark = [_MARKS.get(result.outcome(), "")] * marked
-            cells = (*format_effect(result), format_tested(result), *mark)
-            name = Padding(_cell(answer.name, style), (0, 0, 0, 2))
-            table.add_row(name, *(_cell(text, style) for text in cells))
+        for row in group:
+            style = "bold" if row.rejects else ""
+            mark = ["rejects" if row.rejects else "sign" if row.is_sign else ""] * marked
+            name = f"{row.words} ({row.check})" if row.words else row.check
+            cells = (row.effect, row.numbers[2], row.tested, *mark)
+            table.add_row(
+                Padding(_cell(name, style), (0, 0, 0, 2)), *(_cell(text, style) for text in cells)
+            )
     yield table
-    yield from _listed(list(_effect_notes([answer.result for answer in shown])), " ")
+    # Which effects are of one action, which lie below their interval, and why a number is missing:
+    # a dash with a p-value of 1 is no sign of coherence.
+    notes: dict[str, list[str]] = {}
+    for say in (
+        lambda row: row.component,
+        lambda row: row.result.estimate_note(),
+        lambda row: clean(row.result.reason),
+    ):
+        for row in shown:
+            notes.setdefault(say(row), []).append(row.check)
+    notes.pop("", None)
+    yield from _listed(
+        [f"{', '.join(dict.fromkeys(of))}: {said}" for said, of in notes.items()], " "
+    )
 
 
-def _effect_notes(results: Sequence[CheckResult]) -> Iterator[str]:
-    """Say which effects are of one action, and which lie below their interval.
-
-    Say too why a number is missing: a dash with a p-value of 1 is no sign of coherence.
-    """
-    for say in (component_of, CheckResult.estimate_note, lambda result: clean(result.reason)):
-        about: dict[str, list[str]] = {}
-        for result in results:
-            about.setdefault(say(result), []).append(clean(result.check))
-        yield from (f"{', '.join(names)}: {said}" for said, names in about.items() if said)
-
-
-def _counts(table: tuple[list[str], list[list[str]]]) -> Iterator[RenderableType]:
-    headings, rows = table
-    if not rows:
+def _counts(counts: Counts) -> Iterator[RenderableType]:
+    if not counts.rows:
         return
     yield Text()
-    counts = _table(headings, right=range(1, len(headings)))
-    for row in rows:
-        counts.add_row(*map(_cell, row))
-    yield counts
+    table = _table(counts.headings, right=range(1, len(counts.headings)))
+    for row in counts.rows:
+        table.add_row(*map(_cell, row))
+    yield table
 
 
-def _all_remarks(unit: Unit) -> Iterator[str]:
+def _all_remarks(unit: Unit, said: View) -> Iterator[str]:
     """Every result in words, and all notes."""
-    for result, verdict in zip(unit.results, unit.verdicts, strict=True):
-        yield f"{clean(result.check)}: {full_verdict(result, verdict)}"
-    yield from unit.cautions
-    yield from answering_sentences(unit.answering)
-    yield from filter(None, [repair_sentence(unit), sensitivity_sentence(unit), twin_note(unit)])
-    yield from sample_sentences(unit.results)
-    yield from unit.other_notes
+    yield from (f"{row.check}: {row.verdict}" for row in said.rows)
+    yield from (*said.warnings, *said.answering)
+    yield from (said.answers.note, said.sensitivity, said.twins.note)
+    yield from (*sample_sentences(unit.results), *said.notes)
 
 
-def _remarks(unit: Unit) -> Iterator[str]:
+def _remarks(unit: Unit, said: View) -> Iterator[str]:
     """Say what may mislead, how many answers there are, and what was left out."""
-    about = [*unit.cautions, *answering_sentences(unit.answering)]
-    yield from (text for text in about if text.startswith(_CAUTION) or text == POLICIES)
-    yield from filter(None, [twin_note(unit)])
+    about = [*said.warnings, *said.answering]
+    yield from (text for text in about if text.startswith(WARNING) or text == POLICIES)
+    yield said.twins.note
     # What may mislead is never among those that are only counted.
-    notes = sorted(map(clean, unit.other_notes), key=lambda note: not note.startswith(_CAUTION))
-    n_shown = max(MOST_NOTES, sum(note.startswith(_CAUTION) for note in notes))
+    notes = sorted(said.notes, key=lambda note: not note.startswith(WARNING))
+    n_shown = max(MOST_NOTES, sum(note.startswith(WARNING) for note in notes))
     yield from notes[:n_shown]
     if len(notes) > n_shown:
         yield f"{counted(len(notes) - n_shown, 'further note')} on what was left out or assumed."
-    yield from filter(None, [_counted_answers(unit)])
+    yield _counted_answers(unit)
 
 
 def _counted_answers(unit: Unit) -> str:
-    """Say how much was asked, how much of it could not be read, and what enters the checks."""
+    """Say how much was asked, how much of it could not be parsed, and what enters the checks."""
     said = []
     if not unit.statuses.empty:
         asked = counted(int(unit.statuses["rows"].sum()), "row")
-        share = unreadable_share(unit)
-        unread = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
-        said.append(f"{asked} of answers, {unread} unreadable")
+        share = unparsed_share(unit)
+        unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
+        said.append(f"{asked} of answers, {unparsed} unparsed")
     tests = [result for result in unit.results if is_test(result)] or list(unit.results)
     if tests:
         most = max(tests, key=lambda result: result.n_rows)
@@ -312,7 +311,7 @@ def alert_lines(units: Sequence[Unit]) -> list[str]:
         for alert in unit.alerts:
             about.setdefault(alert, []).append(unit)
     return [
-        alert_sentence(alert) + ("" if len(of) == len(units) else f" In {_units_named(of)}.")
+        _alert(alert) + ("" if len(of) == len(units) else f" In {_units_named(of)}.")
         for alert, of in about.items()
     ]
 
@@ -341,13 +340,15 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             table.add_row(_cell(measure, "dim"))
         for row in of_measure:
             style = "bold" if row.rejected else ""
-            numbers = ["not run", "", ""]
+            numbers, of = ["not run", "", ""], ""
             if row.result is not None:
-                numbers = [*format_effect(row.result), format_tested(row.result)]
+                shown_as = Row(row.result)
+                numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
+                of = shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
             cells = [unit_heading(row.unit), *numbers, rejected]
             table.add_row(*(_cell(cell, style) for cell in cells))
-            if row.result is not None and (of := component_of(row.result)):
+            if of:
                 table.add_row(_cell(of, "dim"))
     yield table
     if len(ranked) > len(shown):
@@ -376,23 +377,26 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
 
 def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
     """Yield what is off in some units, and what was assumed in all."""
-    shares = [(unreadable_share(row.unit), row) for row in ranked]
-    unread = sorted((pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0])
-    if unread:
-        worst = ", ".join(f"{unit_heading(row.unit)} {share:.1%}" for share, row in unread[:4])
+    shares = [(unparsed_share(row.unit), row) for row in ranked]
+    unparsed = sorted(
+        (pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0]
+    )
+    if unparsed:
+        worst = ", ".join(f"{unit_heading(row.unit)} {share:.1%}" for share, row in unparsed[:4])
         yield (
-            f"{counted(len(unread), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
-            f"unreadable answers, the most: {worst}."
+            f"{counted(len(unparsed), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
+            f"unparsed answers, the most: {worst}."
         )
     about: dict[str, list[Unit]] = {}
     for row in ranked:
         of_answers = answering_sentences(row.unit.answering)
-        cautions = [text for text in of_answers if text.startswith(_CAUTION)]
-        for sentence in dict.fromkeys(map(clean, [*row.unit.other_notes, *cautions])):
+        warnings = [text for text in of_answers if text.startswith(WARNING)]
+        notes = [note for note in row.unit.notes if note not in row.unit.alerts]
+        for sentence in dict.fromkeys(map(clean, [*notes, *warnings])):
             about.setdefault(sentence, []).append(row.unit)
     of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
     # What may mislead in some units only, with their names.
-    of_some = [text for text in about if text.startswith(_CAUTION) and text not in of_all]
+    of_some = [text for text in about if text.startswith(WARNING) and text not in of_all]
     yield from (f"all units: {sentence}" for sentence in of_all[:MOST_NOTES])
     yield from (f"{_units_named(about[text])}: {text}" for text in of_some[:MOST_NOTES])
     others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])

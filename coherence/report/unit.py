@@ -30,7 +30,7 @@ class Unit:
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
     # ``rows``
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # the readable beliefs under the reference prompt: ``belief``, ``context`` and, where known,
+    # the parsed beliefs under the reference prompt: ``belief``, ``context`` and, where known,
     # ``action`` or ``action_<label>`` (probabilities), ``truth`` (0 or 1) and ``p_true``
     beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
@@ -55,8 +55,3 @@ class Unit:
     state_names: tuple[str, str] = ("state 0", "state 1")
     # how far beliefs and choices vary; None where that was not asked
     movement: Movement | None = None
-
-    @property
-    def other_notes(self) -> tuple[str, ...]:
-        """The notes that are no alerts."""
-        return tuple(note for note in self.notes if note not in self.alerts)

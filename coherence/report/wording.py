@@ -1,38 +1,47 @@
-"""The wording that all faces of a report share: numbers with intervals, p-values and verdicts.
+"""Words that all views of a report share: numbers with intervals, p-values, kinds of answers.
 
 Names of tasks, models and actions come from files and model output; `clean` makes them safe to
 print. It and `format_numbers` stand in `coherence.table.printable`, where figures have them too.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
+from coherence.table.audit import STATED, Answering
+from coherence.table.printable import WARNING, counted, unit_name
 from coherence.table.printable import clean as clean
-from coherence.table.printable import counted, unit_name
 from coherence.table.printable import format_numbers as format_numbers
 
 NOT_GIVEN = "–"
-ALERT = "Caution"
-
-
-def format_effect(result: CheckResult) -> tuple[str, str]:
-    """Format statistic and interval of a result."""
-    # The estimate shares its decimals with the ends: it is read against them.
-    ends = (result.interval.low, result.interval.high) if result.interval is not None else ()
-    numbers = format_numbers([result.statistic, *ends])
-    unit = "" if math.isnan(result.statistic) else clean(result.unit)
-    # "3.2%" and "3.2% of log-loss", but "3.2 nats".
-    effect = numbers[0] + ("" if unit.startswith("%") or not unit else " ") + unit
-    if result.interval is None or all(math.isnan(end) for end in ends):
-        return effect, NOT_GIVEN
-    return effect, f"[{numbers[1]}, {numbers[2]}]"
-
-
-def component_of(result: CheckResult) -> str:
-    """Return the difference of probabilities that an effect is; empty where it is none."""
-    return clean(result.settings.get("component", ""))
+LOW = 0.5
+"""Median probability of the form below which a report warns."""
+POLICIES = (
+    "actions are probabilities that were computed, and no action was drawn: the checks of belief "
+    "against action test the policy."
+)
+REVEALED = "revealed"
+KINDS = {
+    "stated:drawn": ("stated belief", "stated, drawn as text and parsed"),
+    "stated:forced": (
+        "forced stated belief",
+        "stated, drawn among the answers that have the form",
+    ),
+    "stated:masked": (
+        "forced stated belief",
+        "stated, drawn by a server that allowed only tokens of the form, which is not what the "
+        "model would say given the form",
+    ),
+    "stated:exact": (
+        "exact stated belief",
+        "stated, the mean of the distribution over all answers that have the form",
+    ),
+    "token": ("next-token belief", "the probability of the next token"),
+    "sampled": ("sampled belief", "the share of drawn answers"),
+    REVEALED: ("revealed belief", "revealed by how texts go on"),
+}
+"""Kind of belief -> what titles, sentences and axes call it, and how it was elicited."""
 
 
 def format_pvalue(pvalue: float | None) -> str:
@@ -43,13 +52,6 @@ def format_pvalue(pvalue: float | None) -> str:
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
 
 
-def format_tested(result: CheckResult) -> str:
-    """Format the p-value of a result, with Holm's adjusted one in brackets where there is one."""
-    text = format_pvalue(result.pvalue)
-    adjusted = result.pvalue_holm is not None and text != NOT_GIVEN
-    return f"{text} ({format_pvalue(result.pvalue_holm)})" if adjusted else text
-
-
 def interval_heading(results: Iterable[CheckResult]) -> str:
     """Return "95% interval", or "interval" where the nominal levels differ."""
     # A user of the Python functions may have asked for other levels.
@@ -57,32 +59,42 @@ def interval_heading(results: Iterable[CheckResult]) -> str:
     return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
 
 
-def full_verdict(result: CheckResult, verdict: str) -> str:
-    """Return the verdict, with the reason of an undefined number unless the verdict gives it."""
-    sentence, reason = clean(verdict), clean(result.reason)
-    return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
-
-
-def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
-    """Say how many rows and contexts entered, checks with equal numbers together."""
-    groups: dict[tuple[int, int, int], list[str]] = {}
-    for result in results:
-        groups.setdefault((result.n_rows, result.n_contexts, result.n_dropped), []).append(
-            clean(result.check)
-        )
-    return [
-        f"{counted(rows, 'row')} in {counted(contexts, 'context')}"
-        + (f", {dropped} left out for missing values" if dropped else "")
-        + f": {', '.join(checks)}"
-        for (rows, contexts, dropped), checks in groups.items()
-    ]
-
-
-def alert_sentence(alert: str) -> str:
-    """Return an alert as it stands beside a conclusion."""
-    return f"{ALERT}: {clean(alert)}"
-
-
 def unit_heading(unit: Unit) -> str:
     """Return "task · model", with whatever of the two is named."""
     return unit_name(unit.task, unit.model)
+
+
+def belief_noun(answering: Answering | None) -> str:
+    """Return what titles, sentences and axes call the belief."""
+    kinds = answering.kinds if answering else ()
+    nouns = {KINDS[kind][0] if kind in KINDS else "belief" for kind in kinds}
+    return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
+
+
+def answering_sentences(answering: Answering | None) -> list[str]:
+    """Say how the answers were elicited; a warning comes first."""
+    if answering is None or not answering.known:
+        return []
+    # Tiny masses are the ones that matter: 1.8e-06 must not read as 0.
+    median, smallest = (
+        f"{mass:.2g}" if 0 < mass < 0.001 else format_numbers([mass])[0]
+        for mass in (answering.median_mass, answering.smallest_mass)
+    )
+    sentences = []
+    if answering.median_mass < LOW:
+        sentences.append(
+            f"{WARNING}: the form of the answers had a median probability of {median}, less than "
+            "half; the values are those of answers that the model would seldom give unasked."
+        )
+    total = sum(answering.kinds.values())
+    for kind, rows in answering.kinds.items():
+        whole = "" if rows == total else f" ({rows} of {counted(total, 'row')})"
+        sentences.append(f"beliefs are {KINDS.get(kind, ('', kind))[1]}{whole}.")
+    if answering.policies:
+        sentences.append(POLICIES)
+    if answering.n_mass:
+        sentences.append(
+            f"the form of the answers had a probability of {median} "
+            f"(median; smallest {smallest}; {counted(answering.n_mass, 'row')})."
+        )
+    return sentences

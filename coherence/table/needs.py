@@ -4,7 +4,7 @@ A check names one entry of `EVIDENCE` as what it needs; which check needs what i
 (`coherence.checks.check`). Another kind of evidence is a change of the runs table and begins here.
 """
 
-BELIEF, ONE_BELIEF, P = "readable belief", "belief in one of two states", "p"
+BELIEF, ONE_BELIEF, P = "parsed belief", "belief in one of two states", "p"
 ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
 ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
 

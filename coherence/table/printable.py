@@ -19,6 +19,8 @@ _ESCAPES = re.compile(
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 # Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+WARNING = "warning"
+"""How a sentence begins that every view of a report shows first."""
 
 
 def clean(text: object, *, limit: int | None = None) -> str:
@@ -70,3 +72,17 @@ def counted(n: int, noun: str, plural: str = "") -> str:
 def numbered(n: int, noun: str, plural: str = "") -> str:
     """Return the noun alone, in the number that `counted` gives it."""
     return noun if n == 1 else plural or f"{noun}s"
+
+
+PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("─–—−·", "-"),
+        **dict.fromkeys("│┃", "|"),
+        **dict.fromkeys("●○•", "*"),
+        **dict.fromkeys("“”", '"'),
+        **dict.fromkeys("‘’", "'"),
+        **dict.fromkeys("\u00a0\u202f", " "),
+        **{"…": "~", "×": "x", "→": ">", "≤": "<=", "≥": ">=", "±": "+-"},
+    }
+)
+"""Signs of reports in ASCII, nearly all of the same width, so that columns stay aligned."""

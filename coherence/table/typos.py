@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import closest, listing
-from coherence.table.printable import clean, counted
+from coherence.table.printable import WARNING, clean, counted
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX, COLUMNS, FEATURE_PREFIX
 
@@ -102,13 +102,13 @@ def spelling_notes(rows: pd.DataFrame) -> list[str]:
         noun, counts = a_label.split()[1], rows[column].value_counts().to_dict()
         for label in (label for label in counts if isinstance(label, str) and label in _MISSING):
             notes.append(
-                f"caution: the {noun} {label!r} ({counted(counts[label], 'row')}) counts as "
+                f"{WARNING}: the {noun} {label!r} ({counted(counts[label], 'row')}) counts as "
                 f"{a_label} of its own. If it means that there is none, leave these cells empty; "
                 "nothing was changed."
             )
         for rare, common in _typos(counts):
             notes.append(
-                f"caution: the {noun} {clean(rare)!r} ({counted(counts[rare], 'row')}) is "
+                f"{WARNING}: the {noun} {clean(rare)!r} ({counted(counts[rare], 'row')}) is "
                 f"spelt nearly like {clean(common)!r} ({counted(counts[common], 'row')}), and "
                 f"counts as {a_label} of its own. If it is a typo, fix the table; nothing was "
                 "changed."
@@ -116,7 +116,7 @@ def spelling_notes(rows: pd.DataFrame) -> list[str]:
     more = len(notes) - _MOST_NOTES
     if more > 0:
         others = counted(more, "more label is", "more labels are")
-        return [*notes[:_MOST_NOTES], f"caution: {others} spelt nearly like a common one."]
+        return [*notes[:_MOST_NOTES], f"{WARNING}: {others} spelt nearly like a common one."]
     return notes
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from coherence import Report
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
-from coherence.report import figure_files, result_tables
+from coherence.report.folder import FIGURES, OURS, TABLES
 from coherence.report.unit import Unit
 from coherence.table.files import new_files
 
@@ -35,7 +35,7 @@ def test_pages_of_an_earlier_report_go_and_other_files_stay(tmp_path):
 
 
 def test_figures_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path):
-    with new_files(tmp_path, figure_files.NAMES) as new:
+    with new_files(tmp_path, OURS[FIGURES]) as new:
         (new / "unit-9-pair-1.svg").write_text("ours")
     (tmp_path / "unit-8-pair-1.svg").write_text("mine")
     said = write_figures(Report((Unit("t", "m", (), ()),), {}), tmp_path)
@@ -46,7 +46,7 @@ def test_figures_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path
 
 
 def test_tables_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path):
-    with new_files(tmp_path, result_tables.NAMES) as new:
+    with new_files(tmp_path, OURS[TABLES]) as new:
         (new / "answers-9.tex").write_text("ours")
     (tmp_path / "results-8.csv").write_text("mine")
     said = write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path)

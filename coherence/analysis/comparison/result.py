@@ -166,22 +166,15 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return one self-contained page without scripts."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from coherence.report.pages import environment
 
-        # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
-        environment = Environment(
-            loader=PackageLoader("coherence", "analysis/comparison"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         tasks: dict[str, list[dict[str, Any]]] = {}
         for number, (task, effect, rows) in enumerate(self.effects()):
             here = (self.differences["task"] == task) & (self.differences["effect"] == effect)
             shown = _section(effect, rows, self.differences[here], f"effect-{number}")
             tasks.setdefault(task, []).append(shown)
-        return environment.get_template("page.html.j2").render(
+        template = environment("coherence", "analysis/comparison").get_template("page.html.j2")
+        return template.render(
             title=TITLE,
             summary=self.summary,
             legend=LEGEND[:1].upper() + LEGEND[1:] + ".",

@@ -18,10 +18,9 @@ from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, Paper
 from coherence.analysis.paper.tables import unit_name
 from coherence.plots.pairwise import plot_pairwise_choice
 from coherence.plots.style import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
-from coherence.report.answering import belief_noun
 from coherence.report.tables import PaperFigure, spoken_range
 from coherence.report.unit import Unit
-from coherence.report.wording import clean
+from coherence.report.wording import belief_noun, clean
 from coherence.result import CheckResult
 
 FORMATS = ("svg", "pdf")
@@ -151,7 +150,7 @@ def _choice_caption(
         "the mean belief of the bin; its area is in proportion to the answers of the bin. Bars: "
         f"{bars}. Dashed lines join bins with a significant fall of the share by {test}: "
         f"{violated} of {len(details)} pairs of bins. A panel has {contexts} contexts; "
-        f"{unread} rows had no readable belief and action.{left_out}"
+        f"{unread} rows had no parsed belief and action.{left_out}"
     )
 
 
@@ -274,5 +273,5 @@ def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFram
     return (
         "A bar is the median over contexts of |belief - its average over the values of z| divided "
         f"by the belief, answer noise included; lines are 95% intervals ({methods}). {forest} "
-        f"{n} contexts; {unread} rows had no readable belief.{without}{both}"
+        f"{n} contexts; {unread} rows had no parsed belief.{without}{both}"
     )

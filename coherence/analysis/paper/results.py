@@ -357,7 +357,7 @@ def _scatter(unit: UnitRows) -> CheckResult:
         what = f"root of the mean variance of the computed distribution, {unit.reference}"
         return _of_squares(SCATTER, what, squares, rows, unit.asked, "a computed distribution")
     variance = _by_context(unit, unit.stated)["variance"]
-    return _of_squares(SCATTER, what, variance, unit.stated, unit.asked, "two readable repetitions")
+    return _of_squares(SCATTER, what, variance, unit.stated, unit.asked, "two parsed repetitions")
 
 
 def _lack_of_truth(unit: UnitRows, asked: pd.DataFrame) -> str:
@@ -378,7 +378,7 @@ def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResul
     lack = _lack_of_truth(unit, asked)
     rows = asked if lack else asked.dropna(subset=[*(unit.states or ["p"]), "p_true"])
     if lack or rows.empty:
-        reason = lack or "no readable answer"
+        reason = lack or "no parsed answer"
         return [
             _undefined(single, of_single, asked, reason),
             _undefined(noiseless, of_expected, asked, reason),
@@ -394,5 +394,5 @@ def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResul
     squares = (answers["mean"] - truth) ** 2 - noise
     return [
         replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),
-        _of_squares(noiseless, of_expected, squares, rows, asked, "two readable repetitions"),
+        _of_squares(noiseless, of_expected, squares, rows, asked, "two parsed repetitions"),
     ]

@@ -357,6 +357,6 @@ class _Layout:
         n = spoken_range(numbers["n_contexts"].astype(int).tolist())
         return (
             f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-            f"fullest column, and {fullest['n_dropped'].sum():.0f} that were asked had no readable "
+            f"fullest column, and {fullest['n_dropped'].sum():.0f} that were asked had no parsed "
             "answer and were left out."
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from coherence.report.pages import environment
 from coherence.report.unit import Unit as ReportUnit
 from coherence.report.wording import clean
 from coherence.table.printable import counted, numbered
@@ -43,14 +43,6 @@ def render_page(
     links: Mapping[str, str],
 ) -> str:
     """Render the page of a study."""
-    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
-    environment = Environment(
-        loader=PackageLoader("elicitation", "commands/study"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     n_answers = sum(done.n_answers for _, done in finished)
     tasks: dict[str, list[dict[str, Any]]] = {}
     for unit in conclusions:
@@ -60,7 +52,8 @@ def render_page(
             "cautions": [*map(clean, (*_masses(unit), *unit.cautions))],
         }
         tasks.setdefault(clean(str(unit.task)), []).append(said)
-    return environment.get_template("page.html.j2").render(
+    template = environment("elicitation", "commands/study").get_template("page.html.j2")
+    return template.render(
         title=clean(study.name),
         subtitle=(
             f"{counted(len(study.models), 'model')}, {counted(len(study.tasks), 'task')}; "

@@ -121,7 +121,7 @@ def test_unreadable_rows_are_counted_and_shown(runs):
     assert counts["standard, with action", "refused"] == 3
     assert counts["standard, with action", "ok"] == 77
     assert unit.unreadable["raw_belief"].tolist() == ["I would rather not"] * 3
-    assert any("3 of 80 rows lack a readable belief" in note for note in unit.notes)
+    assert any("3 of 80 rows lack a parsed belief" in note for note in unit.notes)
 
 
 def test_unknown_actions_are_tested_in_either_direction(runs):
@@ -300,7 +300,7 @@ def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
     assert counts["residual_covariance"] == 30
     assert counts["monotone_choice:yes/no"] > 30
     note = (
-        "50 of 80 rows with a readable belief and action lack the state and were left out "
+        "50 of 80 rows with a parsed belief and action lack the state and were left out "
         "of the checks that need it."
     )
     assert [note] == [said for said in report.units[0].notes if "left out" in said]
@@ -398,7 +398,7 @@ def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     silent = runs.assign(p=np.nan, p_z=np.nan, action=None, status="unparsed")
     report = analyze(silent, rng=1)
     notes = "\n".join(report.units[0].notes)
-    assert "no row has a readable belief, action and state" in notes
+    assert "no row has a parsed belief, action and state" in notes
     assert "no parsed belief under 'standard'" in notes
     assert report.results["statistic"].isna().all()
     assert report.to_html()
@@ -551,7 +551,7 @@ def test_a_page_of_beliefs_alone_has_their_figures_and_no_empty_ones(runs):
     assert "Histogram of the stated belief." in page
     assert "Belief and exact posterior" in page
     assert "with action" not in page
-    assert "If the unreadable answers" not in page
+    assert "If the unparsed answers" not in page
     prompts = analyze(
         runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]], rng=1
     ).to_html()
@@ -646,9 +646,9 @@ def test_the_way_of_answering_is_part_of_the_report(policies):
     told = policies.assign(belief_kind="stated:exact", answer_mass=0.4)
     told.loc[0, "answer_mass"] = 1.8e-6
     report = analyze(told, checks=["calibration"], rng=1)
-    assert "caution: the form of the answers had a median probability of 0.400" in str(report)
+    assert "warning: the form of the answers had a median probability of 0.400" in str(report)
     assert "smallest 1.8e-06" in " ".join(render_report(report.units, full=True).split())
-    assert "Caution: the form of the answers" in report.to_html()
+    assert "Warning: the form of the answers" in report.to_html()
     assert '"median": 0.4' in report.to_json()
     plain = analyze(policies.drop(columns=["action_yes", "action_no", "action_defer"]), rng=1)
     assert "answering" not in plain.to_json()

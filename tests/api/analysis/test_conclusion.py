@@ -92,7 +92,7 @@ def test_scatter_stands_beside_the_tests_that_it_misleads():
     tests = [result("residual_covariance", 0.5), result("monotone_choice:a/b", 0.5)]
     assert cautions(tests[1:], LOUD) == ()
     assert cautions(tests, LOUD) == (
-        "caution: reports of a context differ by 0.140 between repetitions (standard deviation, 50 "
+        "warning: reports of a context differ by 0.140 between repetitions (standard deviation, 50 "
         "contexts). residual_covariance takes reports as exact: such scatter alone could make it "
         "reject.",
     )
@@ -125,7 +125,7 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, acc
     report = analyze(runs, checks=["residual_covariance"], rng=1)
     (unit,), row = report.units, report.results.iloc[0]
     assert (row["outcome"] == "rejected") == accused
-    assert unit.cautions[0].startswith("caution:") == accused
+    assert unit.cautions[0].startswith("warning:") == accused
     assert ("could cause alone" in row["verdict"]) == accused
     assert unit.conclusion[1].startswith("That does not show" if accused else "Passing proves")
     assert "it is not the belief acted on" not in report.to_html()

@@ -41,4 +41,3 @@ def test_an_alert_is_a_note_that_stands_apart():
     ((key, unit),) = units_of(runs, {"": ((0, 1), None)}, None)
     bare = measured(key, unit, [*runs.notes, "a note"])
     assert bare.notes == (*bare.alerts, "a note")
-    assert bare.other_notes == ("a note",)

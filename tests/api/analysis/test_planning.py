@@ -86,7 +86,7 @@ def test_rows_left_out_are_counted_in_the_result():
     table.loc[:2, "p"] = np.nan
     jobs, notes = planned(table, names=("calibration", "monotone_choice"))
     assert {job.call.n_dropped for job in jobs} == {3}
-    assert notes[0].startswith("3 of 20 rows lack a readable belief or action")
+    assert notes[0].startswith("3 of 20 rows lack a parsed belief or action")
     assert {result.n_dropped for job in jobs for result in job.run()} == {3}
 
 

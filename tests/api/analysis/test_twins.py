@@ -82,7 +82,7 @@ def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda runs: runs.assign(action=None), "no row has a readable belief"),
+        (lambda runs: runs.assign(action=None), "no row has a parsed belief"),
         (lambda runs: runs[runs["context"] < "c0015"], "15 contexts are fewer"),
         (lambda runs: runs[runs["rep"] == 0], ONE_REPORT),
         (

@@ -79,7 +79,7 @@ def test_rows_without_an_action_are_not_counted_beside_actions():
 
 
 def test_nothing_to_draw_is_said():
-    with pytest.raises(InputError, match="at least one readable belief"):
+    with pytest.raises(InputError, match="at least one parsed belief"):
         plot_beliefs(pd.DataFrame({"p": [None]}))
 
 

@@ -7,8 +7,7 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.plots import plot_calibration_gaps
-from coherence.plots.calibration import calibration_table
-from coherence.plots.calibration_gaps import are_small, gap_table
+from coherence.plots.calibration import are_small, calibration_table, gap_table
 from coherence.statistics.mean_interval import mean_interval
 
 

@@ -79,7 +79,7 @@ def test_without_an_action_named_the_one_that_rises_is_drawn():
     [
         ({"shown": "maybe"}, "shown must be an action; received 'maybe'"),
         ({"truth": None}, "no state is known"),
-        ({"action": None}, "no readable actions"),
+        ({"action": None}, "no parsed actions"),
         ({"context": np.zeros(120)}, "truth must be constant within a context"),
         ({"data": np.full(120, 85.0)}, "Divide percentages by 100"),
         ({"truth": np.repeat(["rain", "dry"], 60)}, "nothing says which of the two"),

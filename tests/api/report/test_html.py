@@ -1,14 +1,25 @@
+"""Pages and what a notebook shows. Breaks if text of a table becomes markup, or is not said."""
+
 import dataclasses
 import re
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from jinja2 import UndefinedError
 
-from coherence import CheckResult, Report
-from coherence.report.html import render_html
-from coherence.report.unit_html import RAW_LIMIT
+from coherence import CheckResult, Report, analyze, simulate
+from coherence.report.answer_links import AnswerLinks
+from coherence.report.html import (
+    MOST_IN_NOTEBOOK,
+    RAW_LIMIT,
+    render_html,
+    render_notebook,
+    render_unit_page,
+)
+from coherence.report.pages import environment
 from coherence.table.audit import Answering
+from coherence.table.runs import Runs
 from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -290,7 +301,7 @@ ALERT = "no <context> column"
 def test_an_alert_stands_beside_the_answer_and_not_below(unit):
     of = unit(notes=("a note", ALERT), alerts=(ALERT,), beliefs=NO_BELIEFS)
     page = render_html([of], {})
-    caution = '<p class="alert"><strong>Caution:</strong> no &lt;context&gt; column</p>'
+    caution = '<p class="alert"><strong>Warning:</strong> no &lt;context&gt; column</p>'
     assert page.count("no &lt;context&gt; column") == 1
     assert page.index(of.conclusion[1]) < page.index(caution) < page.index("<h3>Checks")
     assert "<li>a note</li>" in page
@@ -299,7 +310,7 @@ def test_an_alert_stands_beside_the_answer_and_not_below(unit):
 def test_an_alert_of_all_units_is_said_once_above_their_answers_and_of_some_with_each(unit):
     plain = unit(results=(), verdicts=(), beliefs=NO_BELIEFS)
     alone = dataclasses.replace(plain, model="alone", notes=(ALERT,), alerts=(ALERT,))
-    caution = "<strong>Caution:</strong>"
+    caution = "<strong>Warning:</strong>"
     pages = [render_html(units, {}) for units in ([alone, alone], [plain, alone])]
     assert pages[0].index(caution) < pages[0].index("<table>")
     assert pages[1].count(caution) == 1
@@ -319,3 +330,82 @@ def test_of_many_units_the_ranking_comes_before_what_is_said_of_each(unit):
     assert page.count('<th scope="rowgroup" colspan="5" class="soft small"') == 2
     overview = page[page.index('<h2 id="answers">') : page.index('<dl class="said">')]
     assert overview.count(difference) == 1
+
+
+def test_templates_escape_and_do_not_forgive():
+    template = environment().from_string("{{ x }}")
+    assert template.render(x="<b>") == "&lt;b&gt;"
+    with pytest.raises(UndefinedError):
+        template.render()
+
+
+def test_settings_are_sorted_clean_and_of_one_line():
+    settings = {"b": None, "a": [1, "x\ny"], "c": "t\x1b[31m"}
+    rows = Page(Report((), settings).to_html()).rows
+    assert rows[1:] == [["a", '[1, "x\\ny"]'], ["b", "–"], ["c", "t"]]
+
+
+# One unit among many
+
+
+def test_counts_of_statuses_lead_to_the_contexts_in_which_they_occurred(unit):
+    rows = pd.DataFrame({"context": ["a", "b", "c"], "p": [0.1, None, 0.3]})
+    labels = pd.DataFrame(
+        {"question": "standard", "status": ["ok", "refused", "repaired:percent"]}, index=rows.index
+    )
+    statuses = labels.value_counts().rename("rows").reset_index()
+    links = AnswerLinks("unit-1", ["a", "b", "c"], most=9)
+    of_unit = unit(rows=Runs(rows), labels=labels, statuses=statuses, beliefs=NO_BELIEFS)
+    page = render_unit_page(of_unit, "unit-1", links)
+    assert {group.title: group.contexts for group in links.groups} == {
+        "Status refused, standard": ("b",),
+        "Status repaired, standard": ("c",),
+    }
+    for group in links.groups:
+        assert page.count(f'href="answers/unit-1.html#{group.anchor}"') == 1
+
+
+def test_a_page_of_one_unit_leads_back_and_holds_its_figures(unit):
+    text = render_unit_page(unit(), "unit-7", None)
+    assert 'href="../report.html"' in text
+    assert len(re.findall("<svg[^>]*role", text)) == 5
+    assert text.index("Choices by belief and realised state") < text.index("<h3>Checks</h3>")
+
+
+# A notebook
+
+
+@pytest.fixture(scope="module")
+def analyzed():
+    runs = simulate("leaky", n_contexts=40, n_reps=3, rng=1)
+    hostile = runs.assign(model="<img src=x>", task="<b>")
+    return analyze(hostile, checks=["residual_covariance", "calibration"], rng=1)
+
+
+def test_a_repr_is_a_line_and_a_notebook_shows_the_results(analyzed):
+    assert repr(analyzed) == f"<Report: task x model units 1, results {len(analyzed.results)}>"
+    page = analyzed._repr_html_()
+    assert "<img" not in page
+    assert "<b>" not in page
+    for check in analyzed.results["check"]:
+        assert f"<td>{check}</td>" in page
+    for sentence in analyzed.units[0].conclusion:
+        assert sentence.split(":")[0][:30] in page
+
+
+def test_brief_is_what_one_reads_first(analyzed):
+    columns = ["task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm"]
+    pd.testing.assert_frame_equal(analyzed.brief, analyzed.results[columns])
+
+
+def test_many_units_do_not_fill_a_notebook(analyzed):
+    page = render_notebook(analyzed.units * (MOST_IN_NOTEBOOK + 2))
+    assert page.count("<h4>") == MOST_IN_NOTEBOOK
+    assert "2 more; to_html() has all." in page
+    assert "no rows" in render_notebook([])
+
+
+def test_an_alert_is_shown_with_the_answer(analyzed):
+    (unit,) = analyzed.units
+    page = render_notebook([dataclasses.replace(unit, alerts=("<b>no context",))])
+    assert "<strong>Warning: &lt;b&gt;no context</strong>" in page

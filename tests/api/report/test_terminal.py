@@ -103,11 +103,11 @@ def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean
 
 
 def test_notes_that_may_mislead_are_all_said_and_others_counted_beyond_a_few(unit):
-    notes = (*(f"note {at}." for at in range(5)), "caution: two options look alike.")
-    text = render_report([of(unit, result("cmi"), notes=notes, cautions=("caution: x.", "y."))])
-    assert "· caution: x." in text
-    assert "· caution: two options look alike." in text
-    assert "y." not in text.split("caution: x.")[1].split("note")[0]
+    notes = (*(f"note {at}." for at in range(5)), "warning: two options look alike.")
+    text = render_report([of(unit, result("cmi"), notes=notes, cautions=("warning: x.", "y."))])
+    assert "· warning: x." in text
+    assert "· warning: two options look alike." in text
+    assert "y." not in text.split("warning: x.")[1].split("note")[0]
     assert sum(note in text for note in notes) == MOST_NOTES
     assert f"· {6 - MOST_NOTES} further notes on what was left out" in text
 
@@ -115,9 +115,9 @@ def test_notes_that_may_mislead_are_all_said_and_others_counted_beyond_a_few(uni
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ((96, 3, 1), "100 rows of answers, 3.0% unreadable; at most 90 rows in 30 contexts enter"),
-        ((5000, 0, 0), "5000 rows of answers, none unreadable"),
-        ((4999, 1, 0), "less than 0.1% unreadable"),
+        ((96, 3, 1), "100 rows of answers, 3.0% unparsed; at most 90 rows in 30 contexts enter"),
+        ((5000, 0, 0), "5000 rows of answers, none unparsed"),
+        ((4999, 1, 0), "less than 0.1% unparsed"),
     ],
 )
 def test_answers_are_counted_with_what_is_unreadable(unit, counts, said):
@@ -204,11 +204,11 @@ def test_reports_without_units_or_results_say_so(unit):
 def test_an_alert_stands_above_the_results_and_not_below(unit):
     alert = "no context column: nothing says which rows repeat."
     text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
-    assert text.index(f"Caution: {alert}") < text.index("effect")
+    assert text.index(f"Warning: {alert}") < text.index("effect")
     assert text.count(alert) == 1
     units = [unit(model=str(at)) for at in range(5)]
     of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
-    assert f"Caution: {alert} In asia · other." in words(of_one)
+    assert f"Warning: {alert} In asia · other." in words(of_one)
 
 
 def many(unit, n, measure="belief", **changes):
@@ -245,8 +245,8 @@ def test_what_all_units_share_is_said_once_and_a_caution_with_its_unit(unit):
         {"question": ["standard"] * 2, "status": ["ok", "refused"], "rows": [9, 1]}
     )
     text = words(render_report(many(unit, 5, statuses=statuses, notes=("said by all.",))))
-    assert "5 units have at least 1% unreadable answers" in text
+    assert "5 units have at least 1% unparsed answers" in text
     assert text.count("said by all.") == 1
-    caution = "caution: the action 'biy' looks like 'buy'."
+    caution = "warning: the action 'biy' looks like 'buy'."
     other = unit(model="other", notes=("n", caution))
     assert f"· asia · other: {caution}" in words(render_report([*many(unit, 5), other], width=200))

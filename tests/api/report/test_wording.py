@@ -1,23 +1,19 @@
+"""Words that all views share, and what a report says of the way of answering."""
+
 import math
 
 import pytest
 
 from coherence import CheckResult, Interval
 from coherence.report.wording import (
-    format_effect,
+    KINDS,
+    answering_sentences,
     format_pvalue,
-    full_verdict,
     interval_heading,
-    sample_sentences,
     unit_heading,
 )
-
-
-def test_effect_keeps_its_unit_and_a_missing_interval_is_a_dash():
-    result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
-    assert format_effect(result) == ("1.50% of log-loss", "[-0.50, 3.50]")
-    undefined = CheckResult("c", "n", math.nan, "nats", Interval(math.nan, math.nan), None, 0, 0)
-    assert format_effect(undefined) == ("undefined", "–")
+from coherence.table.audit import Answering
+from coherence.table.schema import BELIEF_KINDS
 
 
 @pytest.mark.parametrize(
@@ -28,32 +24,14 @@ def test_pvalue(pvalue, text):
     assert format_pvalue(pvalue) == text
 
 
-def result(check="c", *, level=0.95, rows=10, dropped=0, reason=""):
-    interval = None if level is None else Interval(0.0, 1.0, level)
-    return CheckResult(check, "n", 0.5, "nats", interval, None, rows, 5, dropped, reason=reason)
-
-
 def test_the_heading_names_the_level_only_where_all_intervals_share_it():
-    assert interval_heading([result(), result(level=None)]) == "95% interval"
-    assert interval_heading([result(), result(level=0.9)]) == "interval"
+    def of(level):
+        interval = None if level is None else Interval(0.0, 1.0, level)
+        return CheckResult("c", "n", 0.5, "nats", interval, None, 10, 5)
+
+    assert interval_heading([of(0.95), of(None)]) == "95% interval"
+    assert interval_heading([of(0.95), of(0.9)]) == "interval"
     assert interval_heading([]) == "interval"
-
-
-def test_a_reason_follows_the_verdict_unless_the_verdict_gives_it():
-    assert (
-        full_verdict(result(reason="no row has z."), "Undefined.") == "Undefined. (no row has z.)"
-    )
-    assert full_verdict(result(reason="no row has z."), "Undefined: no row has z") == (
-        "Undefined: no row has z"
-    )
-
-
-def test_checks_with_equal_samples_share_a_sentence():
-    sentences = sample_sentences([result("a"), result("b", dropped=2), result("c\x1b[31m")])
-    assert sentences == [
-        "10 rows in 5 contexts: a, c",
-        "10 rows in 5 contexts, 2 left out for missing values: b",
-    ]
 
 
 def test_a_unit_is_called_by_what_is_named_of_it(unit):
@@ -61,3 +39,37 @@ def test_a_unit_is_called_by_what_is_named_of_it(unit):
     assert unit_heading(unit(task="", model="m")) == "m"
     assert unit_heading(unit(task="", model="")) == "all rows"
     assert len(unit_heading(unit(task="t" * 200, model=""))) == 80
+
+
+def test_nothing_is_said_of_what_is_not_known():
+    assert answering_sentences(None) == answering_sentences(Answering({})) == []
+
+
+def test_every_kind_of_belief_has_its_words():
+    assert set(KINDS) == set(BELIEF_KINDS)
+
+
+def test_kinds_policies_and_mass_are_said():
+    got = answering_sentences(Answering({"stated:exact": 30, "token": 10}, True, 40, 0.72, 0.6))
+    assert got == [
+        "beliefs are stated, the mean of the distribution over all answers that have the form "
+        "(30 of 40 rows).",
+        "beliefs are the probability of the next token (10 of 40 rows).",
+        "actions are probabilities that were computed, and no action was drawn: "
+        "the checks of belief against action test the policy.",
+        "the form of the answers had a probability of 0.720 (median; smallest 0.600; 40 rows).",
+    ]
+
+
+@pytest.mark.parametrize(("median", "warned"), [(0.5, False), (0.499, True), (1.8e-6, True)])
+def test_a_warning_comes_first_where_half_of_the_mass_is_elsewhere(median, warned):
+    got = answering_sentences(Answering({"token": 3}, False, 3, median, median))
+    assert got[0].startswith("warning: ") is warned
+    assert len(got) == 2 + warned
+
+
+def test_tiny_masses_do_not_read_as_zero():
+    assert (
+        "of 1.8e-06 (median; smallest 1e-09; 3 rows)"
+        in answering_sentences(Answering({}, False, 3, 1.8e-6, 1e-9))[-1]
+    )

@@ -55,7 +55,7 @@ def test_only_rare_labels_are_named_with_what_they_look_like():
     actions = pd.Series(["buy"] * 500 + ["sell"] * 40 + ["biy"] + ["cell"] * 30)
     (note,) = spelling_notes(pd.DataFrame({"action": actions}))
     assert note == (
-        "caution: the action 'biy' (1 row) is spelt nearly like 'buy' (500 rows), and counts as "
+        "warning: the action 'biy' (1 row) is spelt nearly like 'buy' (500 rows), and counts as "
         "an action of its own. If it is a typo, fix the table; nothing was changed."
     )
     # As many of them are no typo.
@@ -74,7 +74,7 @@ def test_columns_of_texts_are_left_alone_and_many_typos_counted():
     typos = [f"buy{letter}" for letter in "abcdefgh"]
     notes = spelling_notes(pd.DataFrame({"action": ["buy"] * 500 + typos}))
     assert len(notes) == 5
-    assert notes[-1] == "caution: 4 more labels are spelt nearly like a common one."
+    assert notes[-1] == "warning: 4 more labels are spelt nearly like a common one."
     texts = [f"text {number}" for number in range(MOST_LABELS)]
     assert not spelling_notes(pd.DataFrame({"action": ["buy"] * 500 + ["biy", *texts]}))
 
@@ -87,8 +87,8 @@ def test_labels_cannot_send_commands_to_the_terminal():
 def test_a_label_that_stands_for_none_elsewhere_gets_a_caution():
     rows = pd.DataFrame({"action": ["treat"] * 10 + ["NA"] * 3, "theta": ["n/a"] + ["sick"] * 12})
     action, state = spelling_notes(rows)
-    assert action.startswith("caution: the action 'NA' (3 rows) counts as an action of its own.")
-    assert state.startswith("caution: the state 'n/a' (1 row) counts as a state of its own.")
+    assert action.startswith("warning: the action 'NA' (3 rows) counts as an action of its own.")
+    assert state.startswith("warning: the state 'n/a' (1 row) counts as a state of its own.")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, validate_runs
-from coherence.report.answering import answering_sentences
+from coherence.report.wording import answering_sentences
 from coherence.table.audit import answering
 from coherence.table.runs import Runs
 from elicitation import Answer, AnswerStore, Design, elicit, plan_own_questions, plan_task, run_plan

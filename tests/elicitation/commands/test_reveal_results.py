@@ -64,8 +64,8 @@ def test_cautions_and_the_kind_of_belief_are_part_of_every_file(tmp_path, capsys
     assert unit["scatter"]["across"] == "wordings"
     assert unit["scatter"]["sd"] > 0.03
     (caution,) = unit["cautions"]
-    assert caution.startswith("caution: reports of a context differ by")
-    (little,) = (said for said in unit["answering"]["sentences"] if said.startswith("caution:"))
+    assert caution.startswith("warning: reports of a context differ by")
+    (little,) = (said for said in unit["answering"]["sentences"] if said.startswith("warning:"))
     assert "less than half" in little
     for sentence in (caution, little):
         assert sentence[1:] in page

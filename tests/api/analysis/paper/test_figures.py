@@ -49,7 +49,7 @@ def test_as_many_violations_are_marked_as_the_results_have(
     assert len(marked) == n_violations
     caption = next(figure.caption for figure in figures if figure.name == name)
     assert f"{n_violations} of {n_pairs} pairs of bins" in caption
-    assert "4 rows had no readable belief and action" in caption
+    assert "4 rows had no parsed belief and action" in caption
 
 
 @pytest.mark.lengthy

@@ -78,7 +78,7 @@ def test_what_cannot_be_computed_says_why(runs):
     blind = results_of(runs.drop(columns="p_true"))
     assert "p_true is missing" in blind["truth_rmse:bayes"].reason
     once = results_of(runs[runs["rep"] == runs["rep"].min()])
-    assert "two readable repetitions" in once["truth_rmse_noise_removed:mse"].reason
+    assert "two parsed repetitions" in once["truth_rmse_noise_removed:mse"].reason
     assert np.isnan(once["repetition_sd"].statistic)
     policy = runs.drop(columns="action").assign(
         action_yes=runs["action"].eq("yes").where(runs["action"].notna()) * 1.0,

@@ -1,10 +1,14 @@
 """The pages of what was said: for each context the evidence, the answers and what was read of them.
 
 Static pages without a script. Everything on them is untrusted; every cell is escaped here, because
-templates would take many times as long for tables of this size.
+templates would take many times as long for tables of this size. Short raw answers stand as they
+are, long ones are folded under a beginning: what a model is asked for exactly is stored as every
+possible answer with its probability, of which the most probable ones are seen.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +17,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
-from coherence.report.page_parts import environment
-from coherence.report.raw_answers import raw_markup
+from coherence.report.pages import environment, visible
 from coherence.report.unit import Unit
 from coherence.report.wording import NOT_GIVEN, clean, unit_heading
 from coherence.table.printable import counted
@@ -23,6 +26,16 @@ from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX
 
 MOST_LISTED = 500
 """Contexts of a group that are listed."""
+RAW_LIMIT = 4000
+"""Characters of a raw answer that are shown."""
+FOLDED_FROM = 200
+"""Characters above which an answer is folded."""
+BEGINNING = 120
+"""Characters of a folded answer that are always seen."""
+MOST_PROBABLE = 4
+"""Answers of a distribution that are always seen."""
+_SUMMARY = 400
+Distribution = Mapping[str, float]
 _NAME = 60
 _RAW = ("raw_belief", "raw_z", "raw_action")
 _OUTCOMES = {"theta": "state", "p_true": "exact posterior"}
@@ -208,3 +221,59 @@ def _asked(rows: pd.DataFrame) -> list[list[tuple[str, str]]]:
 def _shown(text: str) -> str:
     """Keep the lines of a question, and show what cannot be seen."""
     return "\n".join(clean(line) for line in text.splitlines())
+
+
+# Raw answers
+
+
+def raw_markup(value: Any) -> Markup:
+    """Return what a cell shows of a raw answer, without a script."""
+    if value is None or value is pd.NA or value != value:  # NaN alone differs from itself
+        return Markup.escape(NOT_GIVEN)
+    text = str(value)
+    cut = f" … (cut after {RAW_LIMIT} of {len(text)} characters)" if len(text) > RAW_LIMIT else ""
+    whole = visible(text[:RAW_LIMIT]) + cut
+    if len(text) <= FOLDED_FROM:
+        return Markup.escape(whole)
+    return Markup('<details class="long"><summary>{}</summary><div>{}</div></details>').format(
+        _summary(text), whole
+    )
+
+
+def _summary(text: str) -> str:
+    """Return what is seen of a long answer before it is unfolded."""
+    parts = _distributions(text)
+    if parts:
+        told = (_most_probable(name, masses) for name, masses in parts.items())
+        return clean("; ".join(told), limit=_SUMMARY)
+    beginning = visible(re.sub(r"\s+", " ", text[:BEGINNING])).strip()
+    return f"{beginning}… ({len(text)} characters)"
+
+
+def _distributions(text: str) -> dict[str, Distribution]:
+    """Read label -> answer -> probability; the label is empty where there is but one part."""
+    if not text.startswith("{"):
+        return {}
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):  # cut off, no JSON, or made to be a trap
+        return {}
+    parts = {"": read} if _is_distribution(read) else read
+    return parts if all(map(_is_distribution, parts.values())) else {}
+
+
+def _is_distribution(read: Any) -> bool:
+    return isinstance(read, dict) and len(read) > 1 and all(map(_is_probability, read.values()))
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _most_probable(name: str, masses: Distribution) -> str:
+    """Write "No: 0.50 (0.021), 0.20 (0.0049) … of 101 answers"."""
+    ranked = sorted(masses.items(), key=lambda item: -item[1])[:MOST_PROBABLE]
+    shown = ", ".join(f"{clean(answer, limit=_NAME)} ({mass:.3g})" for answer, mass in ranked)
+    label = f"{clean(name, limit=_NAME)}: " if name else ""
+    left = f" … of {len(masses)} answers" if len(masses) > len(ranked) else ""
+    return f"{label}{shown}{left}"

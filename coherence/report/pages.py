@@ -1,0 +1,38 @@
+"""What all pages share: templates that escape, one style for light and dark, and visible text."""
+
+import unicodedata
+from functools import cache
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from coherence.table.printable import UNPRINTABLE, WARNING
+
+
+@cache
+def environment(package: str = "coherence", folder: str = "report") -> Environment:
+    """Return the templates of a folder and those here, which escape what is no markup already."""
+    loader = ChoiceLoader([PackageLoader(package, folder), PackageLoader("coherence", "report")])
+    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
+    made = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["ALERT"] = WARNING.capitalize()
+    made.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
+    return made
+
+
+def visible(text: str) -> str:
+    """Write control characters and direction overrides of a raw answer as escapes, to be seen."""
+    # Nearly all answers are plain, and are looked at once.
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        repr(character)[1:-1]
+        if character not in "\n\t" and unicodedata.category(character) in UNPRINTABLE
+        else character
+        for character in text
+    )

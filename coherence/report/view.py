@@ -1,0 +1,403 @@
+"""What every view of one (task, model) shows, made once: terminal, page and notebook lay it out.
+
+Results stand under the questions that they answer, in plain words, with numbers formatted; counts
+of answers, twins and bounds are tables of text; everything else is sentences. Names come from files
+and model output: whatever leaves this module is cleaned, and a page escapes it besides.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+
+from coherence.report.movement import little_sentence, moves_sentence
+from coherence.report.unit import Unit
+from coherence.report.wording import (
+    NOT_GIVEN,
+    answering_sentences,
+    clean,
+    format_numbers,
+    format_pvalue,
+    interval_heading,
+    unit_heading,
+)
+from coherence.result import CheckResult, Outcome
+from coherence.table.audit import MISSING, audit_table
+from coherence.table.printable import counted
+from coherence.table.schema import FAILURES, LOW_MASS, READABLE
+
+FURTHER = "What else was estimated"
+QUESTIONS = {
+    "Is it the belief acted on?": {
+        "residual_covariance": "choices at equal belief",
+        "cmi": "what the truth adds to the belief",
+        "predictive_gain": "what the truth would help to predict",
+        "predictive_gain:features": "what the evidence and truth would help to predict",
+        "rational_agent": "beside the nearest rational agent",
+    },
+    "Do choices follow the belief?": {
+        "monotone_choice": "a choice falls where its belief rises",
+        "monotone_direction": "choices turn within the range of beliefs",
+    },
+    "Do beliefs hang together?": {
+        "prompt_consistency": "prompt variants apart",
+        "iterated_expectation": "average gap to the belief after evidence",
+        "iterated_expectation:noise_removed": "size of these gaps, report noise removed",
+        "iterated_expectation:relative": "gaps, relative to the belief",
+        "iterated_expectation:random_forest": "gaps to a random forest, relative to the belief",
+    },
+    "Are they right?": {
+        "calibration:rmse": "RMSE to the exact posterior",
+        "calibration:brier": "Brier score",
+        "calibration": "calibration error",
+    },
+}
+"""Question -> name of a check or of one of its results -> what it says in plain words."""
+COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
+"""Checks with a result for each prompt variant, and for each pair of actions."""
+CANCELLING = "iterated_expectation:noise_removed"
+"""The size of gaps, which cancel in the tested mean where they have both signs."""
+TWINS_NOTE = (
+    "Twins are what the nearest rational agent would give, with the noise of these reports. p is "
+    "the share of twins at least as extreme (these data counted as one more; twice the smaller "
+    "side where an effect may have either sign), without a correction over checks; noise is the "
+    "median of the twins over what was observed."
+)
+BOUNDS_NOTE = (
+    "The ends are the rates if every unparsed answer had gone the one way or the other; "
+    "they hold for these answers and leave out sampling."
+)
+_STATUS_HEADINGS = {
+    "sum_not_one": "sum not 1",
+    "out_of_range": "out of range",
+    LOW_MASS: "low mass",
+    "share_unreadable": "unparsed",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result as every view shows it."""
+
+    result: CheckResult
+    verdict: str = ""  # its sentence, with the reason of an undefined number
+    words: str = ""  # what it asks in plain words; empty where no question is known
+    leads: bool = True  # whether it stands in the default report; the others are secondary
+
+    @cached_property
+    def check(self) -> str:
+        """Name of the check, with its variant."""
+        return clean(self.result.check)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the test rejects after the correction."""
+        return self.result.outcome() is Outcome.REJECTED
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether the test rejects alone, and not after the correction."""
+        return self.result.outcome() is Outcome.UNCORRECTED
+
+    @property
+    def component(self) -> str:
+        """The difference of probabilities that the effect is; empty where it is none."""
+        return clean(self.result.settings.get("component", ""))
+
+    @cached_property
+    def numbers(self) -> tuple[str, str, str]:
+        """Statistic, its unit and its interval."""
+        result, interval = self.result, self.result.interval
+        # The estimate shares its decimals with the ends: it is read against them.
+        ends = () if interval is None else (interval.low, interval.high)
+        number, *shown = format_numbers([result.statistic, *ends])
+        unit = "" if math.isnan(result.statistic) else clean(result.unit)
+        if unit.startswith("%"):  # "3.2% of log-loss", but "3.2 nats"
+            number, unit = f"{number}%", unit[1:].lstrip()
+        unknown = all(math.isnan(end) for end in ends)
+        return number, unit, NOT_GIVEN if unknown else f"[{shown[0]}, {shown[1]}]"
+
+    @property
+    def effect(self) -> str:
+        """Statistic with its unit."""
+        return " ".join(filter(None, self.numbers[:2]))
+
+    @property
+    def pvalue(self) -> str:
+        """P-value of the test alone; a dash where there is none."""
+        return format_pvalue(self.result.pvalue)
+
+    @property
+    def holm(self) -> str:
+        """P-value adjusted by Holm, which bounds the chance of any false rejection; or empty."""
+        return _adjusted(self.result.pvalue_holm)
+
+    @property
+    def bh(self) -> str:
+        """The same by Benjamini and Hochberg, which bounds the share of false ones; or empty."""
+        return _adjusted(self.result.pvalue_bh)
+
+    @property
+    def tested(self) -> str:
+        """P-value, with Holm's in brackets where there is one."""
+        return f"{self.pvalue} ({self.holm})" if self.holm else self.pvalue
+
+    @property
+    def sample(self) -> str:
+        """How many rows and contexts entered, and how many rows could not."""
+        left_out = f", {self.result.n_dropped} left out" if self.result.n_dropped else ""
+        rows = counted(self.result.n_rows, "row")
+        return f"{rows}, {counted(self.result.n_contexts, 'context')}{left_out}"
+
+
+def _adjusted(pvalue: float | None) -> str:
+    return "" if pvalue is None or math.isnan(pvalue) else format_pvalue(pvalue)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A small table of text, the first column of which names the rows."""
+
+    headings: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    note: str = ""  # how it is read
+    columns: tuple[str, ...] = ()  # names of the columns in the data, where they have any
+
+
+@dataclass(frozen=True)
+class View:
+    """All that is said of a unit, in the order in which it is read."""
+
+    heading: str  # "task · model"
+    moves: str  # how far beliefs, truth and choices vary; empty where it is not known
+    little: str  # a warning where they hardly vary
+    conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
+    next: str  # what to do next
+    alerts: tuple[str, ...]  # what every p-value and interval hangs on
+    interval: str  # heading of the intervals
+    questions: tuple[tuple[str, tuple[Row, ...]], ...]
+    twins: Counts
+    answers: Counts
+    bounds: Counts
+    warnings: tuple[str, ...]  # what may mislead tests
+    answering: tuple[str, ...]  # how the answers were elicited
+    sensitivity: str  # how much unseen noise would explain the hidden shift
+    notes: tuple[str, ...]  # what was left out, assumed, noticed
+    rows: tuple[Row, ...] = field(repr=False)  # in the order of the checks
+
+
+def view(unit: Unit) -> View:
+    """Put a unit into words and cells."""
+    questions = rows_by_question(unit.results, unit.verdicts)
+    of_result = {id(row.result): row for _, group in questions for row in group}
+    return View(
+        heading=unit_heading(unit),
+        moves=moves_sentence(unit.movement),
+        little=little_sentence(unit.movement),
+        conclusion=tuple(map(clean, unit.conclusion)),
+        next=_next_step(unit),
+        alerts=tuple(map(clean, unit.alerts)),
+        interval=interval_heading(unit.results),
+        questions=tuple((question, tuple(group)) for question, group in questions),
+        twins=_twins(unit),
+        answers=_answers(unit),
+        bounds=_bounds(unit),
+        warnings=tuple(map(clean, unit.cautions)),
+        answering=tuple(map(clean, answering_sentences(unit.answering))),
+        sensitivity="" if unit.sensitivity is None else str(unit.sensitivity),
+        notes=tuple(clean(note) for note in unit.notes if note not in unit.alerts),
+        rows=tuple(of_result[id(result)] for result in unit.results),
+    )
+
+
+def rows_by_question(
+    results: Sequence[CheckResult], verdicts: Sequence[str]
+) -> list[tuple[str, list[Row]]]:
+    """Group results by the question that they answer, and tell which lead.
+
+    Tests lead, and of a check without one the first estimate, of prompt variants the largest. Of
+    the tests of pairs of actions that with the smallest p-value leads, and every other that
+    rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
+    their size is clear of 0.
+    """
+    pairs = [result for result in results if _family(result) == BY_PAIR]
+    pair = min(pairs, key=_pvalue, default=None)
+    tested = {_family(result) for result in results if result.pvalue is not None}
+    first: dict[str, CheckResult] = {}
+    for result in results:
+        leader = first.setdefault(_family(result), result)
+        # NaN is not larger than anything, and gives way to what is known.
+        if _family(result) == COMPARED and not leader.statistic >= result.statistic:
+            first[COMPARED] = leader if math.isnan(result.statistic) else result
+
+    def leads(result: CheckResult) -> bool:
+        if result.check == CANCELLING and result.interval and result.interval.low > 0:
+            return True
+        if result.pvalue is None:
+            return _family(result) not in tested and first[_family(result)] is result
+        found = (Outcome.REJECTED, Outcome.UNCORRECTED)
+        return _family(result) != BY_PAIR or result is pair or result.outcome() in found
+
+    groups: dict[str, list[Row]] = {question: [] for question in (*QUESTIONS, FURTHER)}
+    for result, verdict in zip(results, verdicts, strict=True):
+        question, words = _asked(result.check)
+        if len(pairs) > 1 and result is pair:
+            words += f", smallest p of {len(pairs)} pairs"
+        groups[question].append(Row(result, _full_verdict(result, verdict), words, leads(result)))
+    return [(question, group) for question, group in groups.items() if group]
+
+
+def _full_verdict(result: CheckResult, verdict: str) -> str:
+    sentence, reason = clean(verdict), clean(result.reason)
+    return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
+
+
+def _asked(check: str) -> tuple[str, str]:
+    for name in (check, check.partition(":")[0]):
+        for question, known in QUESTIONS.items():
+            if name in known:
+                return question, known[name]
+    return FURTHER, ""
+
+
+def _family(result: CheckResult) -> str:
+    return result.check.partition(":")[0]
+
+
+def _pvalue(result: CheckResult) -> float:
+    return math.inf if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
+
+
+def _next_step(unit: Unit) -> str:
+    """Say what to do next, by what was found; empty where nothing was tested."""
+    if any(result.outcome() is Outcome.REJECTED for result in unit.results):
+        return (
+            "Look at the figure and at what was said. Do the contexts share a template (--group)? "
+            "Do reports vary (rational_agent, --twin)?"
+        )
+    if not any(result.pvalue is not None for result in unit.results):
+        return ""
+    if little_sentence(unit.movement):
+        return (
+            "Another prompt, task or way of answering, under which beliefs and choices vary: more "
+            "contexts would show no more."
+        )
+    return (
+        "'coherence power --like' tells how many contexts would show a smaller effect; --margin X "
+        "tells whether the effects shown lie within X."
+    )
+
+
+def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
+    """Say how many rows and contexts entered, checks with equal numbers together."""
+    groups: dict[str, list[str]] = {}
+    for result in results:
+        dropped = f", {result.n_dropped} left out for missing values" if result.n_dropped else ""
+        size = f"{counted(result.n_rows, 'row')} in {counted(result.n_contexts, 'context')}"
+        groups.setdefault(f"{size}{dropped}", []).append(clean(result.check))
+    return [f"{size}: {', '.join(checks)}" for size, checks in groups.items()]
+
+
+def _twins(unit: Unit) -> Counts:
+    """Set results beside those of rational twins."""
+    rows, n_twins = [], 0
+    for result in unit.results:
+        if (twins := result.twins) is None:
+            continue
+        n_twins = max(n_twins, twins.n_twins)
+        numbers = format_numbers([twins.observed, twins.median, twins.low, twins.high])
+        noise = f"{twins.noise_share:.0%}" if twins.noise_share <= 1 else "all"
+        rows.append(
+            (
+                clean(result.check),
+                *numbers[:2],
+                f"[{numbers[2]}, {numbers[3]}]",
+                format_pvalue(twins.pvalue),
+                NOT_GIVEN if math.isnan(twins.noise_share) else noise,
+            )
+        )
+    if not rows:
+        return Counts()
+    headings = (
+        f"beside {n_twins} rational twins",
+        "observed",
+        "twins",
+        "95% of twins",
+        "p",
+        "noise",
+    )
+    return Counts(headings, tuple(rows), TWINS_NOTE)
+
+
+def _answers(unit: Unit) -> Counts:
+    """Count what became of the answers; failures that did not occur have no column."""
+    if unit.statuses.empty:
+        return Counts()
+    table = audit_table(unit.statuses)
+    shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
+    columns = ["question", "asked", "ok", *shown, "share_unreadable"]
+    rows = [
+        tuple(
+            f"{row[name]:.1%}" if name == "share_unreadable" else clean(row[name])
+            for name in columns
+        )
+        for row in table[columns].to_dict("records")
+    ]
+    headings = tuple(_STATUS_HEADINGS.get(name, name) for name in columns)
+    return Counts(headings, tuple(rows), repair_sentence(unit), tuple(columns))
+
+
+def repair_sentence(unit: Unit) -> str:
+    """Say which repairs there were; empty if none."""
+    if unit.statuses.empty:
+        return ""
+    # The names may be a categorical, whose accessor has no text functions.
+    kind = unit.statuses["status"].astype(str).str.partition(":")
+    repairs = unit.statuses["rows"][kind[0] == "repaired"].groupby(kind[2]).sum()
+    said = [
+        f"{n} {clean(name)}" for name, n in repairs.sort_values(ascending=False).items() if name
+    ]
+    return f"repaired answers by what was repaired: {', '.join(said)}" if said else ""
+
+
+def status_groups(unit: Unit) -> dict[tuple[str, str], list[str]]:
+    """Return the contexts behind each count of `View.answers` but "asked" and "ok"."""
+    if unit.statuses.empty or unit.labels.empty:
+        return {}
+    names = set(_answers(unit).columns) - {"question", "asked", "ok", "share_unreadable"}
+    status = unit.labels["status"].astype(str)
+    column = status.where(~status.str.startswith("repaired:"), "repaired")
+    counts = column.isin(names)
+    contexts = unit.rows.table.loc[counts, "context"].astype(str)
+    by = [unit.labels["question"][counts].astype(str), column[counts]]
+    groups = contexts.groupby(by, sort=False)
+    return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
+
+
+def unparsed_share(unit: Unit) -> float:
+    """Return the share of a unit's answers that could not be parsed."""
+    if unit.statuses.empty:
+        return 0.0
+    rows = unit.statuses["rows"]
+    unparsed = ~unit.statuses["status"].astype(str).isin(READABLE)
+    return float(rows[unparsed].sum() / rows.sum())
+
+
+def _bounds(unit: Unit) -> Counts:
+    """Return the worst-case bounds, of rates with unparsed answers only."""
+    if unit.bounds.empty:
+        return Counts()
+    # Where every answer was parsed, both bounds are the rate itself.
+    rows = [
+        (
+            clean(f"{row['quantity']}: {row['label']}"),
+            str(row["unreadable"]),
+            NOT_GIVEN if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
+            f"[{row['low']:.3f}, {row['high']:.3f}]",
+        )
+        for row in unit.bounds[unit.bounds["unreadable"] > 0].to_dict("records")
+    ]
+    headings = ("rate", "unparsed", "of the parsed", "whatever the others were")
+    return Counts(headings, tuple(rows), BOUNDS_NOTE) if rows else Counts()

@@ -1,0 +1,147 @@
+"""What every view shows of a unit: its numbers as text, counts of answers, bounds and twins."""
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from coherence import CheckResult, Interval
+from coherence.rational.sensitivity import Sensitivity
+from coherence.report.html import render_html
+from coherence.report.terminal import render_report
+from coherence.report.view import Row, repair_sentence, sample_sentences, view
+from coherence.result import Twins
+
+BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
+
+
+def test_numbers_are_those_of_the_result_and_what_is_missing_is_a_dash():
+    result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
+    row = Row(result)
+    assert (row.effect, row.numbers[2], row.pvalue) == ("1.50% of log-loss", "[-0.50, 3.50]", "–")
+    undefined = CheckResult("c", "n", math.nan, "nats", Interval(math.nan, math.nan), None, 0, 0)
+    assert (Row(undefined).effect, Row(undefined).numbers[2]) == ("undefined", "–")
+
+
+def test_adjusted_p_values_and_marks_are_those_of_the_result():
+    ends, adjusted = Interval(0.01, 0.03), {"pvalue_holm": 0.2, "pvalue_bh": 0.1}
+    row = Row(CheckResult("a", "n", 0.02, "share of x", ends, 0.01, 9, 5, **adjusted))
+    assert (row.holm, row.bh, row.tested) == ("0.200", "0.100", "0.010 (0.200)")
+    assert (row.is_sign, row.rejects) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [
+        ("Undefined.", "Undefined. (no row has z.)"),
+        ("Undefined: no row has z", "Undefined: no row has z"),
+    ],
+)
+def test_a_reason_follows_the_verdict_unless_the_verdict_gives_it(unit, verdict, shown):
+    result = CheckResult("c", "n", 0.5, "nats", None, None, 9, 5, reason="no row has z.")
+    (row,) = view(unit(results=(result,), verdicts=(verdict,))).rows
+    assert row.verdict == shown
+
+
+def test_checks_with_equal_samples_share_a_sentence():
+    results = [
+        CheckResult(check, "n", 0.5, "nats", None, None, 10, 5, dropped)
+        for check, dropped in (("a", 0), ("b", 2), ("c\x1b[31m", 0))
+    ]
+    assert sample_sentences(results) == [
+        "10 rows in 5 contexts: a, c",
+        "10 rows in 5 contexts, 2 left out for missing values: b",
+    ]
+
+
+# What became of the answers
+
+
+def counts(**rows):
+    statuses = [name.replace("__", ":") for name in rows]
+    return pd.DataFrame({"question": "standard", "status": statuses, "rows": list(rows.values())})
+
+
+def test_only_failures_that_occurred_have_a_column(unit):
+    answers = view(unit(statuses=counts(ok=5, refused=3, repaired__comma=2))).answers
+    assert answers.headings == ("question", "asked", "ok", "repaired", "refused", "unparsed")
+    assert answers.rows == (("standard", "10", "5", "2", "3", "30.0%"),)
+
+
+def test_nothing_counted_is_no_table(unit):
+    said = view(unit(statuses=pd.DataFrame(), bounds=pd.DataFrame()))
+    assert said.answers.rows == said.bounds.rows == ()
+    assert said.answers.note == ""
+
+
+def test_repairs_are_named_by_how_often_they_occurred(unit):
+    assert repair_sentence(unit(statuses=counts(ok=5))) == ""
+    sentence = repair_sentence(unit(statuses=counts(repaired__comma=1, repaired__words=4)))
+    assert sentence == "repaired answers by what was repaired: 4 words, 1 comma"
+
+
+def test_a_rate_without_unparsed_answers_has_no_bounds(unit):
+    bounds = pd.DataFrame(
+        [
+            ["choice rate", "yes", 10, 0, 0.5, 0.5, 0.5],
+            ["choice rate", "no", 10, 2, math.nan, 0.1, 0.25],
+        ],
+        columns=BOUND_COLUMNS,
+    )
+    assert view(unit(bounds=bounds)).bounds.rows == (
+        ("choice rate: no", "2", "–", "[0.100, 0.250]"),
+    )
+    assert view(unit(bounds=bounds[:1])).bounds.rows == ()
+
+
+# Twins
+
+BAND = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
+
+
+@pytest.fixture
+def twinned(report):
+    first = report.units[0]
+    results = list(first.results)
+    results[0] = replace(results[0], twins=BAND)
+    results[1] = replace(results[1], twins=replace(BAND, noise_share=1.3, pvalue=0.7))
+    results[2] = replace(results[2], twins=replace(BAND, noise_share=math.nan))
+    curve = pd.DataFrame(
+        {"shared_noise": [0.0, 0.1], "hidden_shift": [0.3, 0.1], "low": [0.2, -0.1], "high": 0.4}
+    )
+    return replace(first, results=tuple(results), sensitivity=Sensitivity(curve, 0.08, 0.15))
+
+
+def test_a_row_for_each_result_with_twins(twinned):
+    twins = view(twinned).twins
+    assert twins.headings[0] == "beside 200 rational twins"
+    assert twins.rows[0] == ("cmi", "0.0312", "0.0156", "[0.0010, 0.0300]", "0.025", "50%")
+    assert [row[-1] for row in twins.rows] == ["50%", "all", "–"]
+    assert "noise of these reports" in twins.note
+
+
+@pytest.mark.lengthy
+def test_without_twins_there_is_nothing_to_say(report):
+    for unit in report.units:
+        assert view(unit).twins.rows == ()
+        assert view(unit).sensitivity == ""
+    # "What next" may name the option.
+    for said in (
+        render_report(report.units, full=True),
+        render_html(report.units, report.settings),
+    ):
+        assert "twin" not in said.replace("--twin", "")
+
+
+def test_terminal_and_page_show_the_same_rows(twinned):
+    text = render_report([twinned], width=120, full=True)
+    page = render_html([twinned], {"twins": 200})
+    for said in ("beside 200 rational twins", "[0.0010, 0.0300]"):
+        assert said in text
+        assert said in page
+    assert "standard deviation of 0.080 to leave no sign" in " ".join(text.split())
+    assert "standard deviation of 0.080 to leave no sign" in page
+    assert "coherence analyze RUNS --twin 200" in page
+    assert page.count("<figcaption><strong>Beside rational twins.") == 1
+    assert page.count("<figcaption><strong>Noise that would explain it.") == 1
