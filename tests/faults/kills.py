@@ -2,11 +2,17 @@
 
     python tests/faults/kills.py --command analyze --kills 200 --seed 0
 
-Everything is imported once; every life is a fork, ended by SIGKILL at a random moment between its
-start and a little more than the time of an undisturbed call, so that the kill falls into the work
-and its last renames, and not into the imports. After each kill the files in ``--out`` must be those
-of the call before or of this one, or a list of digests must tell that they are mixed; after a call
-that nobody kills they must be equal to those of an undisturbed one, and nothing else may be left.
+Everything is imported once; every life is a fork, ended by SIGKILL. Commands that only write are
+killed between their start and a little more than the time of an undisturbed call; the files in
+``--out`` must then be those of the call before or of this one, or a list of digests must tell that
+they are mixed; after a call that nobody kills they must be equal to those of an undisturbed one,
+and nothing else may be left.
+
+Commands that ask are killed again and again until they are done, each life after a drawn number of
+its answers was written and a moment drawn from the time of a write, or, where all is answered, from
+the time that the tables and reports take: every answer that the store had must still be there, none
+of these may be written again, and answers and tables must be those of an undisturbed call. Who is
+asked is a simulated agent, a network that was not trained, or the model of `session`.
 """
 
 import argparse
@@ -15,24 +21,50 @@ import io
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads do not outlive a fork
 
 import numpy as np
 import pandas as pd
+import session
 
 from coherence import simulate, write_runs
 from coherence.cli.main import main
 from coherence.table.files import LIST
 
 GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
+DICE = (*GRID[:4], "--where", "n=1,2,3", "--faces", "4,6,8")
 TRAINING = ("--from-scratch", "--epochs", "2", "--goal", "1", "--threads", "1", "--seed", "1")
-COMMANDS = ("analyze", "reveal", "mix", "bets-train")
+BLANK = ("--threads", "1", "--batch-size", "4", "--model")
+SHORT = ("--draws", "2", "--max-new-tokens", "4", "--keep-going")
+FEW = ("--reps", "2", "--batch-size", "8")
+SESSIONS = {f"session-{way}": way for way in ("drawn", "forced", "exact")}
+ASKING = ("elicit", "study", "reveal-asked", "mix-asked", *SESSIONS)
+COMMANDS = ("analyze", "reveal", "mix", "bets-train", *ASKING)
+STUDY = """
+[study]
+contexts = 20
+reps = 2
+batch_size = 8
+[[models]]
+agent = "rational"
+[[models]]
+agent = "leaky"
+[[tasks]]
+task = "asia"
+[analysis]
+checks = ["residual_covariance"]
+"""
+WRITE = 0.05  # seconds that a write to a store is made to take at least
 
 
 def material(folder: Path) -> None:
@@ -44,6 +76,7 @@ def material(folder: Path) -> None:
         for n in "ab"
     ]
     (folder / "things.csv").write_text("\n".join(["item,value,split", *rows]) + "\n")
+    (folder / "two.toml").write_text(STUDY)
     for number in (1, 2):
         runs = simulate("rational", n_contexts=30 + number, n_reps=2, rng=number)
         write_runs(runs, folder / f"analyze{number}.csv")
@@ -69,8 +102,12 @@ def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
         "reveal": ["reveal", "--answers", file, *GRID, "--only-revealed"],
         "mix": ["mix", "--answers", file],
         "bets-train": ["bets", "train", "--modality", "coin", "--items", things, *TRAINING],
+        "elicit": ["elicit", "--agent", "leaky", "--task", "asia", "--contexts", "20", *FEW],
+        "study": ["study", "run", str(folder / "two.toml")],
+        "reveal-asked": ["reveal", *BLANK, str(folder / "blank"), *DICE, "--only-revealed"],
+        "mix-asked": ["mix", *BLANK, str(folder / "blank"), *SHORT],
     }[command]
-    return [*words, "--out", str(out)]
+    return [*words, "--out", str(out / "runs.csv" if command == "elicit" else out)]
 
 
 def said(words: list[str]) -> tuple[int, str]:
@@ -81,8 +118,15 @@ def said(words: list[str]) -> tuple[int, str]:
     return status, out.getvalue() + err.getvalue()
 
 
-def life(words: list[str], seconds: float | None) -> int:
-    """Run a command in a fork, and kill it after a while; return its status."""
+def work_of(command: str, number: int, folder: Path, out: Path) -> Callable[[], int]:
+    """Return the first or second call of a command, or a session in Python."""
+    if command in SESSIONS:
+        return partial(session.live, out, SESSIONS[command])
+    return partial(main, words_of(command, number, folder, out))
+
+
+def start(work: Callable[[], int]) -> int:
+    """Start a life in a fork; return its process."""
     child = os.fork()
     if child == 0:
         status = 70
@@ -92,9 +136,14 @@ def life(words: list[str], seconds: float | None) -> int:
             os.dup2(null, 1)
             os.dup2(log, 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            status = main(words)
+            status = work()
             sys.stderr.flush()
         os._exit(status)
+    return child
+
+
+def end(child: int, seconds: float | None = None) -> int:
+    """Wait for the end of a life, killed after so many seconds; return its status."""
     if seconds is not None:
         time.sleep(seconds)
         with contextlib.suppress(ProcessLookupError):
@@ -110,8 +159,9 @@ def shown(folder: Path) -> dict[str, bytes]:
     return {
         name: path.read_bytes()
         for name, path in named.items()
-        # How long a training took is no part of its result.
-        if not name.startswith(".") and Path(name).name != "training.json"
+        # How long a training took is no part of its result; a kill may leave hidden folders.
+        if not any(part.startswith(".") for part in Path(name).parts)
+        and Path(name).name != "training.json"
     }
 
 
@@ -127,15 +177,15 @@ def replaced(command: str, kills: int, rng: np.random.Generator, folder: Path) -
     for number in (1, 2):
         out = folder / f"whole{number}"
         began = time.monotonic()
-        assert life(words_of(command, number, folder, out), None) == 0
+        assert end(start(work_of(command, number, folder, out))) == 0
         seconds = time.monotonic() - began
         sets.append(shown(out))
     out = folder / "out"
     shutil.copytree(folder / "whole1", out)
     turn = 1  # the set of number 2 is written over that of number 1, and so on
     while counts["killed"] < kills:
-        words = words_of(command, turn + 1, folder, out)
-        status = life(words, float(rng.uniform(0, 1.1)) * seconds)
+        work = work_of(command, turn + 1, folder, out)
+        status = end(start(work), float(rng.uniform(0, 1.1)) * seconds)
         counts["killed" if status == -signal.SIGKILL else "finished"] += 1
         state = shown(out)
         if state in sets:
@@ -146,11 +196,11 @@ def replaced(command: str, kills: int, rng: np.random.Generator, folder: Path) -
             counts["FAULT: mixed, and not told"] += 1
         # Every tenth is let finish, so that both sets are old and new in turn.
         if rng.random() < 0.1:
-            assert life(words, None) == 0
+            assert end(start(work)) == 0
             if shown(out) != sets[turn] or is_mixed(out):
                 counts["FAULT: not whole after a call that nobody killed"] += 1
             turn = 1 - turn
-    assert life(words_of(command, 1, folder, out), None) == 0
+    assert end(start(work_of(command, 1, folder, out))) == 0
     counts["equal at the end"] += shown(out) == sets[0]
     return counts
 
@@ -159,24 +209,135 @@ def trained(kills: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
     """Kill a training again and again until it is done, and compare the weights."""
     counts: Counter[str] = Counter()
     began = time.monotonic()
-    assert life(words_of("bets-train", 1, folder, folder / "whole"), None) == 0
+    assert end(start(work_of("bets-train", 1, folder, folder / "whole"))) == 0
     seconds, whole = time.monotonic() - began, shown(folder / "whole")
     while counts["killed"] < kills:
         out = folder / f"out{counts['trainings']}"
         # A little more than an epoch at most, so that some lives go on from a checkpoint.
         while counts["killed"] < kills:
-            status = life(words_of("bets-train", 1, folder, out), float(rng.uniform(0, seconds)))
+            status = end(
+                start(work_of("bets-train", 1, folder, out)), float(rng.uniform(0, seconds))
+            )
             counts["killed" if status == -signal.SIGKILL else "finished"] += 1
             if status == 0:
                 break
             if status != -signal.SIGKILL:
                 counts[f"FAULT: status {status}"] += 1
                 break
-        if life(words_of("bets-train", 1, folder, out), None) != 0:
+        if end(start(work_of("bets-train", 1, folder, out))) != 0:
             counts["FAULT: does not go on"] += 1
         counts["trainings"] += 1
         counts["equal weights"] += shown(out) == whole
         shutil.rmtree(out, ignore_errors=True)
+    return counts
+
+
+def watch(log: Path) -> None:
+    """Have every store note what it is given, and every write take a moment."""
+    from elicitation import AnswerStore
+
+    put = AnswerStore.put
+
+    def noted(store: AnswerStore, questions: list, answers: list, **who: str) -> None:
+        with log.open("a") as lines:
+            lines.writelines(f"{each.key(who['fingerprint'])}\n" for each in questions)
+        time.sleep(WRITE / 2)
+        put(store, questions, answers, **who)
+        time.sleep(WRITE / 2)
+
+    AnswerStore.put = noted  # type: ignore[method-assign]
+
+
+def held(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return what the store of a folder holds: text and time of every answer by its key."""
+    rows: dict[str, tuple[str, str]] = {}
+    for store in folder.glob("*.sqlite"):
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'answers'")
+            if tables.fetchone():
+                listed = database.execute("SELECT key, answer, created FROM answers")
+                rows |= {key: (answer, created) for key, answer, created in listed}
+    return rows
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Return the files that follow from answers, whenever these came."""
+    files = {name: text for name, text in shown(folder).items() if ".sqlite" not in name}
+    for name in files:
+        if name.endswith(".csv"):
+            table = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
+            files[name] = table.drop(columns="created", errors="ignore").to_csv().encode()
+    return {name: text for name, text in files.items() if Path(name).name != LIST}
+
+
+def compared(whole: dict[str, bytes], other: dict[str, bytes]) -> list[tuple[str, bool]]:
+    """Return every file of two folders, a table by its columns, and whether it is equal in both."""
+    seen = []
+    for name in sorted(whole | other):
+        one, two = whole.get(name), other.get(name)
+        if one == two or one is None or two is None or not name.endswith((".csv", ".parquet")):
+            seen.append((name, one == two))
+            continue
+        read = pd.read_csv if name.endswith(".csv") else pd.read_parquet
+        left, right = read(io.BytesIO(one)), read(io.BytesIO(two))
+        for column in [*left, *(column for column in right if column not in left)]:
+            same = column in left and column in right and left[column].equals(right[column])
+            seen.append((f"{name}, {column}", same))
+        seen.append((f"{name}, bytes", False))
+    return seen
+
+
+def struck(child: int, log: Path, n_answers: int, seconds: float) -> int:
+    """Kill a life some time after it noted so many answers; return its status."""
+    while not log.exists() or log.read_bytes().count(b"\n") < n_answers:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    return end(child, seconds)
+
+
+def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
+    """Kill calls that ask until all is answered; compare stores and tables."""
+    counts: Counter[str] = Counter()
+    log = folder / "asked"
+    watch(log)
+    (folder / "whole").mkdir()
+    assert end(start(work_of(command, 1, folder, folder / "whole"))) == 0
+    # From the last write to the end: what the tables and reports take.
+    tail = time.time() - log.stat().st_mtime
+    whole, all_of_it = tables(folder / "whole"), held(folder / "whole")
+    while counts["killed"] < kills:
+        out = folder / f"out{counts['sessions']}"
+        out.mkdir()
+        status = None
+        while status != 0:
+            before = held(out)
+            log.write_text("")
+            left = len(all_of_it) - len(before)
+            wanted = int(rng.integers(max(len(all_of_it) // 6, 1))) + 1
+            child = start(work_of(command, 1, folder, out))
+            if counts["killed"] >= kills:
+                status = end(child)  # the last life of all is let live
+            elif wanted < left:
+                status = struck(child, log, wanted, float(rng.uniform(0, WRITE)))
+            else:
+                status = struck(child, log, left, float(rng.uniform(0, tail)))
+            now = held(out)
+            counts["killed" if status == -signal.SIGKILL else "finished"] += 1
+            counts["killed with answers kept"] += status != 0 and len(now) > len(before)
+            counts["killed when all was answered"] += status != 0 and len(now) == len(all_of_it)
+            counts["FAULT: asked again"] += len(set(log.read_text().split()) & set(before))
+            counts["FAULT: lost or changed"] += sum(now.get(key) != before[key] for key in before)
+            if status not in (0, -signal.SIGKILL):
+                counts[f"FAULT: status {status}"] += 1
+                break
+        counts["sessions"] += 1
+        for name, equal in compared(whole, tables(out)):
+            counts[f"FAULT: {name} differs"] += not equal
+        same = {key: answer for key, (answer, _) in held(out).items()}
+        counts["FAULT: other answers"] += same != {key: one for key, (one, _) in all_of_it.items()}
+        shutil.rmtree(out)
     return counts
 
 
@@ -187,12 +348,16 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
         folder = Path(name)
         os.environ["KILLS_LOG"] = str(folder / "log")
         material(folder)
-        way: Callable[[], Counter[str]] = (
-            (lambda: trained(kills, rng, folder))
-            if command == "bets-train"
-            else (lambda: replaced(command, kills, rng, folder))
-        )
-        counts = way()
+        if command.endswith("-asked"):
+            from elicitation.training.organisms.blank import make_blank
+
+            make_blank(folder / "blank")
+        if command in ASKING:
+            counts = asked(command, kills, rng, folder)
+        elif command == "bets-train":
+            counts = trained(kills, rng, folder)
+        else:
+            counts = replaced(command, kills, rng, folder)
         log = folder / "log"
         counts["FAULT: traceback"] = log.read_text().count("Traceback") if log.exists() else 0
     return +counts
@@ -200,17 +365,22 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
 
 def warm(command: str) -> None:
     """Import what the command needs, by calling it once."""
+    if command in SESSIONS:
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         material(folder)
-        if command != "bets-train":
-            said(words_of(command, 1, folder, folder / "out"))
-        else:  # threads of torch do not outlive a fork
+        if command in ("bets-train", "reveal-asked", "mix-asked"):
+            # Threads of torch do not outlive a fork: nothing is computed before.
             import transformers  # noqa: F401
 
             import elicitation.batteries.bets.models
             import elicitation.commands.bets_training
+            import elicitation.models.local.causal
             import elicitation.training.finetuning  # noqa: F401
+        else:
+            (folder / "out").mkdir()
+            said(words_of(command, 1, folder, folder / "out"))
 
 
 if __name__ == "__main__":
