@@ -182,7 +182,7 @@ def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrase
         variables[variable], wrong = _variable_words(variable, table, expected, n_wordings)
         faults += wrong
     if faults:
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        count = "1 error" if len(faults) == 1 else f"{len(faults)} errors"
         raise InputError(
             f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. "
             "Correct or add these words."

@@ -1,12 +1,11 @@
 """Errors that a user can act on.
 
 Every message names the parameter or column, the rule, the value received, where it was found, and
-what to do about it. The command line prints them in one line, or several faults in a line each, and
-exits with 2.
+what to do about it. The command line prints a line for each, and exits with 2.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Self
@@ -17,11 +16,11 @@ class CoherenceError(Exception):
 
     Attributes
     ----------
-    told : tuple of str
-        What is wrong, a sentence each, where several things are and `all_at_once` told them.
+    errors : tuple of str
+        What is wrong, a sentence each, where several things are; see `all_at_once`.
     """
 
-    told: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     _opening = ""
 
     def __str__(self) -> str:
@@ -29,32 +28,32 @@ class CoherenceError(Exception):
         return " ".join(super().__str__().splitlines())
 
     @classmethod
-    def all_at_once(cls, opening: str, faults: Iterable[str]) -> Self:
-        """Return an error that tells several faults.
+    def all_at_once(cls, opening: str, errors: Iterable[str]) -> Self:
+        """Return an error that lists several.
 
         Parameters
         ----------
         opening : str
-            What stands before them, such as "mine.csv has 2 faults"; may be empty.
-        faults : iterable of str
+            What stands before them, such as "mine.csv has 2 errors"; may be empty.
+        errors : iterable of str
             Sentences.
 
         Returns
         -------
         CoherenceError
-            Its text has a bar between two faults.
+            Its text has a bar between two of them.
 
         Examples
         --------
-        >>> error = InputError.all_at_once("mine.csv has 2 faults", ["p is missing.", "q is odd."])
+        >>> error = InputError.all_at_once("mine.csv has 2 errors", ["p is missing.", "q is odd."])
         >>> str(error)
-        'mine.csv has 2 faults: p is missing. | q is odd.'
+        'mine.csv has 2 errors: p is missing. | q is odd.'
         >>> error.lines()
-        ['mine.csv has 2 faults:', '- p is missing.', '- q is odd.']
+        ['mine.csv has 2 errors:', '- p is missing.', '- q is odd.']
         """
-        told = tuple(faults)
-        error = cls(_one_line(opening, told))
-        error.told, error._opening = told, opening
+        listed = tuple(errors)
+        error = cls(_one_line(opening, listed))
+        error.errors, error._opening = listed, opening
         return error
 
     def renamed(self, names: Mapping[str, str]) -> Self:
@@ -76,27 +75,27 @@ class CoherenceError(Exception):
                 text = text.replace(old, new)
             return text
 
-        if self.told:
-            return type(self).all_at_once(said(self._opening), map(said, self.told))
+        if self.errors:
+            return type(self).all_at_once(said(self._opening), map(said, self.errors))
         return type(self)(said(str(self)))
 
     def lines(self) -> list[str]:
-        """Return the message for a terminal: several faults on a line each.
+        """Return the message for a terminal: several errors on a line each.
 
         Returns
         -------
         list of str
-            One line where there is one fault.
+            One line where there is one error.
         """
-        if len(self.told) < 2:
+        if len(self.errors) < 2:
             return [str(self)]
-        opening = self._opening or f"{len(self.told)} faults"
-        return [f"{opening}:", *(f"- {fault}" for fault in self.told)]
+        opening = self._opening or f"{len(self.errors)} errors"
+        return [f"{opening}:", *(f"- {error}" for error in self.errors)]
 
 
-def _one_line(opening: str, faults: Iterable[str]) -> str:
-    told = " | ".join(faults)
-    return f"{opening}: {told}" if opening else told
+def _one_line(opening: str, errors: Iterable[str]) -> str:
+    listed = " | ".join(errors)
+    return f"{opening}: {listed}" if opening else listed
 
 
 class InputError(CoherenceError, ValueError):
@@ -108,21 +107,21 @@ class SchemaError(CoherenceError, ValueError):
 
     Parameters
     ----------
-    faults : list of str
-        One sentence per fault; all faults of the table, not only the first.
+    errors : sequence of str
+        One sentence per error; all errors of the table, not only the first.
     source : str
         Where the table came from, for the message.
     """
 
-    def __init__(self, faults: list[str], source: str = "runs table") -> None:
-        self.faults, self._source = list(faults), source
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
-        self.told, self._opening = tuple(self.faults), f"{source} has {count}"
-        super().__init__(_one_line(self._opening, self.told))
+    def __init__(self, errors: Sequence[str], source: str = "runs table") -> None:
+        self.errors, self._source = tuple(errors), source
+        count = "1 error" if len(self.errors) == 1 else f"{len(self.errors)} errors"
+        self._opening = f"{source} has {count}"
+        super().__init__(_one_line(self._opening, self.errors))
 
-    def __reduce__(self) -> tuple[type["SchemaError"], tuple[list[str], str]]:
-        # As it was made: its message alone, from another process, is no list of faults.
-        return type(self), (self.faults, self._source)
+    def __reduce__(self) -> tuple[type["SchemaError"], tuple[tuple[str, ...], str]]:
+        # As it was made: its message alone, from another process, is no list of errors.
+        return type(self), (self.errors, self._source)
 
 
 class WriteError(CoherenceError, OSError):

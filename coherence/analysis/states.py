@@ -32,7 +32,7 @@ def states_of_tasks(
     must_know = not columns and any(
         check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
     )
-    states, faults, everywhere = {}, [], []
+    states, errors, everywhere = {}, [], []
     for task, rows in runs.table.groupby("task", sort=True):
         labels = as_codes(runs.part(rows).theta, "theta")[1]
         named = runs.state_names or list(labels)
@@ -41,18 +41,18 @@ def states_of_tasks(
         states[str(task)] = labels, meant[0] if meant else None
         where = f"task {task!r}: " if task else ""
         if len(meant) > 1:
-            faults.append(
+            errors.append(
                 f"{where}positive must name one state of a task; received "
                 f"{listing(map(repr, meant))}. Name one of them."
             )
         elif must_know and not meant and len(labels) == 2 and known_pair(labels) is None:
-            faults.append(where + unknown_pair(labels, "theta"))
-    faults += [
+            errors.append(where + unknown_pair(labels, "theta"))
+    errors += [
         f"positive must be a label of theta; received {word!r}. "
         f"{closest(word, dict.fromkeys(everywhere))}"
         for word in wanted
         if not meant_by(word, everywhere)
     ]
-    if faults:
-        raise InputError.all_at_once("", faults)
+    if errors:
+        raise InputError.all_at_once("", errors)
     return states

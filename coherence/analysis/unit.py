@@ -15,7 +15,7 @@ from coherence.inputs import Floats, as_codes
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
-from coherence.table.schema import READABLE
+from coherence.table.schema import PARSED
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -34,7 +34,7 @@ def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
     columns = [name for name in shown if name in rows.columns]
     if "status" not in rows.columns:
         return pd.DataFrame(columns=columns)
-    unread = rows.loc[~rows["status"].isin(READABLE), columns].head(N_UNREADABLE_SHOWN)
+    unread = rows.loc[~rows["status"].isin(PARSED), columns].head(N_UNREADABLE_SHOWN)
     return unread.dropna(axis="columns", how="all").reset_index(drop=True)
 
 

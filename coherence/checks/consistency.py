@@ -27,10 +27,10 @@ from coherence.statistics.resample import (
     percentile_interval,
     units_of,
 )
-from coherence.table.faults import require_plain_table
 from coherence.table.needs import WORDINGS
 from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
+from coherence.table.validation import require_plain_table
 
 UNIT = "probability"
 TOO_FEW = (

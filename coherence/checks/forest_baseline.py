@@ -19,9 +19,9 @@ from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
-from coherence.table.faults import require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
+from coherence.table.validation import require_plain_table
 
 NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"

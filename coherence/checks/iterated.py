@@ -39,9 +39,9 @@ from coherence.statistics.resample import (
     sign_flip_pvalue,
     units_of,
 )
-from coherence.table.faults import require_plain_table
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
+from coherence.table.validation import require_plain_table
 
 KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}

@@ -30,7 +30,7 @@ from coherence.decoding.statements import (
     Value as Stated,
 )
 from coherence.errors import InputError, shown
-from coherence.table.schema import READABLE, STATUSES
+from coherence.table.schema import PARSED, STATUSES
 
 OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
     "ok",
@@ -78,7 +78,7 @@ class Decoded(Generic[Value]):
     @property
     def readable(self) -> bool:
         """Whether there is a value."""
-        return self.status in READABLE
+        return self.status in PARSED
 
 
 def decode_distribution(

@@ -32,11 +32,10 @@ from coherence.importing.mapping import (
     split_by_task,
 )
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table, with_empty_actions
-from coherence.table.faults import examined
-from coherence.table.naming import Naming
 from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
 from coherence.table.runs import REFERENCE
-from coherence.table.schema import ACTION_PREFIX
+from coherence.table.schema import ACTION_PREFIX, Naming
+from coherence.table.validation import examined
 
 Row = dict[str, object]
 _MISSING = (None, "")  # tables write what is missing as an empty cell

@@ -11,7 +11,7 @@ from coherence.importing.cells import as_number
 from coherence.importing.mapping import KNOWN_LABELS, is_belief
 from coherence.table.audit import asked_for_action
 from coherence.table.runs import Runs
-from coherence.table.schema import COLUMNS, FEATURE_PREFIX, READABLE
+from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED
 from coherence.table.states import folded
 
 NUMBER_COLUMNS = tuple(
@@ -121,5 +121,5 @@ def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame
     for _, unit in completed.units():
         asked = asked_for_action(unit, unit.reference())
         missing[unit.table.index] = asked & ~unit.acted
-    changed = missing.to_numpy() & runs["status"].isin(READABLE) & ~np.asarray(told, dtype=bool)
+    changed = missing.to_numpy() & runs["status"].isin(PARSED) & ~np.asarray(told, dtype=bool)
     return runs.assign(status=runs["status"].mask(changed, "unparsed").astype(runs["status"].dtype))

@@ -26,7 +26,7 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, Outcome
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.printable import counted
-from coherence.table.schema import FAILURES, LOW_MASS, READABLE
+from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 
 FURTHER = "What else was estimated"
 QUESTIONS = {
@@ -381,7 +381,7 @@ def unparsed_share(unit: Unit) -> float:
     if unit.statuses.empty:
         return 0.0
     rows = unit.statuses["rows"]
-    unparsed = ~unit.statuses["status"].astype(str).isin(READABLE)
+    unparsed = ~unit.statuses["status"].astype(str).isin(PARSED)
     return float(rows[unparsed].sum() / rows.sum())
 
 

@@ -1,1 +1,1 @@
-"""The runs table: its columns, what it can be checked for, its faults, its files, its answers."""
+"""The runs table: its columns, its validation, what it can be checked for, its files."""

@@ -21,7 +21,7 @@ from coherence.table.runs import Runs
 from coherence.table.schema import (
     FAILURES,
     LOW_MASS,
-    READABLE,
+    PARSED,
     REPAIRS,
 )
 
@@ -43,7 +43,7 @@ def asked_for_action(unit: Runs, reference: str) -> "pd.Series[bool]":
         return eligible & False
     has_status = "status" in unit.names
     spared = ~unit.acted & unit.believed
-    spared &= unit.table["status"].isin(READABLE) if has_status else False
+    spared &= unit.table["status"].isin(PARSED) if has_status else False
     # Where nothing looks like an answer, one row that was not asked speaks for all: the failures
     # are those of beliefs.
     none = not (eligible & unit.asked_to_act).any() and (
@@ -79,7 +79,7 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     rows = statuses.astype({"question": object, "status": object}).pivot_table(
         "rows", "question", "status", aggfunc="sum", fill_value=0, sort=False
     )
-    known = rows.reindex(columns=[*READABLE, *FAILURES], fill_value=0)
+    known = rows.reindex(columns=[*PARSED, *FAILURES], fill_value=0)
     table = known.assign(
         asked=rows.sum(axis=1),
         repaired=known[list(REPAIRS)].sum(axis=1),

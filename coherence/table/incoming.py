@@ -8,11 +8,10 @@ import pandas as pd
 from pandas.api.types import is_float_dtype
 
 from coherence.errors import InputError, SchemaError, closest
-from coherence.table.faults import examined
-from coherence.table.naming import Naming
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import Runs
-from coherence.table.schema import COLUMN_NAMES, COLUMNS
+from coherence.table.schema import COLUMN_NAMES, COLUMNS, Naming
+from coherence.table.validation import examined
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,12 @@ def as_runs(
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     kept = table.drop(columns=reading.left_out, errors="ignore")
     renamed, missing = map_columns(kept, reading.columns)
-    faults = [
+    errors = [
         f"there is no column {name!r} to ignore. {closest(name, table.columns)}"
         for name in reading.left_out
         if name not in table.columns
     ]
-    faults += [
+    errors += [
         f"there is no column {reading.columns[name]!r} to use as {name!r}. "
         f"{closest(reading.columns[name], kept.columns)}"
         for name in missing
@@ -83,9 +82,9 @@ def as_runs(
     )
     title = f"{source}, {where}" if where else str(source)
     # All at once: each round of mending takes a user as long as the first.
-    if faults or of_numbers:
-        everything = [*faults, *of_numbers, *of_table]
-        count = f" has {len(everything)} faults" if len(everything) > 1 else ""
+    if errors or of_numbers:
+        everything = [*errors, *of_numbers, *of_table]
+        count = f" has {len(everything)} errors" if len(everything) > 1 else ""
         raise InputError.all_at_once(f"{title}{count}", everything)
     if of_table:
         raise SchemaError(of_table, title)

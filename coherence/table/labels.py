@@ -1,8 +1,8 @@
 """Labels that are written differently and look like one: ``yes``, ``YES`` and ``"yes "``.
 
 Taken as different they double contexts and split actions, and every p-value is off; taken as one
-they may hide a distinction that was meant. So a table that has them is at fault until its owner
-says which.
+they may hide a distinction that was meant. So a table that has them is refused until its owner says
+which.
 """
 
 import re
@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.printable import counted
-from coherence.table.schema import COLUMNS
+from coherence.table.runs import UNIT
+from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming
 
 # Their values come from lists of their own.
 _LISTED = ("belief_kind", "status")
@@ -24,7 +24,6 @@ LABELS = tuple(
     column.name for column in COLUMNS if column.kind == "label" and column.name not in _LISTED
 )
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -69,86 +68,76 @@ def form_of(label: Any) -> str:
     return whole[1] if whole else text
 
 
-def labels_alike(runs: pd.DataFrame) -> list[Alike]:
+def labels_alike(runs: pd.DataFrame, columns: Sequence[str] = LABELS) -> list[Alike]:
     """Find labels that differ only in how they are written."""
     found: list[Alike] = []
-    for name in LABELS:
+    for name in columns:
         # Numbers of one type are written in one way.
         if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
             continue
         labels = runs[name].astype(object)
-        try:
-            different = labels.dropna().unique()
-        except TypeError:  # cells that hold lists, which validation refuses
-            continue
+        different = labels.dropna().unique()
         if len({form_of(label) for label in different}) == len(different):
             continue
         by = pd.DataFrame({"task": _tasks(runs, name), "label": labels})
         counts = by.groupby(["task", "label"], sort=False).size().reset_index(name="rows")
-        counts["written"] = counts["label"].map(_written)
         counts["form"] = counts["label"].map(form_of)
         for (task, _), group in counts.groupby(["task", "form"]):
-            if group["written"].nunique() > 1:
-                by_size = group.sort_values(["rows", "written"], ascending=[False, True])
-                pairs = zip(by_size["label"], by_size["rows"].tolist(), strict=True)
-                found.append(Alike(name, str(task), tuple(pairs)))
+            if len(group) > 1:
+                pairs = zip(group["label"], group["rows"].tolist(), strict=True)
+                by_size = sorted(pairs, key=_rank)
+                found.append(Alike(name, str(task), tuple(by_size)))
     return found
+
+
+def _rank(counted: tuple[Any, int]) -> tuple[int, bool, str]:
+    """Order labels by rows, then number before text, so that the order of rows does not matter."""
+    label, rows = counted
+    return -rows, isinstance(label, str), str(label)
 
 
 def _tasks(runs: pd.DataFrame, column: str) -> pd.Series:
     """Return the task within which each label of a column is compared."""
-    if column in ("task", "model") or "task" not in runs.columns:
+    if column in UNIT or "task" not in runs.columns:
         return pd.Series("", index=runs.index, dtype=object)
     return runs["task"].astype(object).where(runs["task"].notna(), "").astype(str).astype(object)
 
 
-def _written(label: Any) -> str:
-    # 1 and 1.0 are one label to Python, and their difference is no one's intention.
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return f"{'text' if isinstance(label, str) else 'number'} {label}"
+def _shown(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:5]) + (f" and {len(texts) - 5} more" if len(texts) > 5 else "")
 
 
-def _side_by_side(texts: list[str]) -> str:
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return "; ".join(texts[:_SHOWN]) + more
-
-
-def label_faults(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
+def label_errors(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """Say which labels differ only in how they are written, one sentence for each column."""
-    faults = []
-    alike = labels_alike(runs)
-    for column in dict.fromkeys(group.column for group in alike):
-        groups = [group for group in alike if group.column == column]
-        shown = _side_by_side([str(group) for group in groups])
-        faults.append(
-            f"column {named(column)} has labels that differ only by blanks, case, Unicode form or "
-            f"type: {shown}. If they are one, merge them (--merge-labels, merge_labels=True); if "
-            "they are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
-        )
-    return faults
+    groups: dict[str, list[str]] = {}
+    for group in labels_alike(runs):
+        groups.setdefault(group.column, []).append(str(group))
+    return [
+        f"column {named(column)} has labels that differ only by blanks, case, Unicode form or "
+        f"type: {_shown(texts)}. If they are one, merge them (--merge-labels, merge_labels=True); "
+        "if they are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
+        for column, texts in groups.items()
+    ]
 
 
 def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Write labels that differ only in how they are written as the most frequent of them."""
     notes: dict[str, list[str]] = {}
     # Tasks first: which labels are compared is known only once their task has one name.
-    while alike := labels_alike(runs):
-        groups = [group for group in alike if group.column in ("task", "model")] or alike
-        for name in dict.fromkeys(group.column for group in groups):
-            of_column = [group for group in groups if group.column == name]
-            runs = runs.assign(**{name: _merged(runs, name, of_column)})
-            notes.setdefault(name, []).extend(f"{group} as {group.common!r}" for group in of_column)
+    for columns in (UNIT, [name for name in LABELS if name not in UNIT]):
+        alike = labels_alike(runs, columns)
+        for name in dict.fromkeys(group.column for group in alike):
+            groups = [group for group in alike if group.column == name]
+            common = {
+                (group.task, label): group.common for group in groups for label, _ in group.counts
+            }
+            keys = zip(_tasks(runs, name), runs[name].astype(object), strict=True)
+            merged = [common.get(key, key[1]) for key in keys]
+            runs = runs.assign(**{name: pd.Series(merged, index=runs.index, dtype=object)})
+            notes.setdefault(name, []).extend(f"{group} as {group.common!r}" for group in groups)
     return runs, [
-        f"labels of {name!r} were merged: {_side_by_side(texts)}." for name, texts in notes.items()
+        f"labels of {name!r} were merged: {_shown(texts)}." for name, texts in notes.items()
     ]
-
-
-def _merged(runs: pd.DataFrame, name: str, groups: Sequence[Alike]) -> pd.Series:
-    column = runs[name].astype(object)
-    common = {(group.task, label): group.common for group in groups for label, _ in group.counts}
-    keys = zip(_tasks(runs, name), column, strict=True)
-    return pd.Series([common.get(key, key[1]) for key in keys], index=runs.index, dtype=object)
 
 
 def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

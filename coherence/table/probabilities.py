@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coherence.table.naming import AS_IN_RUNS, Naming
 from coherence.table.runs import Runs
-from coherence.table.schema import COLUMN_NAMES, PROBABILITIES
+from coherence.table.schema import AS_IN_RUNS, COLUMN_NAMES, PROBABILITIES, Naming
 
 logger = logging.getLogger(__name__)
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+))\s*(?P<sign>%?)\s*")
@@ -121,13 +120,13 @@ def read_probabilities(
     known = [name for name in PROBABILITIES if name in table.columns]
     written = {name: Written.of(table[name]) for name in (*known, *runs.states, *runs.policies)}
     stated = stated_columns(runs)
-    faults, notes, read = [], [], {}
+    errors, notes, read = [], [], {}
     for names in _groups(written):
         columns = [written[name] for name in names]
         quoted, said = _quoted(names, named), percent and names[0] in stated
         commas = [column.first_comma for column in columns if column.first_comma]
         if commas and decimal != ",":
-            faults.append(
+            errors.append(
                 f"column {quoted} has decimal commas, such as {commas[0]!r}. "
                 "Say so: decimal=',' (--decimal ,)."
             )
@@ -135,7 +134,7 @@ def read_probabilities(
         bare = sum(tallies.values(), Tally())
         signs = [column.first_signed for column in columns if column.first_signed]
         if signs and bare.n and (not percent or (said and bare.at_most_1)):
-            faults.append(_mixed_signs(quoted, signs[0], bare))
+            errors.append(_mixed_signs(quoted, signs[0], bare))
             said = not bare.at_most_1
         elif signs and not percent:
             value = Written.of(pd.Series(signs[:1])).cells[0] / 100
@@ -144,7 +143,7 @@ def read_probabilities(
             )
         elif said and not judged:
             wrong, doubts = judge_percentages(tallies, named)
-            faults, notes, said = faults + wrong, notes + doubts, not wrong
+            errors, notes, said = errors + wrong, notes + doubts, not wrong
         for name, column in zip(names, columns, strict=True):
             divided = column.signed | (column.bare if said else False)
             if divided.any() or column.cells is not table[name]:
@@ -153,7 +152,7 @@ def read_probabilities(
                     cells = cells.astype(np.float64)
                 cells[divided] = cells[divided] / 100
                 read[name] = cells
-    return table.assign(**read), faults, notes
+    return table.assign(**read), errors, notes
 
 
 def stated_columns(runs: Runs) -> list[str]:
@@ -185,13 +184,13 @@ def judge_percentages(
     tallies: Mapping[str, Tally], named: Naming = AS_IN_RUNS
 ) -> tuple[list[str], list[str]]:
     """Refuse columns that are said to be percentages and are none; count values below 1."""
-    faults, notes = [], []
+    errors, notes = [], []
     for names in _groups(tallies):
         tally, quoted = sum((tallies[name] for name in names), Tally()), _quoted(names, named)
         # A rare state may have .5% throughout, where the others make up the rest.
         if tally.at_most_1 or (len(names) == 1 and tally.mostly_below_1):
             below = f"{tally.n_below} of {tally.n} values lie between 0 and 1, "
-            faults.append(
+            errors.append(
                 f"{quoted} is said to hold percentages, and "
                 f"{'' if tally.at_most_1 else below}the largest of {tally.n} values is "
                 f"{tally.largest:g}. Leave percent (--percent) out if they are probabilities, and "
@@ -205,7 +204,7 @@ def judge_percentages(
             notes.append(
                 f"{tally.n_below} of {tally.n} values of {quoted} {verb}: {first:g} as {first:g}%"
             )
-    return faults, notes
+    return errors, notes
 
 
 def _mixed_signs(quoted: str, signed: str, tally: Tally) -> str:

@@ -1,6 +1,6 @@
 """A runs table and what its columns are: states, actions, prompts and evidence, told apart once.
 
-`coherence.table.faults` validates a table and makes the `Runs`; `completed` fills the columns that
+`coherence.table.validation` makes the `Runs` of a valid table; `completed` fills the columns that
 may be absent; `units` parts the rows by task and model. What is derived from the columns is an
 attribute here, and nothing else asks a table for it again.
 """

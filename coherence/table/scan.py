@@ -28,10 +28,10 @@ from coherence.table.incoming import (
     restore_whole_labels,
     with_index_columns,
 )
-from coherence.table.naming import Naming
 from coherence.table.printable import numbered
 from coherence.table.probabilities import Tally, judge_percentages, log_notes, tally_percentages
 from coherence.table.runs import Runs
+from coherence.table.schema import Naming
 
 UNIT = ("task", "model")
 Key = tuple[str, str]
@@ -328,9 +328,9 @@ def scan_runs(
         n_rows_read=n_rows_read,
     )
     if percent:
-        faults, notes = judge_percentages(_tallies(scan, files), Naming(reading.columns))
-        if faults:
-            raise InputError.all_at_once(str(source), faults)
+        errors, notes = judge_percentages(_tallies(scan, files), Naming(reading.columns))
+        if errors:
+            raise InputError.all_at_once(str(source), errors)
         log_notes(notes, str(source))
         scan = replace(scan, notes=tuple(f"{note}." for note in notes))
     return scan

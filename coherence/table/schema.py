@@ -7,7 +7,8 @@ other wordings, or beliefs given z. What is absent is assumed or left out by `co
 which says so in its report.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 REPAIRS = (
     "repaired:characters",
@@ -26,10 +27,10 @@ REPAIRS = (
     "repaired:sentence",
 )
 LOW_MASS = "low_mass"
-"""A value read off a distribution of which the readable answers have little; kept, and counted."""
-READABLE = ("ok", *REPAIRS, LOW_MASS)
+"""A value read off a distribution of which the parsed answers have little; kept, and counted."""
+PARSED = ("ok", *REPAIRS, LOW_MASS)
 FAILURES = ("sum_not_one", "out_of_range", "truncated", "unparsed", "refused")
-STATUSES = (*READABLE, *FAILURES)
+STATUSES = (*PARSED, *FAILURES)
 """All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
 
@@ -115,7 +116,7 @@ COLUMNS = (
     Column(
         "answer_mass",
         "probability",
-        "Probability that the model put on readable answers; of a row's answers the least.",
+        "Probability that the model put on parsed answers; of a row's answers the least.",
     ),
     Column("finish_reason", "text", "Why the answers ended: stop, length (cut), content_filter."),
     Column(
@@ -150,3 +151,26 @@ COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a user calls the columns of the runs table: messages about a file speak of its own."""
+
+    # column of the runs table -> column of the file; columns that are not in it are called alike.
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> str:
+        """Return the name in quotation marks, with that of the runs table where it is another."""
+        return repr(self.columns.get(name, name)) + self._meaning(name)
+
+    def plain(self, name: str) -> str:
+        """Return the name without quotation marks, for a sentence that begins with it."""
+        return self.columns.get(name, name) + self._meaning(name)
+
+    def _meaning(self, name: str) -> str:
+        return "" if self.columns.get(name, name) == name else f" (mapped to {name!r})"
+
+
+AS_IN_RUNS = Naming()
+"""The names of the runs table itself."""

@@ -157,7 +157,7 @@ def read_runs(
         Columns of the file to leave out.
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
-        them as the most frequent of them, False keeps them apart; None takes them for a fault.
+        them as the most frequent of them, False keeps them apart; None takes them for an error.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def read_runs(
         The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing;
         signs, commas or bytes need an option, which is named.
     SchemaError
-        The table breaks the schema; the message lists every fault.
+        The table breaks the schema; the message lists every error.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def read_stream(
             return read_file(path, reading, **written)
         # The file is gone when the message is read.
         except SchemaError as error:
-            raise SchemaError(error.faults, source) from None
+            raise SchemaError(error.errors, source) from None
         except InputError as error:
             raise error.renamed({str(path): source, str(came): source}) from None
 

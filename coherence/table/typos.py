@@ -6,14 +6,12 @@ there a note says what looks like a typo, and the owner of the table knows.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from coherence.errors import closest, listing
 from coherence.table.printable import WARNING, clean, counted
-from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX, COLUMNS, FEATURE_PREFIX
 
 # What checks read; a missing note on an answer changes no number.
@@ -59,38 +57,6 @@ def column_meant(name: str, names: Collection[str]) -> str | None:
     prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
     prefixes += [] if "p" in names else ["p_"]
     return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
-
-
-def column_faults(runs: Runs, missing: Collection[str] = ()) -> list[str]:
-    """Say which columns are passed over although they seem to be meant as known ones."""
-    names = {*runs.names, *missing}
-    near: dict[str, list[str]] = {}
-    for name in runs.unread:
-        if (meant := column_meant(name, names)) is not None:
-            near.setdefault(meant, []).append(name)
-    return [
-        f"column {named[0]!r} is not read, and its name is close to {meant!r}, which is missing. "
-        f"Rename it if that is meant; else drop it (--ignore {named[0]})."
-        if len(named) == 1
-        else f"{len(named)} columns are not read, and their names are close to {meant!r}, which "
-        f"is missing: {listing(named)}. Rename them if that is meant; else drop them "
-        "(--ignore NAME for each)."
-        for meant, named in near.items()
-    ]
-
-
-def nearly_called(wanted: Sequence[str], names: Sequence[str]) -> str:
-    """Name the columns that are called nearly like what is missing, else those that are there."""
-    near = {
-        meant: name
-        for meant in wanted
-        for name in names
-        if one_typo_apart(name.casefold().removesuffix("s"), meant)
-    }
-    if len(wanted) == 1 and near:
-        return f"Closest name found: {near[wanted[0]]!r}."
-    said = [f"For {meant!r} the closest name found is {name!r}." for meant, name in near.items()]
-    return " ".join(said) or closest("", names)
 
 
 def spelling_notes(rows: pd.DataFrame) -> list[str]:

@@ -111,7 +111,7 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
                 )
     if faults:
         raise InputError.all_at_once(
-            f"{source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
+            f"{source} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
         )
     if "p_true" in names:
         table = table.assign(p_true=pd.to_numeric(table["p_true"]))

@@ -96,7 +96,7 @@ def load_prompts(
         faults.append("it holds no template.")
     if faults:
         raise InputError.all_at_once(
-            f"prompts {source} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
+            f"prompts {source} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
         )
     belief = MappingProxyType({**base.belief, **framings})
     return replace(base, belief=belief, **changed), tuple(framings)

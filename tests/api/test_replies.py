@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import coherence
 from coherence import decode_belief, decode_choice, decode_decision, decode_distribution
 from coherence.decoding.reply import REFUSALS
-from coherence.table.schema import READABLE, STATUSES
+from coherence.table.schema import PARSED, STATUSES
 
 GOOD = "No: 0.30\nYes: 0.70"
 DOCS = Path(__file__).parents[2] / "docs/statuses.md"
@@ -269,7 +269,7 @@ def test_time_is_linear_in_any_text(unit):
 @given(st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_any_text_and_any_labels_are_survived(text, labels):
     decoded = decode_distribution(text, labels)
-    assert (decoded.value is not None) == (decoded.status in READABLE)
+    assert (decoded.value is not None) == (decoded.status in PARSED)
     assert decode_decision(text).status in STATUSES
     assert decode_choice(text, labels).status in STATUSES
 

@@ -134,7 +134,7 @@ def test_a_fault_of_own_words_is_named(old, new, fault, tmp_path):
 def test_a_fault_that_concerns_every_state_is_told_once(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(OWN.replace('unobserved = ["is here"]\n', ""), encoding="utf-8")
-    with pytest.raises(InputError, match="network; 1 fault: 'unobserved' must be a list"):
+    with pytest.raises(InputError, match="network; 1 error: 'unobserved' must be a list"):
         load_phrases(path)
 
 

@@ -249,7 +249,7 @@ def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, capsys):
     runs.rename(columns={"action": "acton"}).to_csv(path, index=False)
     options = ["analyze", str(path), "--checks", "calibration"]
     assert main(options) == 2
-    assert "'acton' is not read, and its name is close to 'action'" in capsys.readouterr().err
+    assert "--ignore acton" in capsys.readouterr().err
     assert main([*options, "--ignore", "acton"]) == 0
     assert main([*options, "--action", "acton"]) == 0
     runs.loc[runs.index[:3], "action"] = runs["action"].str.upper() + " "

@@ -82,7 +82,7 @@ def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
     table.write_text("confidence,choice\n85,a\nn/a,b\n")
     assert entry.main(["analyze", str(table), "--belief", "confidence", "--truth", "x"]) == 2
     opening, *faults = capsys.readouterr().err.splitlines()
-    assert opening == f"coherence analyze: {table} has 3 faults:"
+    assert opening == f"coherence analyze: {table} has 3 errors:"
     assert [fault[:4] for fault in faults] == ["  - "] * 3
     assert "no column 'x'" in faults[0]
     assert "Leave the cell empty where there is no number" in faults[1]

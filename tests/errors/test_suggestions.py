@@ -56,9 +56,9 @@ def test_lists_end_after_their_limit(values, limit, text):
 
 def test_faults_of_a_table_are_counted_and_kept():
     error = SchemaError(["p is missing.", "z is wrong."])
-    assert str(error) == "runs table has 2 faults: p is missing. | z is wrong."
-    assert error.faults == ["p is missing.", "z is wrong."]
-    assert str(SchemaError(["p is missing."], "a.csv")) == "a.csv has 1 fault: p is missing."
+    assert str(error) == "runs table has 2 errors: p is missing. | z is wrong."
+    assert error.errors == ("p is missing.", "z is wrong.")
+    assert str(SchemaError(["p is missing."], "a.csv")) == "a.csv has 1 error: p is missing."
 
 
 def test_every_error_is_one_of_ours_and_of_pythons():
@@ -75,10 +75,10 @@ def test_every_error_is_one_of_ours_and_of_pythons():
 
 
 def test_several_faults_are_one_text_and_a_line_each_on_a_terminal():
-    error = InputError.all_at_once("mine.csv has 2 faults", ["a.", "b."])
-    assert str(error) == "mine.csv has 2 faults: a. | b."
-    assert error.lines() == ["mine.csv has 2 faults:", "- a.", "- b."]
-    assert InputError.all_at_once("", ["a.", "b."]).lines() == ["2 faults:", "- a.", "- b."]
+    error = InputError.all_at_once("mine.csv has 2 errors", ["a.", "b."])
+    assert str(error) == "mine.csv has 2 errors: a. | b."
+    assert error.lines() == ["mine.csv has 2 errors:", "- a.", "- b."]
+    assert InputError.all_at_once("", ["a.", "b."]).lines() == ["2 errors:", "- a.", "- b."]
     assert InputError.all_at_once("mine.csv", ["a."]).lines() == ["mine.csv: a."]
     assert InputError("plain").lines() == ["plain"]
 

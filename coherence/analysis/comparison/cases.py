@@ -14,12 +14,12 @@ import pandas as pd
 
 from coherence.errors import InputError, listing
 from coherence.inputs import require
-from coherence.table.faults import validate_runs
 from coherence.table.printable import counted
 from coherence.table.runs import UNIT, Runs
+from coherence.table.validation import validate_runs
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
-N_FAULTS = 6
+N_ERRORS = 6
 N_SHOWN = 3
 
 
@@ -191,11 +191,11 @@ def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | l
         for model, of_model in rows.items()
     }
     facts = {model: _facts(of_model) for model, of_model in shared.items()}
-    faults = [*([] if common else missing), *_contradictions(facts)]
+    errors = [*([] if common else missing), *_contradictions(facts)]
     if common and not kept:
-        faults.append("no context is common to all models")
-    if faults:
-        return [where + fault for fault in faults]
+        errors.append("no context is common to all models")
+    if errors:
+        return [where + error for error in errors]
     notes += [where + note for note in _unshared(facts)]
     known = pd.concat(facts.values()).groupby(level=0).first()
     for column in ("theta", "p_true"):
@@ -217,13 +217,13 @@ def gather(
         f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. "
         "Give several tables, or one with a column 'model'.",
     )
-    tasks, faults, notes = [], [], []
+    tasks, errors, notes = [], [], []
     for name, rows in by_task.items():
         absent = [model for model in models if model not in rows]
         if absent:
             lack = f"task {name!r}: not asked of {listing(map(repr, absent), N_SHOWN)}"
             if not common:
-                faults.append(lack)
+                errors.append(lack)
                 continue
             notes.append(f"{lack}, and compared among the others.")
         if len(rows) < 2:
@@ -233,19 +233,19 @@ def gather(
         if isinstance(task, Task):
             tasks.append(task)
         else:
-            faults += task
-    if faults:
-        raise _refusal(faults, common)
+            errors += task
+    if errors:
+        raise _refusal(errors, common)
     require(
         bool(tasks), "runs must have a task that two models were asked; received none in common."
     )
     return tasks, notes
 
 
-def _refusal(faults: list[str], common: bool) -> InputError:
-    n_more = len(faults) - N_FAULTS
+def _refusal(errors: list[str], common: bool) -> InputError:
+    n_more = len(errors) - N_ERRORS
     more = [f"and {counted(n_more, 'more difference')}"] if n_more > 0 else []
-    contradicted = any(" differs in " in fault for fault in faults)
+    contradicted = any(" differs in " in error for error in errors)
     if contradicted:
         remedy = (
             "Cases of one id that are not the same cannot be compared: ask all models about one "
@@ -256,6 +256,6 @@ def _refusal(faults: list[str], common: bool) -> InputError:
     else:
         remedy = "Ask the models for what they lack, or keep what all have: common=True (--common)."
     opening = "runs must be about the same cases in every model"
-    if len(faults) == 1:
-        return InputError(f"{opening}; {faults[0]}. {remedy}")
-    return InputError.all_at_once(opening, [*faults[:N_FAULTS], *more, remedy])
+    if len(errors) == 1:
+        return InputError(f"{opening}; {errors[0]}. {remedy}")
+    return InputError.all_at_once(opening, [*errors[:N_ERRORS], *more, remedy])

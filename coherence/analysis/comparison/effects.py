@@ -24,7 +24,7 @@ from coherence.statistics.resample import Units, group_of_contexts, units_of
 from coherence.table.audit import label_rows
 from coherence.table.needs import ACTION, THETA, P
 from coherence.table.runs import Runs
-from coherence.table.schema import READABLE
+from coherence.table.schema import PARSED
 
 SEVERAL = "beliefs are over more than two states"
 COLUMNS = "beliefs have a column for every state"
@@ -162,7 +162,7 @@ def _unparsed(effect: Effect, answers: Answers) -> CheckResult:
     if answers.acted_elsewhere:
         return effect.nothing("its actions were asked with a prompt that not every model was asked")
     status = label_rows(answers.rows, answers.reference)["status"]
-    by_context = (~status.isin(READABLE)).astype(np.float64)
+    by_context = (~status.isin(PARSED)).astype(np.float64)
     return _mean(
         effect, answers, by_context.groupby(answers.rows.table["context"]).mean(), root=False
     )

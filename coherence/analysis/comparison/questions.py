@@ -29,22 +29,22 @@ def asked_alike(
     one. `everything` has the rows of tasks that are not compared too, whose states may be named.
     """
     answers: dict[str, dict[str, Answers]] = {}
-    faults, notes = [], []
+    errors, notes = [], []
     for task in tasks:
-        if fault := _fault(task):
-            faults.append(task.where + fault)
+        if error := _error(task):
+            errors.append(task.where + error)
             continue
         answers[task.name], of_task = _answers(task, positive_labels(positive), reference)
         notes += of_task
     if not answers:
-        raise InputError.all_at_once("", faults)
-    left_out = [f"not compared: {fault}" for fault in faults]
+        raise InputError.all_at_once("", errors)
+    left_out = [f"not compared: {error}" for error in errors]
     compared = [each.rows for task in answers.values() for each in task.values()]
     every = [rows for task in everything.values() for rows in task.values()]
     return answers, [*left_out, *notes, *_unused(positive, compared, every)]
 
 
-def _fault(task: Task) -> str:
+def _error(task: Task) -> str:
     if len(task.contexts) < MIN_CONTEXTS:
         return (
             f"runs must have at least {MIN_CONTEXTS} common contexts; received "

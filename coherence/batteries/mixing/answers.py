@@ -27,7 +27,7 @@ from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, opti
 from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.table.frames import require_frame, require_path
-from coherence.table.schema import READABLE, STATUSES
+from coherence.table.schema import PARSED, STATUSES
 
 COLUMNS = (
     AnswerColumn("model"),
@@ -222,7 +222,7 @@ def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
     table["outcome"] = _outcomes(table)
     if not checked.faults:
         checked.fault(
-            table["status"].isin(READABLE) & (table["outcome"] < 0),
+            table["status"].isin(PARSED) & (table["outcome"] < 0),
             "a readable 'answer' must be one of the outcomes of its experiment",
             "answer",
             "Give it the status that says why it is none, or see docs/mixing.md for the outcomes.",
@@ -253,7 +253,7 @@ def _check_conditions(checked: AnswerTable) -> None:
     remedy = "Leave rows out, or number the draws anew."
     checked.unique([*_KEYS, "draw"], ~exact & table["draw"].notna(), remedy=remedy)
     # Of exact rates an outcome has one row; of drawn answers it may have any number.
-    readable = exact & table["status"].isin(READABLE)
+    readable = exact & table["status"].isin(PARSED)
     remedy = "Leave rows out, or add their probabilities up."
     checked.unique([*_KEYS, "outcome"], readable, named="answer", remedy=remedy)
     answers = table[~exact].groupby(_KEYS, sort=False)["count"].sum()
@@ -314,10 +314,10 @@ def _count(part: str, rows: pd.DataFrame) -> Counts:
     weight = rows["probability"] if exact else rows["count"]
     condition = rows.groupby(_CONDITION, sort=True).ngroup()
     conditions = rows[_CONDITION].drop_duplicates().sort_values(_CONDITION, ignore_index=True)
-    readable = rows["status"].isin(READABLE).to_numpy()
+    readable = rows["status"].isin(PARSED).to_numpy()
     weights = np.zeros((len(conditions), len(PARTS[part].outcomes)))
     np.add.at(weights, (condition[readable], rows["outcome"][readable]), weight[readable])
-    statuses = [status for status in STATUSES if status not in READABLE]
+    statuses = [status for status in STATUSES if status not in PARSED]
     failures = pd.DataFrame(0.0, index=conditions.index, columns=statuses)
     for status in statuses:
         lost = weight * (rows["status"] == status)
@@ -338,7 +338,7 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     for name in RUN_PARTS:
         best[part == name] = optimal_rates(name, drawn.loc[part == name, "p"].to_numpy())
         # What cannot be read must not become an action of its own.
-        readable = (part == name) & drawn["status"].isin(READABLE)
+        readable = (part == name) & drawn["status"].isin(PARSED)
         action[readable] = np.array(PARTS[name].outcomes)[drawn.loc[readable, "outcome"]]
     context = [f"{name} p={value:g}" for name, value in zip(part, drawn["p"], strict=True)]
     named = {"task": "mixing:" + part, "model": drawn["model"], "context": context}

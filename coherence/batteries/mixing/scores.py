@@ -32,7 +32,7 @@ from coherence.batteries.mixing.design import (
 from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.schema import READABLE
+from coherence.table.schema import PARSED
 
 LEAST_DRAWS = 2
 """Readable answers that every condition needs: a single one shows no noise, and without noise
@@ -259,7 +259,7 @@ def dependence_table(table: pd.DataFrame, counted: dict[str, dict[str, Counts]])
 def _sequences(table: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
     kept = (table["experiment"] == "flip") & (table["model"] == model) & table["draw"].notna()
-    flips = table[kept & table["status"].isin(READABLE)].sort_values("draw", kind="stable")
+    flips = table[kept & table["status"].isin(PARSED)].sort_values("draw", kind="stable")
     # Rows of several answers do not say in which order these came.
     if (table.loc[kept & (table["answer"] != ""), "count"] != 1).any():
         return []

@@ -19,9 +19,9 @@ from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
-from coherence.table.faults import validate_runs
 from coherence.table.runs import Runs
 from coherence.table.storage import read_file
+from coherence.table.validation import validate_runs
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import Unit, battery_units, held_answers

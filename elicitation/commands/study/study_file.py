@@ -133,7 +133,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         faults += _pair_faults(usual, models, tasks)
     if faults:
         raise InputError.all_at_once(
-            f"study {file} has {len(faults)} fault{'s' if len(faults) > 1 else ''}", faults
+            f"study {file} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
         )
     return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
 

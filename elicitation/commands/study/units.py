@@ -216,7 +216,7 @@ def check_units(units: list[Unit]) -> None:
             faults.setdefault(str(error), unit.label)
     if faults:
         told = [f"{label}: {text}" for text, label in faults.items()]
-        opening = f"the study has {len(told)} fault{'s'[: len(told) > 1]}"
+        opening = f"the study has {len(told)} error{'s'[: len(told) > 1]}"
         raise InputError.all_at_once(opening, told)
 
 

@@ -14,7 +14,7 @@ from coherence.importing.cells import (
     distribution_cells,
     row_status,
 )
-from coherence.table.schema import READABLE, STATE_SUM_TOLERANCE
+from coherence.table.schema import PARSED, STATE_SUM_TOLERANCE
 
 
 def test_percentages_are_divided_only_when_asked(tmp_path, imported, write_table):
@@ -68,7 +68,7 @@ def test_stated_distributions_that_miss_one_are_not_renormalised(tmp_path, impor
 )
 def test_a_belief_is_a_probability_or_has_a_reason(value, is_text, percent):
     cell = belief_cell(value, None, is_text=is_text, percent=percent)
-    if cell.status in READABLE:
+    if cell.status in PARSED:
         assert isinstance(cell.value, float)
         assert 0 <= cell.value <= 1
         assert math.isfinite(cell.value)

@@ -29,7 +29,7 @@ def test_columns_are_renamed_and_an_old_bearer_of_the_name_steps_aside():
 
 def test_faults_name_the_file_and_the_part():
     table = pd.DataFrame({"p": [3.0], "theta": [1]})
-    with pytest.raises(SchemaError, match="mine.csv, task 'a' has 1 fault"):
+    with pytest.raises(SchemaError, match="mine.csv, task 'a' has 1 error"):
         as_runs(table, Reading(), SOURCE, where="task 'a'")
     with pytest.raises(InputError, match="there is no column 'conf' to use as 'p'"):
         as_runs(table, Reading({"p": "conf"}), SOURCE)
@@ -52,7 +52,7 @@ def test_missing_columns_are_told_with_all_other_faults():
     with pytest.raises(InputError) as refused:
         as_runs(table, reading, SOURCE)
     said = str(refused.value)
-    assert said.startswith("mine.csv has 6 faults: there is no column 'nots' to ignore. ")
+    assert said.startswith("mine.csv has 6 errors: there is no column 'nots' to ignore. ")
     for fault in (
         "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
         "there is no column 'truth' to use as 'theta'.",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
-from coherence.table.labels import form_of, label_faults, labels_alike, merge_alike
+from coherence.table.labels import form_of, label_errors, labels_alike, merge_alike
 
 DECOMPOSED = unicodedata.normalize("NFD", "caf\u00e9")
 
@@ -45,18 +45,18 @@ def test_the_fault_shows_them_side_by_side_and_names_the_option():
     runs = pd.DataFrame({"p": 0.5, "theta": [0, 1, 0, 1], "context": ["c1", "c1 ", "c2", "C2"]})
     with pytest.raises(SchemaError) as error:
         validate_runs(runs)
-    assert error.value.faults == [
+    assert error.value.errors == (
         "column 'context' has labels that differ only by blanks, case, Unicode form or type: "
         "'c1' (1 row), 'c1 ' (1 row); 'C2' (1 row), 'c2' (1 row). If they are one, merge them "
         "(--merge-labels, merge_labels=True); if they are meant to differ, keep them apart "
-        "(--no-merge-labels, merge_labels=False)."
-    ]
+        "(--no-merge-labels, merge_labels=False).",
+    )
     validate_runs(runs, labels_apart=True)
 
 
 def test_accents_that_look_the_same_are_spelt_out():
-    (fault,) = label_faults(pd.DataFrame({"action": ["caf\u00e9", DECOMPOSED]}))
-    assert "'cafe\\u0301' (1 row), 'caf\\xe9' (1 row)" in fault
+    (error,) = label_errors(pd.DataFrame({"action": ["caf\u00e9", DECOMPOSED]}))
+    assert "'cafe\\u0301' (1 row), 'caf\\xe9' (1 row)" in error
 
 
 def test_the_most_frequent_writing_stays():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError, read_runs
-from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.schema import AS_IN_RUNS, Naming
 
 MAPPED = {
     "p": "prob",

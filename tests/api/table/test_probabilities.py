@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.table.faults import examined
-from coherence.table.naming import Naming
 from coherence.table.probabilities import Tally, judge_percentages, log_notes, read_probabilities
+from coherence.table.schema import Naming
+from coherence.table.validation import examined
 
 
 def read(percent=False, decimal=".", **columns):

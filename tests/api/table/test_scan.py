@@ -141,7 +141,7 @@ def test_a_fault_names_the_unit(runs, tmp_path):
     broken.to_parquet(tmp_path / "t.parquet")
     scan = scan_runs(tmp_path / "t.parquet")
     assert len(scan.read("asia", "leaky"))
-    with pytest.raises(SchemaError, match=r"t.parquet, task 'crying', model 'leaky' has 1 fault"):
+    with pytest.raises(SchemaError, match=r"t.parquet, task 'crying', model 'leaky' has 1 error"):
         scan.read("crying", "leaky")
 
 

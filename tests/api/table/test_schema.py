@@ -4,8 +4,8 @@ from coherence.table.schema import (
     COLUMN_NAMES,
     COLUMNS,
     KEY,
+    PARSED,
     PROBABILITIES,
-    READABLE,
     REPAIRS,
     STATUSES,
 )
@@ -22,5 +22,5 @@ def test_columns_are_named_once_and_the_key_is_of_them():
 def test_statuses_go_from_the_mildest_to_the_gravest():
     assert STATUSES[0] == "ok"
     assert STATUSES[-1] == "refused"
-    assert [*READABLE] == ["ok", *REPAIRS, "low_mass"]
+    assert [*PARSED] == ["ok", *REPAIRS, "low_mass"]
     assert len(set(STATUSES)) == len(STATUSES)

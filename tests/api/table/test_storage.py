@@ -177,7 +177,7 @@ def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_p
         "theta",
     ]
     with pytest.raises(
-        SchemaError, match=r"mine.csv has 1 fault: there is nothing to check beliefs against"
+        SchemaError, match=r"mine.csv has 1 error: there is nothing to check beliefs against"
     ):
         read_runs(path, columns={"p": "confidence"})
 
@@ -258,7 +258,7 @@ def test_mapped_column_must_exist(tmp_path, runs):
 
 def test_schema_faults_name_the_file(tmp_path, runs):
     write_runs(runs.assign(p=runs["p"] * 100), tmp_path / "percent.csv")
-    with pytest.raises(SchemaError, match=r"percent.csv has 1 fault: .*Divide percentages by 100"):
+    with pytest.raises(SchemaError, match=r"percent.csv has 1 error: .*Divide percentages by 100"):
         read_runs(tmp_path / "percent.csv")
 
 

@@ -80,5 +80,5 @@ def test_errors_name_standard_input_and_no_file(content, message):
 
 
 def test_faults_of_the_table_name_standard_input():
-    with pytest.raises(SchemaError, match=r"^standard input has 1 fault: "):
+    with pytest.raises(SchemaError, match=r"^standard input has 1 error: "):
         read_stream(io.BytesIO(b"p,action\n70,yes\n0.2,no\n"))

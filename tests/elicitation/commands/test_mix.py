@@ -507,7 +507,7 @@ def test_answers_of_several_files(answers, tmp_path, capsys):
         ),
         (
             ["--answers", "wrong.csv", "--out", "x"],
-            "table of answers has 1 fault: column 'p' must hold probabilities in [0, 1]",
+            "table of answers has 1 error: column 'p' must hold probabilities in [0, 1]",
         ),
     ],
 )

@@ -363,7 +363,7 @@ def test_all_faults_of_answers_at_once(tmp_path, capsys):
         == 2
     )
     error = capsys.readouterr().err
-    assert "has 2 faults" in error
+    assert "has 2 errors" in error
     assert "Divide percentages by 100" in error
     assert "(row 0, 1, " in error
     assert [line[:4] for line in error.splitlines()[1:]] == ["  - "] * 2

@@ -266,7 +266,7 @@ def test_every_fault_of_a_table_comes_at_once():
         check_questions(faulty)
     message = str(caught.value)
     for part in (
-        "7 faults",
+        "7 errors",
         "'truth' is unknown",
         "'context' is empty; see row 2",
         "'context' must be unique; see row 1",

@@ -60,7 +60,7 @@ text = "{"
         _load(tmp_path, text)
     message = str(caught.value)
     for part in (
-        "8 faults: ",
+        "8 errors: ",
         "[decsion] is no template",
         "'decision'",
         "named by a letter",

@@ -105,7 +105,7 @@ def flips(**columns):
 def faults(table):
     with pytest.raises(SchemaError) as caught:
         count_answers(table)
-    return caught.value.faults
+    return caught.value.errors
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,11 @@ def test_all_faults_are_listed_at_once(tmp_path, write):
     )
     with pytest.raises(SchemaError) as caught:
         read_answer_file(write(table), [dice.single(1, 4)])
-    assert len(caught.value.faults) == 4
-    assert "row 1, 2" in caught.value.faults[0]
-    assert "row 4, 5, 6, 7" in caught.value.faults[1]
+    assert len(caught.value.errors) == 4
+    assert "row 1, 2" in caught.value.errors[0]
+    assert "row 4, 5, 6, 7" in caught.value.errors[1]
     incomplete = pd.concat([FOUR.iloc[:2], FOUR.assign(wording="story", probability=0.9)])
-    with pytest.raises(SchemaError, match="2 faults"):
+    with pytest.raises(SchemaError, match="2 errors"):
         read_answer_file(write(incomplete), [dice.single(1, 4)])
     with pytest.raises(InputError, match="no such file"):
         read_answer_file(tmp_path / "nowhere.csv", [dice.single(1, 4)])

@@ -90,7 +90,7 @@ def test_faults_are_told_with_their_place(write, text, told):
 
 def test_all_faults_are_told_at_once(write):
     text = '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n'
-    with pytest.raises(InputError, match="has 3 faults"):
+    with pytest.raises(InputError, match="has 3 errors"):
         load_study(write(text))
 
 

@@ -105,5 +105,5 @@ def test_a_question_that_was_changed_has_no_table(tmp_path, write, monkeypatch):
 def test_what_is_asked_about_is_checked_before_anyone_is_asked(tmp_path, write):
     text = '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n'
     found = units_of(load_study(write(text)), tmp_path / "s")
-    with pytest.raises(InputError, match="has 2 faults: m on asai: task must be one of"):
+    with pytest.raises(InputError, match="has 2 errors: m on asai: task must be one of"):
         check_units(found)

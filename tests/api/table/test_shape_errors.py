@@ -38,7 +38,7 @@ def test_plain_tables_have_no_fault():
         (table(p=[0.1 + 0j, 0.2]), "'p' must hold single values; 2 of 2 .* a complex"),
         (table(model=[date(2026, 1, 1), 1.5]), "'model' must hold labels of one kind.*date and fl"),
         (table(p=[0.1, {0.2}]), "'p' must hold single values; .* a set"),
-        (table().rename_axis("context"), "index and a column are both named 'context'"),
+        (table().rename_axis("context"), "context .* drop the index"),
         (
             table().set_axis(pd.MultiIndex.from_product([list("pxyz"), [""]]), axis="columns"),
             "columns must have one level of names; these have 2",

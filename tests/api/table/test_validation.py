@@ -1,4 +1,4 @@
-"""validate_runs lists every fault at once, with rows and remedies."""
+"""validate_runs lists every error at once, with the column, its rows and a remedy."""
 
 import numpy as np
 import pandas as pd
@@ -6,12 +6,17 @@ import pytest
 
 from coherence import SchemaError, simulate, validate_runs
 from coherence.checks import catalogue
-from coherence.table.faults import examined
 from coherence.table.runs import Runs
+from coherence.table.validation import examined
 
 
-def find_faults(runs, **options):
+def errors_of(runs, **options):
     return examined(runs, **options)[1]
+
+
+def says(errors, *parts):
+    """Whether one error has all of these: the column, its rows, a remedy."""
+    return any(all(part in error for part in parts) for error in errors)
 
 
 def lacking(runs):
@@ -43,84 +48,62 @@ def test_valid_tables_pass():
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "parts"),
     [
         (
             {"p": [10, 85, 0.3]},
-            "column 'p' must hold probabilities in [0, 1]; 2 of 3 values do not, the first is "
-            "10 (rows 0, 1). Divide percentages by 100.",
+            ("'p' must hold probabilities", "2 of 3", "10 (rows 0, 1)", "Divide percentages by"),
         ),
-        ({"p": [-0.1, 0.2, 0.3]}, "1 of 3 values do not, the first is -0.1 (row 0)."),
-        (
-            {"p": ["0.1", "high", "0.3"]},
-            "column 'p' must hold numbers; 1 of 3 values do not, the first is 'high' (row 1).",
-        ),
-        ({"p": [True, False, True]}, "column 'p' must hold numbers"),
-        ({"theta": [0, 1, 1]}, "it varies within 1 context, the first is '1' (rows 0, 1)."),
-        (
-            {"rep": [0, 0, 0]},
-            "(context, rep) must be unique; 2 rows share theirs with another (rows 0, 1).",
-        ),
-        ({"context": [1, None, 2]}, "column 'context' is empty in row 1."),
-        ({"status": ["ok", "fine", "ok"]}, "the first other value is 'fine' (row 1)."),
+        ({"p": [7, 8, 0.3]}, ("'p'", "(rows 0, 1)", "scale of 0 to 10", "--percent")),
+        ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
+        ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
+        ({"p": [True, False, True]}, ("'p' must hold numbers",)),
+        ({"theta": [0, 1, 1]}, ("theta", "1 context", "'1' (rows 0, 1)", "its own context id")),
+        ({"rep": [0, 0, 0]}, ("(context, rep) must be unique", "(rows 0, 1)", "drop copies")),
+        ({"context": [1, None, 2]}, ("'context' is empty in row 1", "leave the column out")),
+        ({"status": ["ok", "fine", "ok"]}, ("'status'", "'fine' (row 1)", "repaired:percent")),
+        ({"status": ["ok", "repaired:odd", "ok"]}, ("'status'", "'repaired:odd' (row 1)")),
         (
             {"status": ["ok"] * 3, "p": [0.1, np.nan, 0.3]},
-            "status is 'ok' but 'p' is empty in row 1.",
-        ),
-        (
-            {"status": ["ok", "repaired:odd", "ok"]},
-            "the first other value is 'repaired:odd' (row 1).",
+            ("status is 'ok' but 'p' is empty in row 1", "the status that says why"),
         ),
         (
             {"status": ["ok", "repaired:percent", "ok"], "p": [0.1, np.nan, 0.3]},
-            "status is 'repaired:percent' but 'p' is empty in row 1.",
+            ("status is 'repaired:percent' but 'p' is empty in row 1",),
         ),
         (
             {"status": ["ok", "refused", "ok"]},
-            "status is 'refused' but both 'p' and 'action' are filled in row 1.",
+            ("status is 'refused'", "'p' and 'action' are filled in row 1", "unparsed one empty"),
         ),
-        ({"z": ["s", None, None]}, "column 'z' needs the columns 'z_state' and 'p_z' beside it."),
-        (
-            {"p_true": [0.1, 1.2, 0.3]},
-            "column 'p_true' must hold probabilities in [0, 1]; 1 of 3 values do not, the first"
-            " is 1.2 (row 1).",
-        ),
+        ({"z": ["s", None, None]}, ("'z' needs", "'z_state' and 'p_z'")),
+        ({"p_true": [0.1, 1.2, 0.3]}, ("'p_true' must hold probabilities", "1.2 (row 1)")),
+        ({"group": ["g", None, "g"]}, ("'group' is empty in row 1",)),
+        ({"group": ["g", "h", "g"]}, ("group must be the same", "(rows 0, 1)", "one group each")),
     ],
 )
-def test_each_fault_is_named_with_its_rows(columns, message):
-    assert any(message in fault for fault in find_faults(table(**columns)))
+def test_each_error_names_its_column_rows_and_remedy(columns, parts):
+    assert says(errors_of(table(**columns)), *parts)
 
 
-def test_all_faults_come_at_once():
+def test_all_errors_come_at_once():
     with pytest.raises(SchemaError) as caught:
         validate_runs(table(p=[0.1, 85, 0.3], theta=[0, 1, 1], status=["ok", "ok", "?"]))
-    assert len(caught.value.faults) == 3
-    assert str(caught.value).startswith("runs table has 3 faults: ")
+    assert len(caught.value.errors) == 3
+    assert str(caught.value).startswith("runs table has 3 errors: ")
 
 
 def test_missing_columns_name_the_closest():
-    missing, nothing, slip = find_faults(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
-    assert slip.startswith("column 'acton' is not read, and its name is close to 'action'")
-    assert (
-        missing == "column 'p' (the stated belief) is missing. Closest name found: 'Belief'. "
-        "Say which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
-        "the column of a DataFrame."
-    )
-    assert nothing.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' "
-        "(the realised state), 'p_true'"
-    )
-    assert nothing.endswith(
-        "For 'action' the closest name found is 'acton'. Say which is which: --action NAME, "
-        "--truth NAME; in Python read_runs(..., columns={'action': NAME, 'theta': NAME}), or "
-        "rename the columns of a DataFrame."
-    )
+    missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
+    assert says([slip], "'acton'", "'action'", "--ignore acton")
+    assert says([missing], "'p'", "closest name found is 'Belief'", "--belief NAME", "columns={'p'")
+    assert says([nothing], "'action'", "'theta'", "'p_true'", "'prompt'", "'z'", "is 'acton'")
+    assert says([nothing], "--action NAME, --truth NAME", "columns={'action': NAME")
 
 
 def test_names_that_only_share_letters_are_not_proposed():
     """A column "question" was once the closest name to "action"."""
     table = pd.DataFrame({"relief": [0.1], "question": ["a"], "reason": [1], "that": [0]})
-    missing, nothing = find_faults(table.rename(columns={"relief": "brief"}))
+    missing, nothing = errors_of(table.rename(columns={"relief": "brief"}))
     for said in (missing, nothing):
         assert "closest name" not in said.casefold()
         assert "Found: 'brief', 'question', 'reason', 'that'." in said
@@ -170,13 +153,10 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
     assert needs["monotone_choice"] == needs["calibration"] == ("belief in one of two states",)
     assert needs["prompt_consistency"] == ("p", "second prompt")
     validate_runs(table)
-    (fault,) = find_faults(table.drop(columns="action"))
-    assert fault.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen) together "
-        "with 'theta'"
-    )
+    errors = errors_of(table.drop(columns="action"))
+    assert says(errors, "'action' (what was chosen) together with 'theta'")
     two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
-    assert "or 'p_true' (the exact posterior). Found: 'p_a', 'p_b'." in find_faults(two)[0]
+    assert says(errors_of(two), "or 'p_true' (the exact posterior)", "Found: 'p_a', 'p_b'.")
     validate_runs(two.assign(p_true=0.5))
 
 
@@ -192,10 +172,10 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
 def test_beliefs_with_nothing_beside_them_are_refused_unless_they_are_part_of_a_table(columns):
     table = pd.DataFrame({"p": [0.1, 0.2], **columns})
     with pytest.raises(
-        SchemaError, match=r"has 1 fault: there is nothing to check beliefs against: give 'action'"
+        SchemaError, match=r"has 1 error: there is nothing to check beliefs against: give 'action'"
     ):
         validate_runs(table)
-    assert find_faults(table, part=True) == []
+    assert errors_of(table, part=True) == []
 
 
 def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
@@ -210,9 +190,8 @@ def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
 def test_one_column_of_beliefs_is_not_a_belief_per_state():
     """Whether p_yes is p, or a column is missing, only its owner knows."""
     table = pd.DataFrame({"p_yes": [0.2, 0.9], "action": ["no", "yes"], "theta": [0, 1]})
-    (fault,) = find_faults(table)
-    assert fault.startswith("'p_yes' is the only column of beliefs")
-    assert "Rename it to 'p' (--belief p_yes) if it is the probability that theta = 1" in fault
+    (error,) = errors_of(table)
+    assert says([error], "'p_yes' is the only column of beliefs", "(--belief p_yes)")
     assert all(
         "readable belief" in needs
         for check, needs in lacking(table).items()
@@ -221,30 +200,21 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     validate_runs(table.rename(columns={"p_yes": "p"}))
     validate_runs(table.assign(p_no=1 - table["p_yes"]))
     validate_runs(table.assign(p=table["p_yes"]))
-    only, nothing = find_faults(table[["p_yes"]])
-    assert only == fault
-    assert nothing.startswith(
-        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta' "
-        "(the realised state), 'p_true'"
-    )
+    only, nothing = errors_of(table[["p_yes"]])
+    assert only == error
+    assert says([nothing], "nothing to check beliefs against", "'action'", "'p_true'")
 
 
 def test_beliefs_over_states_must_sum_to_one():
-    faults = find_faults(
-        pd.DataFrame(
-            {"p_a": [0.5, 0.5], "p_b": [0.5, 0.2], "action": ["x", "y"], "theta": ["a", "b"]}
-        )
-    )
-    assert faults == [
-        "the columns p_a, p_b must sum to 1 (within 0.02); 1 row does not, the first sums to 0.7"
-        " (row 1)."
-    ]
+    beliefs = {"p_a": [0.5, 0.5], "p_b": [0.5, 0.2]}
+    errors = errors_of(pd.DataFrame({**beliefs, "action": ["x", "y"], "theta": ["a", "b"]}))
+    assert says(errors, "p_a, p_b must sum to 1 (within 0.02)", "1 of 2 rows", "0.7 (row 1)")
 
 
 def test_empty_and_doubled():
-    assert find_faults(pd.DataFrame({"p": []})) == ["it has no rows."]
+    assert errors_of(pd.DataFrame({"p": []})) == ["it has no rows."]
     doubled = pd.DataFrame([[0.1, 0.2]], columns=["p", "p"])
-    assert find_faults(doubled) == ["column names must be unique; p occur more than once."]
+    assert says(errors_of(doubled), "must be unique", "p occur more than once")
 
 
 def policies(**columns):
@@ -278,74 +248,64 @@ def test_probabilities_in_place_of_an_action_pass():
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "parts"),
     [
         (
             {"action_yes": [0.75, 0.4, 0.0]},
-            "the columns action_no, action_yes must sum to 1 (within 1e-06); 1 row does not, the "
-            "first sums to 0.9 (row 1).",
+            ("action_no, action_yes must sum to 1 (within 1e-06)", "1 of 3 rows", "0.9 (row 1)"),
         ),
-        (
-            {"action_yes": [0.75, None, 0.0]},
-            "the first sums to 0.5 (row 1).",
-        ),
+        ({"action_yes": [0.75, None, 0.0]}, ("0.5 (row 1)",)),
         (
             {"action_no": [0.25, 1.0, 1.0], "action_yes": [0.75, None, 0.0]},
-            "probabilities of some actions are empty beside those of others in row 1.",
+            ("probabilities of some actions are empty", "row 1", "0 included"),
         ),
         (
             {"action_no": [-0.25, 0.5, 1.0], "action_yes": [1.25, 0.5, 0.0]},
-            "column 'action_yes' must hold probabilities in [0, 1]; 1 of 3 values do not",
+            ("'action_yes' must hold probabilities in [0, 1]", "1 of 3"),
         ),
-        ({"action_no": ["x", "y", "z"]}, "column 'action_no' must hold numbers; 3 of 3"),
+        ({"action_no": ["x", "y", "z"]}, ("'action_no' must hold numbers", "3 of 3")),
         (
             {"action": ["no", "yes", "no"]},
-            "there are chosen actions in 'action' and their probabilities in action_no, "
-            "action_yes; a task and model has one or the other.",
+            ("'action'", "action_no, action_yes", "one or the other", "Drop one of them"),
         ),
         (
             {"status": ["ok", "unparsed", "ok"]},
-            "status is 'unparsed' but both 'p' and the probabilities of actions are filled in "
-            "row 1.",
+            ("status is 'unparsed'", "'p' and the probabilities of actions are filled in row 1"),
         ),
-        ({"p_sd": [0.1, 0.6, 0.2]}, "column 'p_sd' must be at most 0.5"),
+        ({"p_sd": [0.1, 0.6, 0.2]}, ("'p_sd' must be at most 0.5", "0.6 (row 1)")),
         (
             {"p_q05": [0.1, 0.5, 0.2], "p_q95": [0.4, 0.4, 0.2]},
-            "'p_q05' must not lie above 'p_q95'; it does in 1 row (row 1).",
+            ("'p_q05' must not lie above 'p_q95'", "1 of 3", "(row 1)"),
         ),
-        (
-            {"belief_kind": ["token", "guessed", None]},
-            "column 'belief_kind' must be one of stated:drawn, stated:forced, stated:masked, "
-            "stated:exact, token, sampled, revealed; the first other value is 'guessed' (row 1).",
-        ),
-        ({"tokens": [3, -1, 2]}, "column 'tokens' must hold whole numbers of at least 0"),
-        ({"tokens": [3, 1.5, 2]}, "the first other value is 1.5 (row 1)."),
+        ({"belief_kind": ["token", "guessed", None]}, ("'belief_kind'", "revealed", "(row 1)")),
+        ({"tokens": [3, -1, 2]}, ("'tokens' must hold whole numbers of at least 0", "(row 1)")),
+        ({"tokens": [3, 1.5, 2]}, ("'tokens'", "1.5 (row 1)")),
     ],
 )
-def test_faults_of_computed_answers_are_named(columns, message):
-    assert any(message in fault for fault in find_faults(policies(**columns)))
+def test_errors_in_computed_answers_are_named(columns, parts):
+    assert says(errors_of(policies(**columns)), *parts)
 
 
 def test_one_model_may_be_asked_for_choices_and_another_for_probabilities():
     exact = policies().assign(task="t", model="exact")
     drawn = policies(action=["no", "yes", "no"]).drop(columns=["action_no", "action_yes"])
     both = pd.concat([drawn.assign(task="t", model="drawn"), exact], ignore_index=True)
-    assert find_faults(both) == []
+    assert errors_of(both) == []
     notes = both.assign(action_note=7.0)  # something else where actions were chosen
-    assert any("'action_note' must hold probabilities" in fault for fault in find_faults(notes))
+    assert says(errors_of(notes), "'action_note' must hold probabilities")
     notes.loc[3:, "action_note"] = None
-    assert find_faults(notes) == []
+    assert errors_of(notes) == []
     off = both.copy()
     off.loc[4, "action_no"] = 0.4
-    assert any("must sum to 1" in fault and "row 4" in fault for fault in find_faults(off))
+    assert says(errors_of(off), "must sum to 1", "row 4")
     doubled = both.copy()
     doubled.loc[:2, ["action_no", "action_yes"]] = [0.5, 0.5]
-    assert any("a task and model has one or the other" in fault for fault in find_faults(doubled))
+    assert says(errors_of(doubled), "a task and model has one or the other")
 
 
 def test_a_single_column_of_probabilities_lacks_the_other_actions():
     runs = policies().drop(columns="action_yes").assign(action_no=1.0)
-    assert find_faults(runs)[0].startswith("'action_no' is the only column of probabilities")
+    assert errors_of(runs)[0].startswith("'action_no' is the only column of probabilities")
 
 
 def test_a_spread_may_be_as_wide_as_answers_can_lie():

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError
+from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.frames import require_frame
-from coherence.table.labels import label_faults, labels_alike, merge_alike, without_blank_labels
-from coherence.table.naming import AS_IN_RUNS, Naming
+from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
 from coherence.table.printable import counted
 from coherence.table.probabilities import Tally
@@ -17,26 +16,28 @@ from coherence.table.runs import UNIT, Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
+    AS_IN_RUNS,
     BELIEF_KINDS,
     COLUMN_NAMES,
     COLUMNS,
     FAILURES,
     FEATURE_PREFIX,
     KEY,
+    PARSED,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
-    READABLE,
     REPAIRS,
     STATE_SUM_TOLERANCE,
     STATUSES,
+    Naming,
 )
-from coherence.table.typos import column_faults, nearly_called
+from coherence.table.typos import column_meant, one_typo_apart
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _SORTED = (*UNIT, "context", "prompt", "z", "z_state")
 
 
-def shape_faults(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
+def shape_errors(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """List what keeps a frame from being a table of plain cells under plain names."""
     if table.columns.nlevels > 1:
         return [
@@ -44,24 +45,22 @@ def shape_faults(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
             "Join them, for example runs.columns = runs.columns.map('_'.join)."
         ]
     doubled = sorted(set(map(str, table.columns[table.columns.duplicated()])))
+    doubled += [str(name) for name in table.index.names if name in table.columns and name]
     if doubled:
-        return [f"column names must be unique; {', '.join(doubled)} occur more than once."]
-    indexed = [name for name in table.index.names if name is not None and name in table.columns]
-    if indexed:
         return [
-            f"the index and a column are both named {indexed[0]!r}, and may say different things. "
-            "Drop the index: runs.reset_index(drop=True)."
+            f"names of columns and of the index must be unique; {', '.join(doubled)} occur more "
+            "than once. Rename one, or drop the index: runs.reset_index(drop=True)."
         ]
-    faults = []
+    errors = []
     for name in table.columns:
         prefixed = str(name).startswith((FEATURE_PREFIX, ACTION_PREFIX, "p_"))
         # A raw answer may hold anything that a model said.
         if prefixed or (name in COLUMN_NAMES and name not in _TEXTS):
-            faults += _cell_faults(table[name], named)
-    return faults
+            errors += _cell_errors(table[name], named)
+    return errors
 
 
-def _cell_faults(column: "pd.Series[Any]", named: Naming) -> list[str]:
+def _cell_errors(column: "pd.Series[Any]", named: Naming) -> list[str]:
     """Return an error where cells hold lists and the like, or labels without an order."""
     title = named(str(column.name))
     if column.dtype != object and column.dtype.kind != "c":
@@ -88,65 +87,85 @@ def _cell_faults(column: "pd.Series[Any]", named: Naming) -> list[str]:
     return []
 
 
-def _rows(mask: np.ndarray) -> str:
-    """Name the first rows where `mask` holds."""
-    positions = np.flatnonzero(mask)
-    shown = ", ".join(str(position) for position in positions[:5])
-    return f"row{'s' if positions.size > 1 else ''} {shown}" + (
-        f" and {positions.size - 5} more" if positions.size > 5 else ""
-    )
+def _rows(wrong: np.ndarray) -> str:
+    """Name the first rows where something is wrong."""
+    positions = np.flatnonzero(wrong)
+    return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
+
+
+def _broken(title: str, rule: str, wrong: Any, first: object, remedy: str) -> list[str]:
+    """Say that some values of a column break a rule; nothing where all keep it."""
+    wrong = np.asarray(wrong, dtype=bool)
+    if not wrong.any():
+        return []
+    return [
+        f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
+        f"is {first} ({_rows(wrong)}). {remedy}"
+    ]
+
+
+def _first(column: "pd.Series[Any]", wrong: Any) -> object:
+    cells = column[np.asarray(wrong, dtype=bool)]
+    return None if cells.empty else cells.iloc[0]
+
+
+def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    columns = runs[list(names)].apply(pd.to_numeric, errors="coerce")
+    return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
 def _missing_columns(runs: Runs, named: Naming) -> list[str]:
     names, states = runs.names, runs.states
-    faults = []
+    errors = []
     if len(states) == 1:
-        faults.append(
+        errors.append(
             f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
             f"p_<state> for each state. Rename it to 'p' (--belief {states[0]}) if it is the "
             "probability that theta = 1; otherwise add the columns of the other states."
         )
     elif "p" not in names and not states:
-        faults.append(
-            f"column 'p' (the stated belief) is missing. {nearly_called(['belief'], names)} Say "
+        errors.append(
+            f"column 'p' (the stated belief) is missing. {_nearest(['belief'], names)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
             "the column of a DataFrame."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
-        faults.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' beside it.")
-    return faults
+        errors.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' as well.")
+    return errors
+
+
+def _nearest(wanted: Sequence[str], names: Sequence[str]) -> str:
+    """Name the columns that are called nearly like what is missing, else those that are there."""
+    near = {
+        meant: name
+        for meant in wanted
+        for name in names
+        if one_typo_apart(name.casefold().removesuffix("s"), meant)
+    }
+    found = [f"For {meant!r} the closest name found is {name!r}." for meant, name in near.items()]
+    return " ".join(found) or closest("", names)
 
 
 def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
-    names, states = runs.names, runs.states
-    # Columns count even if nothing in them could be read: a report that shows the unreadable
-    # answers is worth having. A missing belief is another rule's concern.
-    several = len(states) > 1
+    names, several = runs.names, len(runs.states) > 1
+    # Columns count even if nothing in them was parsed: a report that shows the unparsed answers is
+    # worth having. A missing belief is another rule's concern.
     unmet = runs.unmet(names if several else [*names, "p"])
     if not all(unmet.intersection(needs) for needs in EVIDENCE):
         return []
-    action, theta, exact = (
-        "'action' (what was chosen)",
-        "'theta' (the realised state)",
-        "'p_true' (the exact posterior)",
-    )
-    if not several:
-        wanted = (
-            f"{action}, {theta}, {exact}, a second wording in 'prompt', or 'z', 'z_state' and 'p_z'"
-        )
+    action, theta = "'action' (what was chosen)", "'theta' (the realised state)"
+    if len(runs.states) > 2:
+        wanted = f"{action} together with {theta}"
     else:
-        wanted = (
-            f"{action}, {theta} or {exact}"
-            if len(states) == 2
-            else f"{action} together with {theta}"
-        )
+        wanted = f"{action}, {theta} or 'p_true' (the exact posterior)"
+    if not several:
+        wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
     lacking = [name for name in ("action", "theta", "p_true") if name not in names]
     return [
-        f"there is nothing to check beliefs against: give {wanted}. "
-        f"{nearly_called(lacking, unknown)} Say which is which: --action NAME, --truth NAME; in "
-        "Python read_runs(..., "
+        f"there is nothing to check beliefs against: give {wanted}. {_nearest(lacking, unknown)} "
+        "Say which is which: --action NAME, --truth NAME; in Python read_runs(..., "
         "columns={'action': NAME, 'theta': NAME}), or rename the columns of a DataFrame."
     ]
 
@@ -155,17 +174,17 @@ def _remedy_outside(numbers: np.ndarray) -> str:
     """Say what to do about numbers that should be probabilities, of which some lie outside."""
     largest, smallest = np.nanmax(numbers), np.nanmin(numbers)
     if max(largest - 1, -smallest) <= 0.01:
-        return f" Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+        return f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
     if not 1 < largest <= 100:
-        return ""
+        return "Correct them, or leave the cells empty."
     if Tally.of(numbers).mostly_below_1:
-        return " Most values are probabilities; correct the others, a percentage by dividing it."
-    scale = " Divide answers on a scale of 0 to 10 by 10." if largest <= 10 else ""
-    return scale + " Divide percentages by 100. --percent (percent=True) reads them as they are."
+        return "Most values are probabilities; correct the others, a percentage by dividing it."
+    scale = "Divide answers on a scale of 0 to 10 by 10. " if largest <= 10 else ""
+    return scale + "Divide percentages by 100. --percent (percent=True) reads them as they are."
 
 
-def _probability_faults(runs: Runs, named: Naming) -> list[str]:
-    faults = []
+def _probability_errors(runs: Runs, named: Naming) -> list[str]:
+    errors = []
     for name in [*PROBABILITIES, *runs.states, *runs.policies]:
         if name not in runs.table.columns:
             continue
@@ -181,67 +200,58 @@ def _probability_faults(runs: Runs, named: Naming) -> list[str]:
             cells = column.map(lambda value: isinstance(value, bool | np.bool_))
             boolean = cells.to_numpy(dtype=bool)
         text = (np.isnan(numbers) & column.notna().to_numpy()) | boolean
-        if text.any():
-            faults.append(
-                f"column {named(name)} must hold numbers; {int(text.sum())} of {len(column)} "
-                f"values do not, the first is {column[text].iloc[0]!r} ({_rows(text)}). Leave the "
-                "cell empty where there is no number: it counts as an unreadable answer."
-            )
+        errors += _broken(
+            named(name),
+            "hold numbers",
+            text,
+            repr(_first(column, text)),
+            "Leave the cell empty where there is no number: it counts as an unparsed answer.",
+        )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():
-            faults.append(
-                f"column {named(name)} must hold probabilities in [0, 1]; {int(outside.sum())} of "
-                f"{len(column)} values do not, the first is {numbers[outside][0]:.10g} "
-                f"({_rows(outside)}).{_remedy_outside(numbers)}"
-            )
-    states = runs.states
-    if len(states) > 1 and not faults:
-        total = _numbers(runs.table, states).sum(axis=1)
+            first, remedy = f"{numbers[outside][0]:.10g}", _remedy_outside(numbers)
+            errors += _broken(named(name), "hold probabilities in [0, 1]", outside, first, remedy)
+    if len(runs.states) > 1 and not errors:
+        total = _numbers(runs.table, runs.states).sum(axis=1)
         off = np.abs(total - 1) > STATE_SUM_TOLERANCE
-        faults += _sum_faults(states, total, off, STATE_SUM_TOLERANCE)
-    return faults
+        errors += _sum_errors(runs.states, total, off, STATE_SUM_TOLERANCE)
+    return errors
 
 
-def _sum_faults(
+def _sum_errors(
     names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float
 ) -> list[str]:
     if not off.any():
         return []
     return [
-        f"the columns {', '.join(names)} must sum to 1 (within {within}); "
-        f"{counted(int(off.sum()), 'row does', 'rows do')} not, the first sums to "
-        f"{total[off][0]:g} ({_rows(off)})."
+        f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
+        f"{off.size} rows do not, the first sums to {total[off][0]:g} ({_rows(off)})."
     ]
 
 
-def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    columns = runs[list(names)].apply(pd.to_numeric, errors="coerce")
-    return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
-
-
-def _policy_faults(runs: Runs, named: Naming) -> list[str]:
+def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     """Check probabilities of actions, each one by itself being a probability already."""
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
     columns, of_policies = runs.policies, runs.of_policies.to_numpy()
     total = np.nansum(_numbers(runs.table, every), axis=1) if every else np.empty(0)
     sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
-    faults = []
-    # Beside a chosen action, only what looks like probabilities of actions is meant as such.
-    beside = ~of_policies
-    if len(every) > 1 and (sums & beside).any() and (sums | (total == 0))[beside].all():
-        faults.append(
+    errors = []
+    # Where an action was chosen, only what looks like probabilities of actions is meant as such.
+    chosen = ~of_policies
+    if len(every) > 1 and (sums & chosen).any() and (sums | (total == 0))[chosen].all():
+        errors.append(
             f"there are chosen actions in {named('action')} and their probabilities in "
             f"{', '.join(every)}; a task and model has one or the other. Drop one of them."
         )
     if not columns:
-        return faults
+        return errors
     if len(columns) == 1:
-        faults.append(
+        errors.append(
             f"{columns[0]!r} is the only column of probabilities of actions, and every action "
             "needs one. Add those of the others, or rename it if it holds something else."
         )
     there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
-    faults += _sum_faults(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
+    errors += _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
     # Tasks may have actions of their own, whose columns are empty for all others.
     unit = [name for name in UNIT if name in runs.names]
     # Unsorted: labels of several kinds have no order.
@@ -250,130 +260,126 @@ def _policy_faults(runs: Runs, named: Naming) -> list[str]:
     used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
     partly = there.any(axis=1) & (there != used).any(axis=1)
     if partly.any():
-        faults.append(
-            f"probabilities of some actions are empty beside those of others in {_rows(partly)}. "
+        errors.append(
+            f"probabilities of some actions are empty where others are filled in {_rows(partly)}. "
             "Give every action of the task its probability, 0 included, or none."
         )
-    return faults
+    return errors
 
 
-def _spread_faults(runs: Runs, named: Naming) -> list[str]:
+def _value_errors(runs: Runs, named: Naming) -> list[str]:
     """Check what is said of the distribution of answers and of the way in which they were got."""
-    table, faults = runs.table, []
+    table, errors = runs.table, []
     if "p_sd" in table.columns:
         spread = _numbers(table, ["p_sd"])[:, 0]
         # Half of the answers at 0 and half at 1 is as wide as answers can lie.
         wide = (spread > 0.5) & (spread <= 1)
-        if wide.any():
-            faults.append(
-                f"column {named('p_sd')} must be at most 0.5, the largest standard deviation of "
-                f"probabilities; the first above is {spread[wide][0]:g} ({_rows(wide)})."
-            )
+        rule = "be at most 0.5, the largest standard deviation of probabilities"
+        errors += _broken(named("p_sd"), rule, wide, _first(table["p_sd"], wide), "Correct them.")
     if {"p_q05", "p_q95"} <= set(table.columns):
         low, high = _numbers(table, ["p_q05", "p_q95"]).T
-        crossed = low > high
-        if crossed.any():
-            faults.append(
-                f"{named('p_q05')} must not lie above {named('p_q95')}; it does in "
-                f"{counted(int(crossed.sum()), 'row')} ({_rows(crossed)})."
-            )
+        rule = f"not lie above {named('p_q95')}"
+        first = _first(table["p_q05"], low > high)
+        errors += _broken(named("p_q05"), rule, low > high, first, "Are the two exchanged?")
     if "belief_kind" in table.columns:
         kind = table["belief_kind"].astype("object")
-        unknown = (kind.notna() & ~kind.isin(BELIEF_KINDS)).to_numpy()
-        if unknown.any():
-            faults.append(
-                f"column {named('belief_kind')} must be one of {', '.join(BELIEF_KINDS)}; the "
-                f"first other value is {kind[unknown].iloc[0]!r} ({_rows(unknown)})."
-            )
+        unknown = kind.notna() & ~kind.isin(BELIEF_KINDS)
+        rule = f"be one of {', '.join(BELIEF_KINDS)}"
+        first = repr(_first(kind, unknown))
+        errors += _broken(named("belief_kind"), rule, unknown, first, "Or leave the cell empty.")
     if "tokens" in table.columns:
         number = _numbers(table, ["tokens"])[:, 0]
         wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table["tokens"].notna())
-        if wrong.any():
-            faults.append(
-                f"column {named('tokens')} must hold whole numbers of at least 0; the first other "
-                f"value is {table['tokens'][wrong].iloc[0]} ({_rows(np.asarray(wrong))})."
-            )
-    return faults
+        first = _first(table["tokens"], wrong)
+        rule = "hold whole numbers of at least 0"
+        errors += _broken(named("tokens"), rule, wrong, first, "Or leave the cell empty.")
+    return errors
 
 
-def _status_faults(runs: Runs, named: Naming) -> list[str]:
+def _status_errors(runs: Runs, named: Naming) -> list[str]:
     if "status" not in runs.names:
         return []
-    faults = []
     status = runs.table["status"].astype("object")
     unknown = ~status.isin(STATUSES).to_numpy()
-    if unknown.any():
-        first = status[unknown].iloc[0]
-        faults.append(
-            f"column {named('status')} must be one of ok, {', '.join(FAILURES)}, or a repair "
-            f"({', '.join(REPAIRS)}); the first other value is {first!r} ({_rows(unknown)})."
-        )
-    readable = status.isin(READABLE).to_numpy()
+    errors = _broken(
+        named("status"),
+        f"be one of ok, {', '.join(FAILURES)}, or a repair ({', '.join(REPAIRS)})",
+        unknown,
+        repr(_first(status, unknown)),
+        "Use the nearest of these.",
+    )
+    parsed = status.isin(PARSED).to_numpy()
     if runs.beliefs:
         belief = runs.beliefs[0]
         known = runs.table[belief].notna().to_numpy()
-        empty = ~known & readable
+        empty = ~known & parsed
         if empty.any():
-            first = status[empty].iloc[0]
-            faults.append(
-                f"{named.plain('status')} is {first!r} but {named(belief)} is empty in "
-                f"{_rows(empty)}. Give the status that says why, or the belief."
+            errors.append(
+                f"{named.plain('status')} is {_first(status, empty)!r} but {named(belief)} is "
+                f"empty in {_rows(empty)}. Give the status that says why, or the belief."
             )
-        filled = ~readable & ~unknown & known & runs.acted.to_numpy()
+        filled = ~parsed & ~unknown & known & runs.acted.to_numpy()
         if filled.any():
-            first = status[filled].iloc[0]
             action = "the probabilities of actions" if runs.policies else named("action")
-            faults.append(
-                f"{named.plain('status')} is {first!r} but both {named(belief)} and {action} "
-                f"are filled in {_rows(filled)}. Leave the unreadable one empty."
+            errors.append(
+                f"{named.plain('status')} is {_first(status, filled)!r} but both {named(belief)} "
+                f"and {action} are filled in {_rows(filled)}. Leave the unparsed one empty."
             )
-    return faults
+    return errors
 
 
-def _key_faults(runs: Runs, named: Naming) -> list[str]:
-    faults: list[str] = []
-    table, unit = runs.table, [name for name in UNIT if name in runs.names]
-    if "context" not in table.columns:
-        return faults
-    unnamed = table["context"].isna().to_numpy()
-    if unnamed.any():
-        faults.append(f"column {named('context')} is empty in {_rows(unnamed)}.")
-    if "theta" in table.columns:
-        keys = [*unit, "context"]
-        contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
-        states = contexts["theta"].transform("nunique")
-        varies = (states > 1).to_numpy()
-        if varies.any():
-            names = table.loc[varies, "context"].astype(str).unique()
-            faults.append(
-                f"{named.plain('theta')} must be the same in all rows of a context; it varies "
-                f"within {counted(len(names), 'context')}, the first is {names[0]!r} "
-                f"({_rows(varies)}). Give every realised state its own context id."
+def _key_errors(runs: Runs, named: Naming) -> list[str]:
+    table, names = runs.table, runs.names
+    if "context" not in names:
+        return []
+    errors: list[str] = []
+    for name in ("context", "group"):
+        if name in names and (empty := table[name].isna().to_numpy()).any():
+            errors.append(
+                f"column {named(name)} is empty in {_rows(empty)}. Give every row its {name}, "
+                "or leave the column out."
             )
-    if "group" in table.columns:
-        ungrouped = table["group"].isna().to_numpy()
-        if ungrouped.any():
-            faults.append(
-                f"column {named('group')} is empty in {_rows(ungrouped)}. Give each context of "
-                "no group one of its own, or leave the column out."
+    keys = [*(name for name in UNIT if name in names), "context"]
+    contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
+    for name, remedy in (
+        ("theta", "Give every realised state its own context id."),
+        ("group", "Contexts belong to one group each."),
+    ):
+        if name in names and (varies := (contexts[name].transform("nunique") > 1).to_numpy()).any():
+            ids = table.loc[varies, "context"].astype(str).unique()
+            errors.append(
+                f"{named.plain(name)} must be the same in all rows of a context; it varies within "
+                f"{counted(len(ids), 'context')}, the first is {ids[0]!r} ({_rows(varies)}). "
+                f"{remedy}"
             )
-        contexts = table.groupby([*unit, "context"], dropna=False, observed=True, sort=False)
-        varies = (contexts["group"].transform("nunique") > 1).to_numpy()
-        if varies.any():
-            faults.append(
-                f"{named.plain('group')} must be the same in all rows of a context; it varies in "
-                f"{_rows(varies)}. Contexts belong to one group each."
-            )
-    if "rep" in table.columns:
+    if "rep" in names:
         key = [name for name in KEY if name in table.columns]
         twice = table.duplicated(key, keep=False).to_numpy()
         if twice.any():
-            faults.append(
+            errors.append(
                 f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
                 f"share theirs with another ({_rows(twice)}). Number repetitions in "
                 f"{named.plain('rep')}, and drop copies."
             )
-    return faults
+    return errors
+
+
+def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
+    """Say which columns are passed over although they seem to be meant as known ones."""
+    names = {*runs.names, *missing}
+    near: dict[str, list[str]] = {}
+    for name in runs.unread:
+        if (meant := column_meant(name, names)) is not None:
+            near.setdefault(meant, []).append(name)
+    return [
+        f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, which "
+        "is missing. Rename the column if that is meant; else drop it "
+        f"({listing(f'--ignore {name}' for name in similar)})."
+        for meant, similar in near.items()
+    ]
+
+
+_RULES = (_probability_errors, _policy_errors, _value_errors, _status_errors, _key_errors)
 
 
 def examined(
@@ -384,11 +390,15 @@ def examined(
     named: Naming = AS_IN_RUNS,
     missing: Collection[str] = (),
 ) -> tuple[Runs, list[str]]:
-    """Tell the columns of a table apart, and list everything that is wrong with it."""
+    """Tell the columns of a table apart, and list everything that is wrong with it.
+
+    A `part` of a table need not allow a check by itself; columns that are `missing` were looked for
+    by names of the user's own, and are not told of again.
+    """
     runs = Runs(table)
     if len(table) == 0:
         return runs, ["it has no rows."]
-    if strange := shape_faults(table, named):  # every later rule would trip over them
+    if strange := shape_errors(table, named):  # every later rule would trip over them
         return runs, strange
     table, notes = without_blank_labels(table.reset_index(drop=True))
     if merge_labels:
@@ -398,16 +408,14 @@ def examined(
         apart = labels_alike(table)[:5]
         notes += [f"labels of {group.column!r} were kept apart: {group}." for group in apart]
     runs = Runs(table, tuple(dict.fromkeys((*runs.notes, *notes))))
-    rules = [_probability_faults, _policy_faults, _spread_faults, _status_faults, _key_faults]
+    errors = [] if "p" in missing else _missing_columns(runs, named)
     if not part and not missing:
-        rules.insert(0, _nothing_to_check)
-    if "p" not in missing:
-        rules.insert(0, _missing_columns)
-    faults = [fault for rule in rules for fault in rule(runs, named)]
-    faults += column_faults(runs, missing)
+        errors += _nothing_to_check(runs, named)
+    errors += [error for rule in _RULES for error in rule(runs, named)]
+    errors += _typo_errors(runs, missing)
     if merge_labels is None and not part:
-        faults += label_faults(table, named)
-    return runs, faults
+        errors += label_errors(table, named)
+    return runs, errors
 
 
 def validate_runs(
@@ -423,7 +431,7 @@ def validate_runs(
         Name of the table in the message.
     labels_apart : bool
         Whether labels that differ only by blanks, case, Unicode form or type are meant to differ,
-        and no fault.
+        and no error.
 
     Returns
     -------
@@ -434,14 +442,14 @@ def validate_runs(
     Raises
     ------
     SchemaError
-        With every fault at once, each with its row numbers (counted from 0) and what to do.
+        With every error at once, each with its row numbers (counted from 0) and what to do.
 
     Examples
     --------
     >>> import pandas as pd
     >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
     Traceback (most recent call last):
-    coherence.errors.SchemaError: runs table has 1 fault: column 'p' must hold probabilities in \
+    coherence.errors.SchemaError: runs table has 1 error: column 'p' must hold probabilities in \
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100. \
 --percent (percent=True) reads them as they are.
     """
@@ -454,7 +462,7 @@ def validate_runs(
 def require_plain_table(runs: pd.DataFrame) -> None:
     """Raise `InputError` unless a table has one name a column and one value a cell."""
     require_frame(runs)
-    if strange := shape_faults(runs):
+    if strange := shape_errors(runs):
         raise InputError(f"runs: {strange[0]}")
 
 
@@ -462,7 +470,7 @@ def valid(
     table: pd.DataFrame, *, source: str = "runs table", merge_labels: bool | None = None
 ) -> Runs:
     """Return a table as `Runs`, or raise with all that is wrong with it."""
-    runs, faults = examined(table, merge_labels=merge_labels)
-    if faults:
-        raise SchemaError(faults, source)
+    runs, errors = examined(table, merge_labels=merge_labels)
+    if errors:
+        raise SchemaError(errors, source)
     return runs
