@@ -193,7 +193,7 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     (error,) = errors_of(table)
     assert says([error], "'p_yes' is the only column of beliefs", "(--belief p_yes)")
     assert all(
-        "readable belief" in needs
+        "parsed belief" in needs
         for check, needs in lacking(table).items()
         if check in ("residual_covariance", "cmi", "predictive_gain")
     )
