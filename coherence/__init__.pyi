@@ -52,8 +52,8 @@ from .result import CheckResult as CheckResult
 from .result import Interval as Interval
 from .statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from .statistics.multiplicity import holm as holm
+from .table.reading import read_runs as read_runs
 from .table.scan import RunsScan as RunsScan
 from .table.scan import scan_runs as scan_runs
-from .table.storage import read_runs as read_runs
-from .table.storage import write_runs as write_runs
 from .table.validation import validate_runs as validate_runs
+from .table.writing import write_runs as write_runs

@@ -10,9 +10,8 @@ from coherence.analysis.states import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
 from coherence.table.frames import require_frame
-from coherence.table.incoming import Reading
+from coherence.table.reading import Reading, read_file
 from coherence.table.runs import NO_CONTEXT, UNIT, Runs
-from coherence.table.storage import read_file
 from coherence.table.validation import valid
 
 _REPEATED = (

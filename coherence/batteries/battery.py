@@ -5,6 +5,7 @@ columns it adds as faults of rows. All faults come at once, with rows and values
 received, so that whoever wrote the table finds them.
 """
 
+import io
 import math
 import os
 from collections.abc import Collection, Sequence
@@ -18,7 +19,7 @@ import pandas as pd
 from coherence.errors import InputError, SchemaError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame, require_path
-from coherence.table.text_files import open_bytes
+from coherence.table.text_files import read_bytes
 
 _MOST_ROWS = 5
 _ROUNDED = 1.02
@@ -179,13 +180,12 @@ def read_answer_table(
             table = pd.read_parquet(source)
             return table if texts is not None else table.map(_written)
         # A thing may well be called "NA", and "none" is a role.
-        with open_bytes(source) as file:
-            return read_exact_csv(
-                file,
-                dtype=str if texts is None else dict.fromkeys(texts, str),
-                keep_default_na=False,
-                na_values=[] if texts is None else [""],
-            )
+        return read_exact_csv(
+            io.BytesIO(read_bytes(source)),
+            dtype=str if texts is None else dict.fromkeys(texts, str),
+            keep_default_na=False,
+            na_values=[] if texts is None else [""],
+        )
     except InputError:
         raise
     except (OSError, ValueError, TypeError, NotImplementedError) as error:

@@ -97,8 +97,7 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
     from coherence.errors import closest
     from coherence.inputs import require
-    from coherence.table.incoming import Reading, as_runs
-    from coherence.table.storage import read_table
+    from coherence.table.reading import Reading, as_runs, read_table
 
     said = reading(args)
     written = {name: said.pop(name) for name in ("sep", "encoding")}
@@ -130,7 +129,7 @@ def write_comparison(
 ) -> None:
     """Write all files of a comparison, and remove those of an earlier one."""
     from coherence.cli.folders import in_place, new_files
-    from coherence.table.storage import write_table
+    from coherence.table.writing import write_table
 
     texts = dict(zip(_TEXTS, (result.to_html(), result.to_json(), result.to_svg()), strict=True))
     tables = {"estimates": result.estimates, "differences": result.differences}

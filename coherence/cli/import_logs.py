@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.log_format import read_logs
-    from coherence.table.storage import write_runs
+    from coherence.table.writing import write_runs
 
     # Everything that can be wrong with the output is said before the logs are read.
     files, out = [Path(name) for name in args.files], Path(args.out)

@@ -218,7 +218,7 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
     from coherence.analysis.fitting import fit_unit
-    from coherence.table.storage import read_file
+    from coherence.table.reading import read_file
 
     fitted, name = fit_unit(
         read_file(args.like),
@@ -233,7 +233,7 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
 def _write(result: "PowerResult", name: str) -> None:
     """Write all files of the result, and remove those of an earlier call."""
     from coherence.cli.folders import in_place, new_files, prepare_folder
-    from coherence.table.storage import write_table
+    from coherence.table.writing import write_table
 
     folder = prepare_folder(name)
     where = f"{folder}{in_place(folder, _FILES)}"

@@ -60,7 +60,7 @@ def add_form_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say, as `coherence.table.storage.read_runs` takes it."""
+    """Return what the options say, as `coherence.read_runs` takes it."""
     named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
     return {
         "columns": {column: name for column, name in named.items() if name is not None},
@@ -133,8 +133,7 @@ def _is_large(args: argparse.Namespace) -> bool:
 def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
     """Read a table from a file, a folder or standard input; a very large one by unit."""
     from coherence.errors import InputError
-    from coherence.table.incoming import Reading, as_runs
-    from coherence.table.storage import read_file, read_stream
+    from coherence.table.reading import Reading, as_runs, read_file, read_stream
 
     said = reading(args)
     written = {name: said.pop(name) for name in ("sep", "encoding")}

@@ -22,7 +22,7 @@ from coherence.importing.log_format import (
     most_frequent,
     sample_columns,
 )
-from coherence.importing.plain_tables import LINES
+from coherence.table.reading import LINES
 from coherence.table.text_files import AS_IT_SAYS, TextForm, read_objects
 
 _METADATA = "request.body.metadata."

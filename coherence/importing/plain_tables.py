@@ -14,18 +14,18 @@ from pathlib import Path
 from coherence.errors import InputError
 from coherence.importing.log_format import AnswerLog, LogFormat, flatten
 from coherence.table.csv_files import read_cells
+from coherence.table.reading import LINES, PARQUET
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
     TextForm,
-    header_and_separator,
+    header_of,
     inner_suffix,
     read_objects,
+    read_text,
 )
 
-LINES = (".jsonl", ".ndjson")
-PARQUET = (".parquet", ".pq")
 ROW = "row"  # what an empty name stands for: pandas writes an index under none
 _DECIMAL_COMMA = re.compile(r"(\s*[+-]?[0-9]*),([0-9]+\s*%?\s*)")
 
@@ -34,7 +34,7 @@ def read_header(
     path: Path, text: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
 ) -> list[str]:
     """Return the column names of a CSV or TSV file."""
-    names = header_and_separator(path, text, max_bytes=max_bytes).names
+    names = header_of(path, read_text(path, text, max_bytes), text).names
     if not names:
         raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
     plain = [name.strip() for name in names]

@@ -20,7 +20,7 @@ import pyarrow.csv
 
 from coherence.errors import InputError
 from coherence.table.printable import counted
-from coherence.table.text_files import AS_IT_SAYS, TextForm, header_and_separator, open_text
+from coherence.table.text_files import AS_IT_SAYS, TextForm, header_of, read_text
 
 logger = logging.getLogger(__name__)
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
@@ -53,9 +53,8 @@ def read_cells(
     once: Collection[str] | None = None,
 ) -> Cells:
     """Read a CSV or TSV file as text."""
-    header = header_and_separator(path, form, max_bytes=max_bytes)
-    with open_text(path, form, max_bytes=max_bytes) as lines:
-        text = lines.read()
+    text = read_text(path, form, max_bytes)
+    header = header_of(path, text, form)
     if header.spaced:  # blanks behind separators, also before a quote, which pyarrow takes as text
         text = _without_blanks(text, header.sep)
     blank = 0

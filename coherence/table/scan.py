@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -21,23 +20,22 @@ import pyarrow.dataset as ds
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
-from coherence.table.incoming import (
+from coherence.table.printable import numbered
+from coherence.table.probabilities import Tally, judge_percentages, log_notes, tally_percentages
+from coherence.table.reading import (
+    DAMAGED,
+    PARQUET,
     Reading,
     as_runs,
-    map_columns,
+    parquet_files,
+    require_there,
     restore_whole_labels,
     with_index_columns,
 )
-from coherence.table.printable import numbered
-from coherence.table.probabilities import Tally, judge_percentages, log_notes, tally_percentages
-from coherence.table.runs import Runs
+from coherence.table.runs import UNIT, Runs
 from coherence.table.schema import Naming
 
-UNIT = ("task", "model")
 Key = tuple[str, str]
-SUFFIXES = (".parquet", ".pq")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
-_DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)  # ArrowInvalid is a ValueError
 MOST_READ = 4
 """How often each row may be read before it pays to write them all once."""
 _ROWS_HELD = 1_000_000
@@ -59,7 +57,7 @@ class Part:
             (fragment,) = ds.dataset(path, format="parquet").get_fragments()
             fragment.ensure_complete_metadata()
             return cls(fragment, keys)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise InputError(
                 f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
                 "Check that it is complete."
@@ -90,41 +88,16 @@ def _rows_read(path: Path) -> Iterator[None]:
     """Name the file where bytes within are damaged, or of a type that cannot be used."""
     try:
         yield
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(
             f"{path}: rows cannot be read ({str(error).splitlines()[0]}). "
             "Check that the file is complete."
         ) from error
 
 
-def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
-    """List the files of a table, sorted, with what the names of their folders say.
-
-    Folders may be partitions (``task=asia/model=m``); other folders in the table's are left out,
-    and files whose names begin with ``.`` or ``_``.
-    """
-    if not path.is_dir():
-        return [(path, {})]
-    files = []
-    for file in sorted(path.rglob("*")):
-        *folders, name = file.relative_to(path).parts
-        partitioned = all("=" in folder for folder in folders)
-        if partitioned and is_parquet(file) and file.is_file() and name[0] not in "._":
-            pairs = [folder.split("=", 1) for folder in folders]
-            keys = {
-                unquote(key): None if text == _NO_VALUE else unquote(text) for key, text in pairs
-            }
-            files.append((file, keys))
-    if not files:
-        raise InputError(
-            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
-        )
-    return files
-
-
 def is_parquet(path: Path) -> bool:
     """Tell by its name whether a file is a parquet file."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in PARQUET
 
 
 def count_rows(path: Path) -> int:
@@ -336,15 +309,6 @@ def scan_runs(
     return scan
 
 
-def require_there(path: Path) -> None:
-    """Refuse a path where nothing is, and name what lies next to it."""
-    if not path.exists():
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        tables = (*SUFFIXES, ".csv", ".tsv", ".jsonl", ".ndjson", ".gz")
-        names = sorted(entry.name for entry in beside if entry.suffix.lower() in tables)
-        raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
-
-
 def _looked_at(reading: Reading) -> list[str]:
     inside = [reading.name_in_file(name) for name in (*UNIT, "theta")]
     return [name for name in dict.fromkeys(inside) if name not in reading.left_out]
@@ -397,7 +361,7 @@ def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
 def _tallies(scan: RunsScan, files: list[Part]) -> dict[str, Tally]:
     """Count the stated numbers of all units."""
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
-    named = map_columns(header, scan.reading.columns)[0].columns
+    named = scan.reading.renamed(header).columns
     back = dict(zip(named, header.columns, strict=True))
     tallies = tally_percentages(pd.DataFrame(columns=named))
     inside = {back[name]: name for name in tallies}

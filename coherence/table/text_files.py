@@ -12,16 +12,15 @@ import io
 import json
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from coherence.errors import InputError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Ending of a table -> its usual separator."""
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # characters, within which a header ends
 _GZIP = b"\x1f\x8b"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -32,7 +31,6 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OTHER_SEPARATORS = (";", "\t", "|", ",")
-_TAB_NAMES = ("\\t", "tab")  # what a shell passes on of a tab that was typed as an escape
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class TextForm:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if self.sep in _TAB_NAMES:
+        if self.sep in ("\\t", "tab"):  # what a shell passes on of a tab that was typed
             object.__setattr__(self, "sep", "\t")
         if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n.' + self.decimal):
             raise InputError(
@@ -80,91 +78,47 @@ def bare_name(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
-def is_gzip(path: Path) -> bool:
-    """Tell by its first bytes whether a file is packed by gzip, whatever its name."""
-    with path.open("rb") as file:
-        return file.read(len(_GZIP)) == _GZIP
-
-
 MOST_BYTES, MOST_TIMES = 200_000_000, 200
-"""What is unpacked of a table that nobody said a limit of: so much, or so many times its size."""
+"""What is unpacked of a file that nobody said a limit of: so much, or so many times its size."""
 
 
-class _Bounded(io.RawIOBase):
-    """Unpacked bytes up to a limit: a packed file may be a thousand times as large as it looks."""
-
-    def __init__(self, packed: gzip.GzipFile, path: Path, limit: int) -> None:
-        self._packed, self._path, self._limit, self._read = packed, path, limit, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        chunk = self._packed.read(len(buffer))
-        self._read += len(chunk)
-        if self._read > self._limit:
-            raise InputError(
-                f"{self._path}: it unpacks to more than {self._limit:,.0f} bytes. "
-                "If you trust it, unpack it (gunzip), or raise --max-bytes where there is one."
-            )
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-
-@contextmanager
-def open_bytes(path: Path, *, max_bytes: int | None = None) -> Iterator[io.BufferedReader]:
-    """Open a file and unpack it, if gzip has packed it."""
-    if not is_gzip(path):
-        with path.open("rb") as file:
-            yield file
-        return
+def read_bytes(path: Path, max_bytes: int | None = None) -> bytes:
+    """Read a file, unpacked if gzip has packed it, whatever its name."""
+    data = path.read_bytes()
+    if not data.startswith(_GZIP):
+        return data
+    # A packed file may be a thousand times as large as it looks.
+    limit = max_bytes or max(MOST_BYTES, MOST_TIMES * len(data))
     try:
-        with gzip.open(path, "rb") as packed:
-            limit = max_bytes or max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
-            yield io.BufferedReader(_Bounded(packed, path, limit), _CHUNK)
+        with gzip.open(io.BytesIO(data)) as packed:
+            unpacked = packed.read(limit + 1)
     # EOFError is what a packed file that was cut short gives.
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             f"{path}: the gzip file is damaged or cut short ({error}). Get the file again."
         ) from None
+    if len(unpacked) > limit:
+        raise InputError(
+            f"{path}: it unpacks to more than {limit:,.0f} bytes. "
+            "If you trust it, unpack it (gunzip), or raise --max-bytes where there is one."
+        )
+    return unpacked
 
 
-def encoding_of(path: Path, form: TextForm = AS_IT_SAYS) -> str:
-    """Return the encoding of a file: the user's word, its byte order mark, else UTF-8."""
-    if form.encoding is not None:
-        return form.encoding
-    with open_bytes(path) as file:
-        head = file.read(4)
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            return name
-    return "utf-8"
-
-
-def not_in_encoding(path: Path, error: UnicodeError, form: TextForm = AS_IT_SAYS) -> InputError:
-    """Return the error that a file's bytes are no text in its encoding, with the option to give."""
-    if form.encoding is None:
-        remedy = "Name its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
-    else:
-        remedy = "Name another --encoding"
-    return InputError(
-        f"{path}: the file cannot be read as text ({error}). "
-        f"{remedy}, or check that the file is complete."
-    )
-
-
-@contextmanager
-def open_text(
-    path: Path, form: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
-) -> Iterator[IO[str]]:
-    """Open a file as text, unpacked and decoded; lines end at a line feed and nowhere else."""
-    encoding = encoding_of(path, form)
+def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = None) -> str:
+    """Read a file as text in the encoding that the user names, its byte order mark, else UTF-8."""
+    data = read_bytes(path, max_bytes)
+    marked = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
-        with open_bytes(path, max_bytes=max_bytes) as file:
-            # Not in text mode: its lines would also end at characters that JSON allows in a string.
-            yield io.TextIOWrapper(file, encoding=encoding, newline="\n")
+        return data.decode(form.encoding or marked)
     except UnicodeError as error:
-        raise not_in_encoding(path, error, form) from None
+        other = "another --encoding"
+        if form.encoding is None:
+            other = "its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
+        raise InputError(
+            f"{path}: the file cannot be read as text ({error}). Name {other}, or check that the "
+            "file is complete."
+        ) from None
 
 
 def parse_json(text: str | bytes, where: str) -> object:
@@ -183,18 +137,18 @@ def parse_json(text: str | bytes, where: str) -> object:
 def read_objects(
     path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
 ) -> Iterator[tuple[int, dict[str, object]]]:
-    """Read a file with one JSON object per line."""
-    with open_text(path, text, max_bytes=max_bytes) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            value = parse_json(line, f"{path}: line {number}")
-            if not isinstance(value, dict):
-                raise InputError(
-                    f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
-                    "Each line must be one JSON object."
-                )
-            yield number, value
+    """Yield the objects of a file with one JSON object per line, with the numbers of the lines."""
+    # Lines end at a line feed alone: JSON allows the other line ends of Unicode in a string.
+    for number, line in enumerate(read_text(path, text, max_bytes).split("\n"), start=1):
+        if not line.strip():
+            continue
+        value = parse_json(line, f"{path}: line {number}")
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "
+                "Each line must be one JSON object."
+            )
+        yield number, value
 
 
 class Header(NamedTuple):
@@ -205,13 +159,9 @@ class Header(NamedTuple):
     spaced: bool  # whether blanks follow separators, so that cells begin behind them
 
 
-def header_and_separator(
-    path: Path, form: TextForm = AS_IT_SAYS, *, max_bytes: int | None = None
-) -> Header:
-    """Return the cells of a table's first line and what separates them."""
-    usual = SEPARATORS[inner_suffix(path)]
-    with open_text(path, form, max_bytes=max_bytes) as lines:
-        start = lines.read(_CHUNK)
+def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
+    """Return the cells of the first line of a table's text, and what separates them."""
+    usual, start = SEPARATORS[inner_suffix(path)], text[:_CHUNK]
     headers: list[Header] = []
     for sep in [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]:
         try:

@@ -73,7 +73,7 @@ def _scored_splits(items: "Items") -> list[str]:
 
 def write_questions(args: argparse.Namespace) -> int:
     """Write the questions to the file of ``--out``, to be asked elsewhere."""
-    from coherence.table.storage import write_runs
+    from coherence.table.writing import write_runs
 
     questions = scored_questions(args)
     write_runs(questions, args.out)

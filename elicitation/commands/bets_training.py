@@ -141,7 +141,7 @@ def transfer(args: argparse.Namespace) -> int:
     from coherence.batteries.bets.figures import plot_transfer, save_bet_plot
     from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import print_transfer, transfer_tables
-    from coherence.table.storage import write_table
+    from coherence.table.writing import write_table
     from elicitation.batteries.bets.models import load_chooser, score_choices
     from elicitation.batteries.bets.questions import bet_questions
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.status is not None:
         _print_status(args.status)
         return 0
-    from coherence.table.storage import write_runs
+    from coherence.table.writing import write_runs
     from elicitation.asking.session import run_plan
 
     _check(args)

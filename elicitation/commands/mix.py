@@ -178,7 +178,7 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
-    from coherence.table.storage import write_runs
+    from coherence.table.writing import write_runs
 
     scores = score_mixing(answers, rng=args.seed)
     board = scores.leaderboard()

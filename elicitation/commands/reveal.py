@@ -410,7 +410,7 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
     from coherence.report.terminal import render_report
-    from coherence.table.storage import write_runs
+    from coherence.table.writing import write_runs
 
     # First, so that a check that fails leaves the table to look at.
     write_runs(runs, folder / "runs.parquet")

@@ -12,7 +12,7 @@ from coherence.report.tables import write_document
 from coherence.statistics.resample import Seed
 from coherence.table.files import LIST, new_files
 from coherence.table.runs import Runs
-from coherence.table.storage import write_runs
+from coherence.table.writing import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
 RESULTS = "results.parquet"

@@ -19,8 +19,8 @@ from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
+from coherence.table.reading import read_file
 from coherence.table.runs import Runs
-from coherence.table.storage import read_file
 from coherence.table.validation import validate_runs
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study

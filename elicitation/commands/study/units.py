@@ -133,7 +133,7 @@ class Unit:
 
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
-        from coherence.table.storage import write_runs
+        from coherence.table.writing import write_runs
         from elicitation.asking.session import run_plan
 
         plan = self.plan()

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from coherence.table.printable import clean, counted, format_numbers, spreadsheet_safe
-from coherence.table.storage import write_table
+from coherence.table.writing import write_table
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,13 @@
 """Breaks if the user's word about a file is passed over, or the file's own is misread."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
 from coherence import InputError, read_runs, simulate, write_runs
 from coherence.table import text_files
-from coherence.table.text_files import (
-    TextForm,
-    encoding_of,
-    header_and_separator,
-    is_gzip,
-    open_bytes,
-    open_text,
-)
+from coherence.table.text_files import TextForm, header_of, read_bytes, read_text
 
 
 @pytest.mark.parametrize(
@@ -46,45 +40,38 @@ def test_a_tab_may_be_typed_in_three_ways(typed):
         ("p,a;b", TextForm(sep=";"), ["p,a", "b"], ";"),
     ],
 )
-def test_the_header_tells_the_separator_unless_the_user_does(tmp_path, header, form, cells, sep):
-    path = tmp_path / "a.csv"
-    path.write_text(header + "\n")
-    assert header_and_separator(path, form) == (cells, sep, False)
+def test_the_header_tells_the_separator_unless_the_user_does(header, form, cells, sep):
+    assert header_of(Path("a.csv"), f"{header}\n", form) == (cells, sep, False)
 
 
 def test_rows_with_more_cells_than_the_header_are_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("p,action\n0,5,go\n")
     with pytest.raises(InputError, match="line 2 has 3 cells, the header 2. Are there decimal"):
-        header_and_separator(path)
+        read_runs(path)
 
 
 def test_the_users_encoding_comes_before_the_mark_of_the_file(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("p".encode("utf-16"))
-    assert encoding_of(path) == "utf-16"
-    assert encoding_of(path, TextForm(encoding="latin-1")) == "latin-1"
-    refused = pytest.raises(InputError, match="cannot be read as text.*Name another --encoding")
-    with refused, open_text(path, TextForm(encoding="utf-8")) as lines:
-        lines.read()
+    assert read_text(path) == "p"
+    assert read_text(path, TextForm(encoding="latin-1")) == "\xff\xfep\x00"
+    with pytest.raises(InputError, match="cannot be read as text.*Name another --encoding"):
+        read_text(path, TextForm(encoding="utf-8"))
 
 
 def test_a_packed_file_is_known_by_content_and_unpacked_up_to_its_limit(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(gzip.compress(b"0" * 1000, mtime=0))
-    assert is_gzip(path)
-    with open_bytes(path, max_bytes=1000) as file:
-        assert len(file.read()) == 1000
-    refused = pytest.raises(InputError, match="unpacks to more than 999 bytes.*--max-bytes")
-    with refused, open_bytes(path, max_bytes=999) as file:
-        file.read()
+    assert len(read_bytes(path, max_bytes=1000)) == 1000
+    with pytest.raises(InputError, match="unpacks to more than 999 bytes.*--max-bytes"):
+        read_bytes(path, max_bytes=999)
 
 
 def test_lines_end_at_line_feeds_only(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_bytes("a\u2028b\x0c\r\nc".encode())
-    with open_text(path) as lines:
-        assert list(lines) == ["a\u2028b\x0c\r\n", "c"]
+    path.write_bytes('{"p": 0.5, "action": "a\u2028b", "theta": 1}\r\n'.encode())
+    assert read_runs(path)["action"].tolist() == ["a\u2028b"]
 
 
 def test_a_packed_table_that_unpacks_a_thousandfold_is_refused(tmp_path, monkeypatch):

@@ -5,12 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError, read_runs
-from coherence.table.incoming import (
-    Reading,
-    as_runs,
-    restore_whole_labels,
-)
 from coherence.table.labels import without_blank_labels
+from coherence.table.reading import Reading, as_runs, restore_whole_labels
 from coherence.table.runs import Runs
 
 SOURCE = Path("mine.csv")

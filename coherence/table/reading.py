@@ -1,0 +1,382 @@
+"""From somebody's file to a runs table: its columns found, its numbers read, everything checked.
+
+A file is read as what its ending says: parquet, CSV, JSON lines, or a folder of parquet files. What
+was assumed on the way is a note of the table.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import unquote
+
+import pandas as pd
+import pyarrow as pa
+
+from coherence.errors import InputError, SchemaError, closest
+from coherence.table.csv_files import as_column, read_cells
+from coherence.table.frames import require_path
+from coherence.table.probabilities import log_notes, read_probabilities
+from coherence.table.runs import NOTES, Runs
+from coherence.table.schema import COLUMN_NAMES, COLUMNS, Naming
+from coherence.table.text_files import (
+    SEPARATORS,
+    TextForm,
+    inner_suffix,
+    read_bytes,
+    read_objects,
+)
+from coherence.table.validation import examined
+
+PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
+STANDARD_INPUT = "standard input"
+DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)
+"""What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
+_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
+# What may stand before the first character of a text: marks of Unicode, blanks, zero bytes.
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file's columns are to be understood."""
+
+    # column of the runs table -> column of the file
+    columns: Mapping[str, str] = field(default_factory=dict)
+    decimal: str = "."  # decimal mark of numbers that are text
+    percent: bool = False  # whether stated probabilities are percentages
+    ignore: Collection[str] = ()  # columns of the file to leave out
+    # what becomes of labels that differ only in how they are written; see `read_runs`.
+    merge_labels: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a mapping of something else than columns of the runs table, or not one to one."""
+        if not isinstance(self.columns, Mapping):
+            raise InputError(
+                "columns must map columns of the runs table to columns of the file, such as "
+                f"{{'p': 'confidence'}}; received {self.columns!r}."
+            )
+        for name in self.columns:
+            if name not in COLUMN_NAMES:
+                raise InputError(
+                    f"columns maps to {name!r}, which is not a column of the runs table. "
+                    f"{closest(name, COLUMN_NAMES)}"
+                )
+        if len(set(self.columns.values())) < len(self.columns):
+            raise InputError(
+                f"columns uses one column of the file twice: {dict(self.columns)}. Map every "
+                "column once."
+            )
+
+    def name_in_file(self, name: str) -> str:
+        """Return what a column of the runs table is called in the file."""
+        return self.columns.get(name, name)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Names of the columns to leave out, of which one may come as a text."""
+        return [self.ignore] if isinstance(self.ignore, str) else list(self.ignore)
+
+    def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Give columns of a file their names in the runs table, those to leave out left out."""
+        table = table.drop(columns=self.left_out, errors="ignore")
+        renamed = {original: name for name, original in self.columns.items() if original != name}
+        # A column of the file that already bears the name steps aside: it is not what was asked
+        # for.
+        aside = {
+            name: f"unmapped_{name}"
+            for name in renamed.values()
+            if name in table.columns and name not in renamed
+        }
+        return table.rename(columns={**aside, **renamed})
+
+
+AS_IT_IS = Reading()
+
+
+def read_runs(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    sep: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    percent: bool = False,
+    ignore: Collection[str] = (),
+    merge_labels: bool | None = None,
+) -> pd.DataFrame:
+    r"""Read and validate a runs table.
+
+    Parameters
+    ----------
+    path : path
+        A .parquet, .csv, .tsv or .jsonl file, the last three also packed by gzip, or a folder of
+        .parquet files.
+    columns : mapping of str to str, optional
+        Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
+        "choice"}``.
+    sep : str, optional
+        Separator of a .csv or .tsv file; None: told by the header, comma or semicolon, tab or bar.
+    decimal : {".", ","}
+        Decimal mark of such a file.
+    encoding : str, optional
+        Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
+    percent : bool
+        Whether stated probabilities are percentages, with a percent sign or without.
+    ignore : collection of str
+        Columns of the file to leave out.
+    merge_labels : bool, optional
+        What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
+        them as the most frequent of them, False keeps them apart; None takes them for an error.
+
+    Returns
+    -------
+    DataFrame
+        The table under the names of `coherence.table.schema.COLUMNS`; other columns are kept as
+        they are. In CSV an empty text is a missing one, and labels that all look like numbers are
+        numbers; raw answers stay as they were written.
+
+    Raises
+    ------
+    InputError
+        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing;
+        signs, commas or bytes need an option, which is named.
+    SchemaError
+        The table breaks the schema; the message lists every error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.csv"
+    ...     _ = path.write_text("confidence;choice\n80%;treat\n15%;wait\n")
+    ...     runs = read_runs(path, columns={"p": "confidence", "action": "choice"}, percent=True)
+    >>> runs[["p", "action"]]
+          p action
+    0  0.80  treat
+    1  0.15   wait
+    """
+    reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
+    return read_file(path, reading, sep=sep, encoding=encoding).frame()
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    reading: Reading = AS_IT_IS,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> Runs:
+    """Read a file as a validated runs table; see `read_runs`."""
+    return as_runs(read_table(path, reading, sep=sep, encoding=encoding), reading, Path(path))
+
+
+def read_stream(
+    stream: IO[bytes], reading: Reading = AS_IT_IS, *, source: str = STANDARD_INPUT, **form: Any
+) -> Runs:
+    """Read a runs table to the end of a stream, whose first bytes tell what kind of table it is."""
+    with tempfile.TemporaryDirectory(prefix="coherence-") as folder:
+        path = Path(folder) / "runs"
+        with path.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        try:
+            if path.stat().st_size == 0:
+                raise InputError(
+                    f"{source}: nothing came (0 bytes). Pipe a table into the command, or name a "
+                    "file."
+                )
+            path = path.rename(path.with_suffix(_kind_of(path)))
+            return read_file(path, reading, **form)
+        # The file is gone when the message is read.
+        except SchemaError as error:
+            raise SchemaError(error.errors, source) from None
+        except InputError as error:
+            raise error.renamed({str(path): source, str(path.with_suffix("")): source}) from None
+
+
+def _kind_of(path: Path) -> str:
+    """Tell by its first bytes what kind of table a file is."""
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            return ".parquet"
+    first = read_bytes(path)[:256].lstrip(_BEFORE_TEXT)[:1]
+    return ".jsonl" if first in (b"{", b"[") else ".csv"
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    reading: Reading = AS_IT_IS,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """Read a table with the columns of its file."""
+    source, form = require_path(path), TextForm(sep, reading.decimal, encoding)
+    require_there(source)
+    tables = [
+        _read(file, reading, form).assign(**dict[str, Any](keys))
+        for file, keys in parquet_files(source)
+    ]
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    if len(table) == 0:
+        raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
+    return table
+
+
+def require_there(path: Path) -> None:
+    """Refuse a path where nothing is, and name what lies next to it."""
+    if not path.exists():
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        tables = (*PARQUET, *SEPARATORS, *LINES, ".gz")
+        names = sorted(entry.name for entry in beside if entry.suffix.lower() in tables)
+        raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
+
+
+def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
+    """List the parquet files of a folder, sorted, with what the names of their folders say.
+
+    Folders may be partitions (``task=asia/model=m``); other folders in the table's are left out,
+    and files whose names begin with ``.`` or ``_``. A path that is no folder is its own file.
+    """
+    if not path.is_dir():
+        return [(path, {})]
+    files = []
+    for file in sorted(path.rglob("*")):
+        *folders, name = file.relative_to(path).parts
+        if not all("=" in folder for folder in folders) or name[0] in "._" or not file.is_file():
+            continue
+        if file.suffix.lower() in PARQUET:
+            pairs = [tuple(map(unquote, folder.split("=", 1))) for folder in folders]
+            named = {key: None if text == _NO_VALUE else text for key, text in pairs}
+            files.append((file, named))
+    if not files:
+        raise InputError(
+            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
+        )
+    return files
+
+
+def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
+    suffix = inner_suffix(path)
+    if suffix not in (*PARQUET, *SEPARATORS, *LINES):
+        raise InputError(
+            f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, "
+            f"not {suffix or 'missing'!r}. Convert the file."
+        )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
+    try:
+        if suffix in LINES:
+            objects = read_objects(path, text=form)
+            return pd.DataFrame.from_records([record for _, record in objects])
+        return _read_csv(path, reading, form) if suffix in SEPARATORS else _read_parquet(path)
+    except InputError:
+        raise
+    except DAMAGED as error:  # only the first line of such messages helps a user
+        raise InputError(
+            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
+            "Check that it is complete."
+        ) from error
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    table = pd.read_parquet(path, engine="pyarrow")
+    for at in range(table.shape[1]):
+        column = table.iloc[:, at].array
+        if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
+            # A damaged page may hold bytes that are no text, which shows wherever they are used.
+            pa.array(column).validate(full=True)
+    return with_index_columns(table)
+
+
+def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
+    read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
+    cells = read_cells(path, form, once=read)
+    texts = {reading.name_in_file(name).strip() for name in _TEXTS}
+    labels = {reading.name_in_file(name).strip() for name in _LABELS}
+    columns = {
+        # The raw answer 0.70 is no number yet.
+        name: column.to_pandas()
+        if name.strip() in texts
+        else as_column(column, decimal=form.decimal, label=name.strip() in labels)
+        for name, column in zip(cells.names, cells.columns, strict=True)
+    }
+    table = pd.DataFrame(columns)
+    table.attrs[NOTES] = list(cells.notes)
+    # Blanks around a name belong to it only where the user says so, or another has it without.
+    asked = {name.strip(): name for name in (*reading.columns.values(), *reading.left_out)}
+    plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
+    return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
+
+
+def as_runs(
+    table: pd.DataFrame,
+    reading: Reading,
+    source: Path,
+    *,
+    where: str = "",
+    judged: bool = False,
+    notes: Sequence[str] = (),
+) -> Runs:
+    """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
+    kept = [str(name) for name in table.columns if name not in reading.left_out]
+    missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
+    errors = [
+        f"there is no column {name!r} to ignore. {closest(name, table.columns)}"
+        for name in reading.left_out
+        if name not in table.columns
+    ]
+    errors += [
+        f"there is no column {as_!r} to use as {name!r}. {closest(as_, kept)}"
+        for name, as_ in missing.items()
+    ]
+    named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
+    numbers, of_numbers, assumed = read_probabilities(
+        reading.renamed(table),
+        percent=reading.percent,
+        decimal=reading.decimal,
+        judged=judged,
+        named=named,
+    )
+    runs, of_table = examined(
+        restore_whole_labels(numbers),
+        merge_labels=reading.merge_labels,
+        named=named,
+        missing=list(missing),
+    )
+    title = f"{source}, {where}" if where else str(source)
+    # All at once: each round of corrections takes a user as long as the first.
+    if errors or of_numbers:
+        everything = [*errors, *of_numbers, *of_table]
+        count = f" has {len(everything)} errors" if len(everything) > 1 else ""
+        raise InputError.all_at_once(f"{title}{count}", everything)
+    if of_table:
+        raise SchemaError(of_table, title)
+    log_notes(assumed, str(source))
+    return Runs(runs.table, (*notes, *(f"{note}." for note in assumed), *runs.notes))
+
+
+def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Make columns of what a parquet file keeps as a named index: it may be the model."""
+    named = [name for name in table.index.names if name is not None]
+    new = [name for name in named if name not in table.columns]
+    return table.reset_index(level=new) if new else table
+
+
+def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
+    whole = {}
+    for name in _LABELS:
+        if name not in runs or not pd.api.types.is_float_dtype(runs[name]):
+            continue
+        labels = runs[name].dropna()
+        # Beyond 2**53 a float is no label that anybody wrote.
+        if len(labels) and (labels % 1 == 0).all() and labels.abs().max() < 2**53:
+            whole[name] = runs[name].astype("Int64")
+    return runs.assign(**whole)

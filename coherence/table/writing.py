@@ -1,0 +1,104 @@
+"""Runs tables into files: parquet, CSV or JSONL, written whole or not at all."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from coherence.errors import CoherenceError, InputError
+from coherence.table.files import replacing
+from coherence.table.frames import require_frame, require_path
+from coherence.table.printable import spreadsheet_safe
+
+_ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
+# What pandas and pyarrow raise of a table that a format cannot hold.
+_NOT_HELD = (
+    *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
+)
+
+
+def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table so that a crash leaves either the old file or the new one.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Table to write.
+    path : path
+        Target; its ending (.parquet, .csv or .jsonl) chooses the format.
+
+    Raises
+    ------
+    InputError
+        Unknown ending, the folder is missing or not writable, or a column that the format cannot
+        hold.
+    WriteError
+        The disk is full, or failed; an earlier file of that name is unchanged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import coherence
+    >>> runs = coherence.simulate("rational", n_contexts=5, n_reps=2, rng=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_runs(runs, f"{folder}/runs.parquet")
+    ...     len(coherence.read_runs(f"{folder}/runs.parquet")) == len(runs)
+    True
+    """
+    require_frame(runs)
+    target = require_path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _ENDINGS:
+        raise InputError(
+            f"{target}: the file's ending must be .parquet, .csv or .jsonl, "
+            f"not {suffix or 'missing'!r}."
+        )
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
+    try:
+        with replacing(target) as temporary:
+            _write(runs, temporary, suffix)
+    except CoherenceError:
+        raise
+    except _NOT_HELD as error:
+        raise InputError(
+            f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
+            "Every column must have one name and hold values of one plain kind."
+        ) from error
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write results; in CSV, which people open, texts that a spreadsheet would run are guarded."""
+    if path.suffix.lower() == ".csv":
+        texts = table.select_dtypes(exclude=["number", "bool"])
+        table = table.assign(**{str(name): texts[name].map(spreadsheet_safe) for name in texts})
+    write_runs(table, path)
+
+
+def _write(runs: pd.DataFrame, path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        runs.to_parquet(path, index=False, engine="pyarrow")
+    elif suffix == ".csv":
+        # Texts in quotes: of a lone carriage return alone, Python's minimal quoting would leave a
+        # line end.
+        runs.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    else:
+        _write_jsonl(runs, path)
+
+
+def _write_jsonl(runs: pd.DataFrame, path: Path) -> None:
+    if runs.columns.has_duplicates:
+        twice = runs.columns[runs.columns.duplicated()][0]
+        raise ValueError(f"two columns are named {twice!r}")
+    # pandas writes at most 15 digits; a probability must come back as the number that it was.
+    records = runs.astype(object).where(runs.notna(), None).to_dict("records")
+    with path.open("w", encoding="utf-8") as lines:
+        for record in records:
+            lines.write(
+                json.dumps(
+                    record, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
+                )
+                + "\n"
+            )
