@@ -1,7 +1,7 @@
 import pytest
-from coherence.table.incoming import Reading
 
 from coherence.statistics.parallel import call, run_calls
+from coherence.table.reading import Reading
 
 
 @pytest.mark.lengthy
