@@ -9,7 +9,9 @@ import pandas as pd
 
 from coherence.report.pages import environment
 from coherence.report.unit import Unit as ReportUnit
+from coherence.report.view import view
 from coherence.report.wording import clean
+from coherence.result import Outcome
 from coherence.table.printable import counted, numbered
 from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
@@ -50,6 +52,7 @@ def render_page(
             "model": clean(str(unit.model)),
             "conclusion": [*map(clean, unit.conclusion)],
             "cautions": [*map(clean, (*_masses(unit), *unit.cautions))],
+            "untested": _untested(unit),
         }
         tasks.setdefault(clean(str(unit.task)), []).append(said)
     template = environment("elicitation", "commands/study").get_template("page.html.j2")
@@ -81,6 +84,19 @@ def _masses(unit: ReportUnit) -> Iterator[str]:
                 f"Answers in the form asked for have probability {median:.2g} (median): what was "
                 "read is conditional on a form that the model would mostly not have kept to."
             )
+
+
+def _untested(unit: ReportUnit) -> list[str]:
+    """Say which tests have no p-value and why, and what was left out or assumed."""
+    shown = view(unit)
+    lines = [
+        f"{row.check}: {row.verdict}"
+        for row in shown.rows
+        if row.result.outcome() is Outcome.UNTESTED
+        # A check that has a test elsewhere, and here an estimate alone.
+        or (row.leads and row.result.pvalue is None and row.result.reason)
+    ]
+    return [*lines, *shown.alerts, *shown.notes]
 
 
 def _picture(compared: Compared) -> dict[str, Any]:

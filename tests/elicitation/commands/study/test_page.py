@@ -1,11 +1,13 @@
 """The page of a study. Breaks if a name can act on it, or a link leads nowhere."""
 
+import html
 import re
 from dataclasses import replace
 
 import pytest
 
 from coherence import analyze, simulate
+from coherence.result import Outcome
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import load_study
 from elicitation.commands.study.units import Finished, units_of
@@ -50,6 +52,20 @@ def test_names_are_text_and_nothing_else(study, tmp_path):
     assert "onload" not in text
     assert text.count("&lt;script&gt;") >= 6
     assert 'src="data:image/svg+xml;base64,' in text
+
+
+def test_tests_without_a_p_value_are_named_with_their_reason(study, tmp_path):
+    runs = simulate("leaky", n_contexts=20, n_reps=2, rng=0)
+    runs["p"] = 0.5
+    report = analyze(runs[runs["prompt"] == "standard"], rng=0)
+    text = page(study, tmp_path, conclusions=report.units)
+    (unit,) = report.units
+    untested = [each for each in unit.results if each.outcome() is Outcome.UNTESTED]
+    assert {each.check for each in untested} >= {"monotone_direction"}
+    for each in untested:
+        assert f"<li>{each.check}: " in text
+        assert each.reason in html.unescape(text)
+    assert "prompt consistency was not checked" in text
 
 
 def test_counts_and_prices_are_those_of_the_unit(study, tmp_path):
