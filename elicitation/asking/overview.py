@@ -23,7 +23,7 @@ from elicitation.questions.question import OTHER, Question, Topic
 CHARACTERS_PER_TOKEN = 4.0
 """A rule of thumb for texts in English; the count of a dry run is as rough as this."""
 
-UNKNOWN, DAMAGED = "unknown", "damaged"
+BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
 # not between batches.
 _LONGEST_BATCH = 3600.0
@@ -40,11 +40,11 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``model``, ``question`` (role, and for beliefs the prompt), ``status`` (of the
-        single answer; ``unknown`` where an older store does not say how to read it, ``damaged``
-        where it is not as it was written and will be asked again) and
-        ``answers``. Models of one name with several fingerprints are told apart by the beginnings
-        of those.
+        Columns ``model``, ``question`` (role, for beliefs the prompt, and ``distribution`` where
+        the probabilities of all answers were read; ``battery`` for the questions of one),
+        ``status`` (of the single answer; ``unknown`` where the store does not say how to read it,
+        ``damaged`` where it is not as it was written and will be asked again) and ``answers``.
+        Models of one name with several fingerprints are told apart by the beginnings of those.
 
     Raises
     ------
@@ -78,9 +78,10 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     topic_of = cache(Topic.load)  # a store may have millions of answers, of few kinds
     for row in read_store(path):
         topic = topic_of(row.about)
-        name, status = UNKNOWN, UNKNOWN if row.answer else DAMAGED
+        name, status = BATTERY if row.about else UNKNOWN, UNKNOWN if row.answer else DAMAGED
         if topic is not None and row.answer is not None:
             name = f"belief: {topic.key}" if topic.role == "belief" else topic.role
+            name += ", distribution" if topic.way == "exact" else ""
             status = decode_answer(topic, row.answer).status
         counts[row.model, row.fingerprint, name, status] += 1
     # A name in two versions, by weights or precision, is two models.

@@ -31,7 +31,7 @@ class Tally:
     Parameters
     ----------
     asked, reused : int
-        Answers that the model gave now, and that the store had.
+        Answers that the model gave now, and that the store had; equal questions have one.
     readable : int
         Answers that have a value, of all; `repaired` are those among them that missed the form.
     thought : int
@@ -239,13 +239,15 @@ def run_plan(
     if masks_alone(model):
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
-    statuses = [answer.reading.status for answer in read]
+    # At temperature 0 the draws of a text are one answer.
+    once = {each.question.key(model.fingerprint): each for each in read}.values()
+    statuses = [answer.reading.status for answer in once]
     return runs, Tally(
         asked,
-        len(read) - asked,
-        readable=sum(answer.reading.value is not None for answer in read),
+        len(once) - asked,
+        readable=sum(answer.reading.value is not None for answer in once),
         repaired=sum(status.startswith("repaired:") for status in statuses),
-        thought=sum(answer.thought_aloud for answer in read),
+        thought=sum(answer.thought_aloud for answer in once),
         truncated=statuses.count(TRUNCATED),
         masses=tuple(runs["answer_mass"].dropna()),
     )

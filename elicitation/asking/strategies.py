@@ -6,6 +6,7 @@ own seeds. A session that is started again finds either, and asks only for what 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from coherence.errors import CoherenceError, InputError
@@ -20,7 +21,7 @@ from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missin
 from elicitation.asking.patience import PATIENCE, Patience, Readable
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, ForcingModel, Model, StreamingModel
-from elicitation.questions.question import Question
+from elicitation.questions.question import OTHER, Question, Topic
 
 # A model answers a few at first and twice as many in every further call, up to a batch: a slow one
 # then loses little of its work at an early end, and the time left is known soon.
@@ -43,46 +44,61 @@ def ask(
     """Have every question answered in its own way; return how many answers were asked for now."""
     fingerprint = model.fingerprint
     held: dict[str, Answer] = {}
-    stages = _stages(model, questions, batch_size, held)
-    total = sum(len({each.key(fingerprint) for each in stage}) for stage, *_ in stages)
+    total = len({each.key(fingerprint) for each in questions})
     n_asked = done = 0
-    for stage, strategy, counts in stages:
+    for stage in _stages(model, questions, batch_size, held):
         # Probabilities of labels are always read.
-        in_words = any(not each.labels and each.form is None for each in stage)
+        in_words = any(not each.labels and each.form is None for each in stage.questions)
+        n_answers = len({each.key(fingerprint) for each in stage.answers})
+
+        def show(at_hand: int, needed: int, n: int = n_answers, before: int = done) -> None:
+            assert progress is not None
+            progress(before + n * at_hand // needed, total)
+
         answers, asked = ask_missing(
             model,
-            stage,
+            stage.questions,
             store,
-            strategy,
+            stage.strategy,
             patience=Patience(readable, hint=hint) if readable and in_words else None,
-            progress=_counting(progress, done, total),
+            progress=show if progress and n_answers else None,
         )
-        held |= {each.key(fingerprint): said for each, said in zip(stage, answers, strict=True)}
-        done = len(held)
-        n_asked += asked if counts else 0
+        named = zip(stage.questions, answers, strict=True)
+        held |= {each.key(fingerprint): said for each, said in named}
+        done += n_answers
+        n_asked += 0 if stage.beside else asked
     return [held[each.key(fingerprint)] for each in questions], n_asked
 
 
-def _counting(progress: Progress | None, done: int, total: int) -> Progress | None:
-    return progress and (lambda at_hand, _: progress(done + at_hand, total))
+@dataclass(frozen=True)
+class _Stage:
+    questions: list[Question]
+    strategy: Strategy
+    answers: list[Question]  # those that are at hand once it is done, for the count of progress
+    beside: bool = False  # whether what is asked is not itself an answer, but what some follow from
 
 
 def _stages(
     model: Model, questions: Sequence[Question], batch_size: int, held: Mapping[str, Answer]
-) -> list[tuple[list[Question], Strategy, bool]]:
-    """Return questions with how they are asked, and whether these are answers that count."""
+) -> list[_Stage]:
     free = [each for each in questions if each.form is None]
     formed = [each for each in questions if each.form is not None]
     drawn = [each for each in formed if not each.exact]
-    stages = [(free, in_words(model, batch_size), True)]
+    stages = [_Stage(free, in_words(model, batch_size), free)]
     if masks_alone(model):
-        stages.append((formed, masked(model, batch_size), True))
+        stages.append(_Stage(formed, masked(model, batch_size), formed))
     elif formed:
-        _require_full_temperature(formed)
-        # What answers are drawn from is not one of them.
-        stages.append((_distributions(formed), as_distributions(model, batch_size), not drawn))
-        stages.append((drawn, drawn_from(held, model.fingerprint), True))
-    return [stage for stage in stages if stage[0]]
+        if cold := [each for each in formed if each.request.temperature != 1]:
+            raise InputError(
+                "answers drawn from those in a form are drawn at temperature 1, at which their "
+                f"probabilities are known; received {cold[0].request.temperature}. Leave the "
+                "temperature at 1."
+            )
+        read = as_distributions(model, batch_size)
+        # The reading takes the time; draws then come in an instant.
+        stages.append(_Stage(_distributions(formed), read, formed, beside=bool(drawn)))
+        stages.append(_Stage(drawn, drawn_from(held, model.fingerprint), []))
+    return [stage for stage in stages if stage.questions]
 
 
 def in_words(model: Model, batch_size: int) -> Strategy:
@@ -200,16 +216,6 @@ def drawn_from(held: Mapping[str, Answer], fingerprint: str) -> Strategy:
     return Strategy(answers, worth_a_write=1000)
 
 
-def _require_full_temperature(questions: Sequence[Question]) -> None:
-    for each in questions:
-        if each.request.temperature != 1:
-            raise InputError(
-                "answers drawn from those in a form are drawn at temperature 1, at which their "
-                f"probabilities are known; received {each.request.temperature}. Leave the "
-                "temperature at 1."
-            )
-
-
 def _paired(
     model: Model, batch: Sequence[Question], answers: Sequence[Answer]
 ) -> list[tuple[Question, Answer]]:
@@ -224,8 +230,16 @@ def _paired(
 
 def _distribution_of(question: Question) -> Question:
     """Return the question for the distribution that an answer is drawn from."""
+    if question.exact:
+        return question
     assert question.form is not None
-    return question if question.exact else Question.of_form(question.text, question.form)
+    return Question.of_form(question.text, question.form, about=_exactly(question.topic))
+
+
+@cache
+def _exactly(topic: Topic) -> str:
+    """What a distribution is about, for those who look into the store."""
+    return "" if topic == OTHER else replace(topic, way="exact").about
 
 
 def _distributions(questions: Sequence[Question]) -> list[Question]:

@@ -14,10 +14,19 @@ from coherence import InputError, validate_runs
 from coherence.report.wording import answering_sentences
 from coherence.table.audit import answering
 from coherence.table.runs import Runs
-from elicitation import Answer, AnswerStore, Design, elicit, plan_own_questions, plan_task, run_plan
+from elicitation import (
+    Answer,
+    AnswerStore,
+    Design,
+    elicit,
+    plan_own_questions,
+    plan_task,
+    preview,
+    run_plan,
+    summarise_store,
+)
 from elicitation.answers.distributions import Distribution
 from elicitation.answers.reading import exact_belief
-from elicitation.asking.strategies import ask
 from elicitation.questions.question import Topic
 from elicitation.spelling.forms import AnswerForm
 
@@ -223,17 +232,35 @@ def test_draws_from_a_distribution_are_at_temperature_one(asia, cases, store):
         elicit(Known(), asia, cases, store, design=Design(answers="forced", temperature=0.5))
 
 
-def test_progress_counts_all_stages_together(asia, cases):
-    steps = []
-    plan = plan_task(asia, cases, Design(answers="forced", reps=2))
-    with AnswerStore(":memory:") as store:
-        ask(
-            Known(), plan.questions, store, progress=lambda done, total: steps.append((done, total))
-        )
-    n_texts = len({question.text for question in plan.questions})
-    assert steps[-1] == (len(plan.questions) + n_texts, len(plan.questions) + n_texts)
-    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-    assert len({total for _, total in steps}) == 1
+def test_dry_run_progress_summary_and_status_count_the_same_answers(
+    asia, cases, tmp_path, scripted
+):
+    for design in (
+        Design(answers="forced", reps=2),
+        Design(answers="exact"),
+        Design(temperature=0, reps=2),
+    ):
+        path = tmp_path / f"{design.answers}.sqlite"
+        plan = plan_task(asia, cases, design)
+        steps = []
+        model = scripted() if design.answers == "drawn" else Known()
+        expected = preview(plan, model_name=model.name).n_left
+        with AnswerStore(path) as store:
+            _, tally = run_plan(
+                model, plan, store, progress=lambda *counts, steps=steps: steps.append(counts)
+            )
+        assert (tally.asked, tally.reused) == (expected, 0)
+        assert steps[-1] == (expected, expected)
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        assert {total for _, total in steps} == {expected}
+        counts = summarise_store(path)
+        distributions = counts["question"].str.endswith(", distribution")
+        assert not (counts[["question", "status"]] == "unknown").any(axis=None)
+        kept = counts["answers"][distributions == (design.answers == "exact")].sum()
+        assert kept == expected
+        if design.answers == "forced":
+            n_texts = len({question.text for question in plan.questions})
+            assert counts["answers"][distributions].sum() == n_texts
 
 
 @pytest.mark.parametrize("answers", ["exact", "forced"])
