@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats, require, whole_number
-from coherence.rational.weighting import prelec_weight
+from coherence.rational.choice import prelec_weight
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.schema import ACTION_PREFIX
 

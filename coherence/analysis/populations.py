@@ -23,9 +23,8 @@ from coherence.checks.check import Facts
 from coherence.errors import InputError, closest
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
-from coherence.rational.choice import ChoiceModel
-from coherence.rational.latent import LatentModel
-from coherence.rational.reports import report_table
+from coherence.rational.belief import drawn_columns
+from coherence.rational.choice import Logit
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 
@@ -234,7 +233,7 @@ class FittedPopulation:
     # shape (n_points, n_points), or None: probability of what the reports of a context scatter
     # around, where they share some noise
     blur: Floats | None = field(repr=False)
-    chooser: ChoiceModel = field(repr=False)  # utilities, on the points of the beliefs
+    chooser: Logit = field(repr=False)  # utilities, on the points of the beliefs
     parameters: Floats = field(repr=False)  # of the chooser
     cautions: tuple[str, ...] = ()  # what a reader must know before the numbers
     planted: str = "hidden_signal"
@@ -245,7 +244,7 @@ class FittedPopulation:
         """Probability of each action given state and belief, shape (2, n_points, n_actions)."""
         if signal not in self._shares:
             both = [
-                ChoiceModel(
+                Logit(
                     self.chooser.points + side * signal,
                     self.chooser.n_actions,
                     self.chooser.weighting,
@@ -281,12 +280,12 @@ class FittedPopulation:
         truth = (rng.random(n_contexts) < chance).astype(np.int64)
         centre = point
         if self.blur is not None:
-            centre = _drawn(self.blur[point], rng.random(n_contexts))
+            centre = drawn_columns(self.blur[point], rng)
         of_row = np.repeat(centre, n_reps)
         if self.reports is None:
             belief = self.levels[of_row]
         else:
-            level = _drawn(self.reports[of_row], rng.random(of_row.size))
+            level = drawn_columns(self.reports[of_row], rng)
             belief = np.round(self.levels[level], 10)
         share = self.shares(signal)[truth, point]
         if favour is not None:
@@ -295,7 +294,7 @@ class FittedPopulation:
         of_rows = np.repeat(policy, n_reps, axis=0)
         action: pd.Series[str] | pd.DataFrame = pd.DataFrame(of_rows, columns=list(self.actions))
         if not self.policies:
-            codes = _drawn(of_rows, rng.random(of_row.size))
+            codes = drawn_columns(of_rows, rng)
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
         return as_facts(belief, action, truth, n_reps, group=group)
 
@@ -307,15 +306,8 @@ def population_like(
     agent: RationalAgent, *, name: str = "the fitted agent", policies: bool | None = None
 ) -> FittedPopulation:
     """Make a population of a fitted agent."""
-    latent = agent.latent
-    model, parameters = latent.model, latent.parameters
-    weight = latent.posterior.given_truth
-    belief = np.asarray(weight.mean(axis=0)).ravel()
-    reports, levels, blur = None, model.points, None
-    if isinstance(model, LatentModel):
-        table, _ = report_table(model.scale, model.noise(parameters), model.points)
-        reports, levels = np.exp(table.T), model.scale.levels
-        reports, blur = reports / reports.sum(axis=1, keepdims=True), model.blur
+    held = agent.held
+    belief = np.asarray(agent.posterior.mean(axis=0)).ravel()
     alike = _alike(agent)
     cautions = [*agent.cautions, PILOT.format(n=agent.data.n_contexts)]
     cautions += [ONCE] if math.isnan(alike) else []
@@ -327,10 +319,10 @@ def population_like(
         policies=not drawn if policies is None else policies,
         alike=0.0 if math.isnan(alike) else alike,
         belief=belief / belief.sum(),
-        true=model.calibration(parameters),
-        reports=reports,
-        levels=levels,
-        blur=blur,
+        true=agent.state,
+        reports=held.chances if held.noisy else None,
+        levels=held.reports.grid.levels if held.noisy else held.points,
+        blur=held.blur,
         chooser=agent.chosen.model,
         parameters=agent.chosen.parameters,
         cautions=tuple(cautions),
@@ -349,19 +341,13 @@ def _alike(agent: RationalAgent) -> float:
         return taste**2
     if agent.data.policy is None:
         return math.nan
-    policy = agent.chosen.choices.shares
-    share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
-    explained = np.asarray(agent.latent.posterior.given_truth @ (share**2).sum(axis=1))
+    sums = agent.chosen.choices.sums
+    policy = sums / sums.sum(axis=1, keepdims=True)
+    explained = np.asarray(agent.posterior @ (agent.chosen.probabilities[0] ** 2).sum(axis=1))
     possible = float((1 - explained).sum())
     if not possible > 0:
         return math.nan
     return float(np.clip(((policy**2).sum(axis=1) - explained).sum() / possible, 0.0, 1.0))
-
-
-def _drawn(weight: Floats, at: Floats) -> Codes:
-    """Find the column of each row in which a position in [0, 1) of its weights falls."""
-    below = weight.cumsum(axis=1)[:, :-1]
-    return np.asarray((below <= at[:, None]).sum(axis=1), dtype=np.int64)
 
 
 def _scattered(share: Floats, alike: float, rng: np.random.Generator) -> Floats:
@@ -369,7 +355,7 @@ def _scattered(share: Floats, alike: float, rng: np.random.Generator) -> Floats:
     if alike < _LEAST_ALIKE:
         return share
     if alike > 1 - _LEAST_ALIKE:
-        return np.eye(share.shape[1])[_drawn(share, rng.random(len(share)))]
+        return np.eye(share.shape[1])[drawn_columns(share, rng)]
     shape = np.maximum(share, 1e-12) * (1 / alike - 1)
     # A gamma variable of shape a is one of shape a + 1 times u^(1 / a): in logarithms no small
     # shape is lost to 0.

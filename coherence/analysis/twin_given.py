@@ -1,7 +1,7 @@
 """Beliefs given a variable in the runs table of a twin: they average out, and only noise does not.
 
 What reports tell of each belief given a state of z is drawn, then moved as little as possible until
-the identity holds with the twin's belief (`coherence.rational.conditionals`); reports and stated
+the identity holds with the twin's belief (`coherence.rational.questions`); reports and stated
 shares of z scatter around that as they do in the table.
 """
 
@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import Codes, Floats
-from coherence.rational.conditionals import StatedShares, average_out
-from coherence.rational.questions import Question
+from coherence.rational.questions import Question, StatedShares, average_out
 
 OF_Z = ("z", "z_state", "p_z")
 
@@ -30,11 +29,11 @@ class GivenZ:
     rows : ndarray of int, shape (n,)
         Positions of those with a belief given z.
     question : callable
-        Rows, piece of each row and context of each piece -> how they are answered.
+        Rows, piece of each row and number of pieces -> how they are answered.
     """
 
     def __init__(
-        self, table: pd.DataFrame, rows: Codes, question: Callable[[Codes, Codes, Codes], Question]
+        self, table: pd.DataFrame, rows: Codes, question: Callable[[Codes, Codes, int], Question]
     ) -> None:
         given = table.iloc[rows].assign(state=lambda some: pd.factorize(some["z_state"])[0])
         given["gap"] = given.groupby(["context", "z"], observed=True, dropna=False).ngroup()
@@ -47,8 +46,7 @@ class GivenZ:
         self.context = gaps["context"].to_numpy(dtype=np.int64)
         n_states = gaps["z"].map(pieces.groupby("z", observed=True)["state"].nunique())
         self.whole = np.bincount(self.gap) == n_states.to_numpy()
-        contexts = pieces["context"].to_numpy(dtype=np.int64)
-        self.question = question(rows, self.piece, contexts)
+        self.question = question(rows, self.piece, len(pieces))
         self._read_shares(given)
 
     def _read_shares(self, given: pd.DataFrame) -> None:

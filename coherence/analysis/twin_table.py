@@ -16,8 +16,8 @@ from coherence.analysis.twin_given import OF_Z, GivenZ
 from coherence.analysis.unit import UnitRows
 from coherence.inputs import Codes, Floats
 from coherence.rational.agent import RationalAgent
-from coherence.rational.questions import Question, fit_question, lies_on, within_step
-from coherence.rational.reports import scale_of
+from coherence.rational.belief import Grid, grid_of
+from coherence.rational.questions import Question, fit_question
 from coherence.rational.twin import belief_points, sample_twin
 from coherence.table.runs import Runs
 
@@ -59,12 +59,8 @@ class TwinTable:
         readable = unit.rows[self.belief_columns].notna().all(axis=1).to_numpy()
         self.belief = np.full(len(self.rows), np.nan)
         self.belief[readable] = unit.belief(unit.rows[readable])
-        scale = scale_of(self.belief[self.judged])
-        rounded = not agent.noisy and lies_on(self.belief[self.judged], scale)
-        self.spacing = scale.spacing if rounded else 0.0
-        state = unit.state.dropna()
-        self.truth = np.full(len(contexts), np.nan)
-        self.truth[self.context[position[state.index]]] = state
+        grid = grid_of(self.belief[self.judged])
+        self.rounding: Grid | None = grid if grid.rounded and not agent.noisy else None
         self.labels = self._labels()
         wordings = [unit.asked, *(rows for _, rows in unit.elsewhere.groupby("prompt", sort=True))]
         self.plain = list(self._plain([position[rows.index].to_numpy() for rows in wordings]))
@@ -78,12 +74,12 @@ class TwinTable:
         theta = self.rows["theta"].iloc[self.judged]
         return [theta[self.agent.data.truth == code].mode().iloc[0] for code in (0, 1)]
 
-    def _question(self, rows: Codes, group: Codes, context: Codes) -> Question:
-        """Fit how rows are answered, given the group of each row and the context of each group."""
+    def _question(self, rows: Codes, group: Codes, n_groups: int) -> Question:
+        """Fit how rows are answered, given the group of each row."""
         return fit_question(
             self.belief[rows],
             group,
-            self.truth[context],
+            n_groups,
             computed=Runs(self.rows.iloc[rows]).computed,
             otherwise=float(self.agent.noise["sd"].iloc[0]),
         )
@@ -94,7 +90,7 @@ class TwinTable:
             drawn = rows[~np.isin(rows, self.judged)]
             if drawn.size:
                 group, of_group = pd.factorize(self.context[rows])
-                question = self._question(rows, group, of_group)
+                question = self._question(rows, group, of_group.size)
                 yield _Asked(drawn, self.context[drawn], question, of_group)
 
     def _given(self, reference: str) -> GivenZ | None:
@@ -134,10 +130,10 @@ class TwinTable:
         """Return the belief of every context: the agent's, else what other reports tell of it."""
         belief = np.full(self.of_agent.size, np.nan)
         inside = self.of_agent >= 0
-        held = self.agent.latent.model.points[point]
-        if self.spacing:
+        held = self.agent.held.points[point]
+        if self.rounding:
             # What is reported is the belief rounded; what else is asked of it rounds anew.
-            held = within_step(held, self.spacing, rng)
+            held = self.rounding.within_step(held, rng)
         belief[inside] = held[self.of_agent[inside]]
         for asked in self.plain:
             further = asked.question.beliefs(rng)
@@ -149,10 +145,9 @@ class TwinTable:
         self, choices: pd.DataFrame, belief: Floats, rng: np.random.Generator
     ) -> "pd.Series[Any]":
         """Return the state of every row whose state is known."""
-        model, data = self.agent.latent.model, self.agent.data
-        chance = model.calibration(self.agent.latent.parameters)
-        nearest = np.abs(model.points[:, None] - np.nan_to_num(belief)).argmin(axis=0)
-        state = rng.random(belief.size) < chance[nearest]
+        data, points = self.agent.data, self.agent.held.points
+        nearest = np.abs(points[:, None] - np.nan_to_num(belief)).argmin(axis=0)
+        state = rng.random(belief.size) < self.agent.state[nearest]
         state[self.context[self.judged]] = (choices["theta"] == data.states[1]).to_numpy()
         theta = self.rows["theta"]
         drawn = pd.Series(np.array(self.labels, dtype=object)[state[self.context].astype(int)])

@@ -18,8 +18,8 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
 from coherence.checks.check import NEVER, ON_DEMAND, Original
 from coherence.rational.agent import RationalAgent
-from coherence.rational.band import compare
 from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking
+from coherence.rational.twin import compare
 from coherence.result import CheckResult
 from coherence.statistics.choices import as_choices
 from coherence.table.needs import ACTION, JUDGED_CHOICES

@@ -13,10 +13,7 @@ import pandas as pd
 
 from coherence.inputs import Floats
 from coherence.rational.agent import RationalAgent, require_agent
-from coherence.rational.choice import ChoiceModel
-from coherence.rational.engine import FittedChoices, fit_choices
-from coherence.rational.influence import reach
-from coherence.rational.weighting import Weighting, powers
+from coherence.rational.choice import FittedLogit, Logit, Weighting, powers
 
 DEGREE = 3  # of the free curve of choice
 FORM = "form of the utilities"
@@ -75,12 +72,12 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
     True
     """
     require_agent(agent)
-    points, choices, units = agent.latent.model.points, agent.chosen.choices, agent.units
+    choices, units = agent.chosen.choices, agent.units
     n_actions, n_choices = choices.n_actions, float(choices.sums.sum())
 
     def fitted(weighting: Weighting) -> _Gain:
-        model = ChoiceModel(points, n_actions, weighting)
-        return _gain(agent, fit_choices(agent.latent, choices, model))
+        model = Logit(agent.held.points, n_actions, weighting)
+        return _gain(agent, model.fit(agent.posterior, choices))
 
     own, free = _gain(agent, agent.chosen), fitted(powers(DEGREE))
     by_state = fitted(_by_state(DEGREE))
@@ -94,7 +91,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         spread = gained.size**2 / units.n * units.values(gained).var(ddof=1)
         error = np.sqrt(spread + max(of_fit, 0.0)) / n_choices
         value = (gained.sum() - spent) / n_choices
-        half = reach(units.n) * error
+        half = agent.reach * error
         lines.append((part, value, max(value - half, 0.0), max(value + half, 0.0), NATS))
     lines.append((SHARE, *_answers_to_change(agent), OF_CHOICES))
     return pd.DataFrame(lines, columns=["part", "value", "low", "high", "unit"])
@@ -111,12 +108,10 @@ def _by_state(degree: int) -> Weighting:
     return Weighting(columns)
 
 
-def _gain(agent: RationalAgent, chosen: FittedChoices) -> _Gain:
-    weight, choices, model = agent.latent.posterior.given_truth, chosen.choices, chosen.model
-    of_contexts = model.log_likelihoods(chosen.parameters, weight, choices)
-    information = model.slope(chosen.parameters, weight, choices).curvature
-    information = information + np.diag(model.penalty.weight)
-    scores = model.scores(chosen.parameters, weight, choices)
+def _gain(agent: RationalAgent, fit: FittedLogit) -> _Gain:
+    at = fit.parameters, agent.posterior, fit.choices
+    of_contexts = (fit.choices.sums * np.log(fit.model.averaged(*at))).sum(axis=1)
+    scores, information = fit.model.scores(*at), fit.model.information(*at)
     eigenvalues = np.linalg.eigvals(np.linalg.pinv(information, rcond=1e-9) @ scores.T @ scores)
     return _Gain(of_contexts, np.real(eigenvalues))
 
@@ -124,15 +119,13 @@ def _gain(agent: RationalAgent, chosen: FittedChoices) -> _Gain:
 def _answers_to_change(agent: RationalAgent) -> tuple[float, float, float]:
     """Least share of choices to change, which grows with the size of the hidden shift."""
     model, parameters = agent.shifted.model, agent.shifted.parameters.copy()
-    prior = agent.latent.model.prior(agent.latent.parameters)
-    state = agent.latent.model.calibration(agent.latent.parameters)
     # At each belief the choices made in the rarer state become those of the other one.
-    rarer = np.minimum(state, 1 - state)
+    rarer = agent.held.distribution * np.minimum(agent.state, 1 - agent.state)
 
     def share(shift: float) -> float:
         parameters[-1] = shift
         low, high = model.probabilities(parameters)
-        return float(prior @ (rarer * np.abs(high - low).sum(axis=1) / 2))
+        return float(rarer @ np.abs(high - low).sum(axis=1) / 2)
 
     value, interval = agent.hidden_shift
     if interval is None:

@@ -1,4 +1,4 @@
-"""Fitting the nearest rational agent: validation, the two stages, and what a reader must know."""
+"""Fitting the nearest rational agent: validation, the three steps, and what a reader must know."""
 
 from __future__ import annotations
 
@@ -12,13 +12,8 @@ from numpy.typing import ArrayLike
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, require
 from coherence.rational.agent import RationalAgent
-from coherence.rational.ascent import Summit
-from coherence.rational.choice import ChoiceModel, choices_of
-from coherence.rational.engine import FittedBeliefs, fit_choices
-from coherence.rational.exact import ExactBeliefs, exact_beliefs
-from coherence.rational.latent import LatentModel, Reports
-from coherence.rational.reports import round_shares, scale_of, tail_share
-from coherence.rational.weighting import WEIGHTINGS
+from coherence.rational.belief import Beliefs, counted_reports, exact_beliefs, noisy_beliefs
+from coherence.rational.choice import CALIBRATION, WEIGHTINGS, Logit, choices_of
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
 from coherence.statistics.resample import Units, as_units
 
@@ -98,17 +93,19 @@ def fit_rational_agent(
 
     Notes
     -----
-    Beliefs follow a smooth distribution with possible masses at 0 and 1; noise is Gaussian, ended
-    at 0 and 1, with a standard deviation that may change with belief, heavier tails and round
-    numbers. Where no reports of a context ever differ, there is no noise. A context whose belief
-    itself changes from one answer to the next, utilities that depend on the evidence beside the
-    belief, and beliefs over more than two states are outside the model.
+    Noise is Gaussian with one standard deviation, and reports end at 0 and 1 and are rounded; the
+    distribution of beliefs is free. What reports tell of each belief is taken into a logit of the
+    state on the belief, and into one of the choices. Where no reports of a context ever differ,
+    there is no noise. A context whose belief itself changes from one answer to the next, utilities
+    that depend on the evidence beside the belief, and beliefs over more than two states are outside
+    the model.
 
     References
     ----------
-    McFadden (1973) for random utility; Prelec (1998), Gonzalez and Wu (1999) for the weights; Efron
-    (2016), Empirical Bayes deconvolution estimates, for the beliefs; Schennach (2016) on
-    measurement error; Godambe (1960) for the standard errors.
+    McFadden (1973) for random utility; Prelec (1998), Gonzalez and Wu (1999) for the weights;
+    Kiefer and Wolfowitz (1956) for the distribution of beliefs; Carroll, Ruppert, Stefanski and
+    Crainiceanu (2006), Measurement Error in Nonlinear Models, chapter 8; Godambe (1960) for the
+    standard errors.
 
     Examples
     --------
@@ -156,15 +153,14 @@ def fitted(
     calibration: str = "logistic",
 ) -> RationalAgent:
     """Fit validated data; see `fit_rational_agent`."""
-    reports = one_dimensional(data, "fit_rational_agent")
-    latent, cautions = _fit_beliefs(data, reports, noise, shared_noise, calibration == "isotonic")
-    choices = choices_of(data.share, data.context, latent.reports.truth)
-    model = ChoiceModel(
-        latent.model.points, len(data.actions), WEIGHTINGS[weighting], lapses=lapses
-    )
-    chosen = fit_choices(latent, choices, model)
-    if not chosen.summit.converged:
-        cautions.append(NOT_CONVERGED.format(what="choices"))
+    report = one_dimensional(data, "fit_rational_agent")
+    held, cautions = _beliefs(data, report, noise, shared_noise)
+    truth = np.zeros(data.n_contexts)
+    truth[data.context] = data.truth
+    states = choices_of(np.eye(2)[data.truth], data.context, truth)
+    # Once per context, however often it was asked.
+    states = replace(states, sums=states.sums / states.sums.sum(axis=1, keepdims=True))
+    calibrated = Logit(held.points, 2, CALIBRATION, lapses=False).fit(held.weight, states)
     settings: dict[str, Any] = {
         "weighting": weighting,
         "calibration": calibration,
@@ -172,18 +168,34 @@ def fitted(
     }
     if shared_noise:
         settings["shared_noise"] = shared_noise
-    if isinstance(latent.model, LatentModel):
-        of_noise = latent.model.noise(latent.parameters)
-        scale = latent.model.scale
-        settings["grid"] = scale.spacing
-        settings["tail_share"] = tail_share(of_noise)
-        shares = round_shares(of_noise)[1:]
-        settings["round_shares"] = dict(zip(scale.coarser, map(float, shares), strict=True))
-    agent = RationalAgent(data, latent, chosen, settings, tuple(cautions), units)
+    if held.noisy:
+        settings["grid"] = held.reports.grid.spacing
+    choices = choices_of(data.share, data.context, truth)
+    model = Logit(held.points, len(data.actions), WEIGHTINGS[weighting], lapses=lapses)
+    chosen = model.fit(held.given(truth, calibrated.probabilities[0][:, 1]), choices)
+    for what, fit in (("the state", calibrated), ("choices", chosen)):
+        if not fit.converged:
+            cautions.append(NOT_CONVERGED.format(what=what))
+    agent = RationalAgent(data, held, calibrated, chosen, settings, tuple(cautions), units)
     table = agent.weighting
     if len(table) and bool((table["high"] > 4 * table["low"]).any()):
         return replace(agent, cautions=(*agent.cautions, FLAT))
     return agent
+
+
+def _beliefs(
+    data: ChoiceData, report: Floats, noise: float | None, shared: float
+) -> tuple[Beliefs, list[str]]:
+    reports = counted_reports(report, data.context, data.n_contexts)
+    cautions = []
+    if np.ptp(report) == 0:
+        cautions.append(ONE_BELIEF.format(belief=report[0]))
+    if noise is None and math.isnan(reports.within_sd):
+        cautions.append(ONE_REPORT)
+    exact = noise == 0 or (noise is None and not reports.within_sd > 0)
+    if exact and not shared:
+        return exact_beliefs(report, data.context, data.n_contexts), cautions
+    return noisy_beliefs(reports, 0.0 if exact else noise, shared=shared), cautions
 
 
 def lacking(data: ChoiceData) -> str:
@@ -222,36 +234,3 @@ def require_options(
             f"{name} must be a standard deviation from 0 to 1; received {sd!r}. "
             "It is in units of probability.",
         )
-
-
-def _fit_beliefs(
-    data: ChoiceData, belief: Floats, noise: float | None, shared: float, isotonic: bool
-) -> tuple[FittedBeliefs, list[str]]:
-    truth = np.zeros(data.n_contexts)
-    truth[data.context] = data.truth
-    scale = scale_of(belief)
-    codes = data.context * scale.levels.size + scale.codes(belief)
-    counts = np.bincount(codes, minlength=data.n_contexts * scale.levels.size)
-    reports = Reports(scale, counts.reshape(data.n_contexts, -1).astype(np.float64), truth)
-    scatter, cautions = reports.scatter, []
-    if np.ptp(belief) == 0:
-        cautions.append(ONE_BELIEF.format(belief=belief[0]))
-    if noise is None and math.isnan(scatter):
-        cautions.append(ONE_REPORT)
-    exact = noise == 0 or (noise is None and not scatter > 0)
-    if exact and not shared:
-        beliefs = exact_beliefs(belief, data.context, data.n_contexts)
-        return _at_solution(beliefs, reports, beliefs.fit(reports), cautions), cautions
-    model = LatentModel(scale, sd=0.0 if exact else noise, shared=shared, isotonic=isotonic)
-    starts = [scatter, 0.5 * scatter] if noise is None and scatter > 0 else [noise or 0.0]
-    summit = max((model.fit(reports, sd) for sd in starts), key=lambda end: end.value)
-    return _at_solution(model, reports, summit, cautions), cautions
-
-
-def _at_solution(
-    model: LatentModel | ExactBeliefs, reports: Reports, summit: Summit, cautions: list[str]
-) -> FittedBeliefs:
-    if not summit.converged:
-        cautions.append(NOT_CONVERGED.format(what="beliefs and their noise"))
-    posterior = model.posterior(summit.parameters, reports)
-    return FittedBeliefs(model, reports, summit.parameters, posterior, model.penalty, summit)

@@ -16,8 +16,6 @@ from scipy.special import betainc
 
 from coherence.inputs import Codes, Floats
 from coherence.rational.agent import RationalAgent
-from coherence.rational.latent import LatentModel
-from coherence.rational.reports import report_table
 from coherence.statistics.state_shares import LEVEL, StateShares
 
 _ROUNDING = 1e-9
@@ -39,20 +37,16 @@ class NoisyShares:
 
 def noisy_shares(agent: RationalAgent) -> NoisyShares | None:
     """Return what an agent's reports, choices and beliefs are distributed like."""
-    latent, model = agent.latent, agent.latent.model
+    held, truth = agent.held, agent.chosen.choices.truth > 0
     drawn = np.isin(agent.data.share, (0.0, 1.0)).all()
-    if not isinstance(model, LatentModel) or not drawn or not agent.converged:
+    if not held.noisy or not drawn or not agent.converged:
         return None
-    truth = latent.reports.truth > 0
-    held = np.stack([latent.posterior.given_truth[truth == state].mean(axis=0) for state in (0, 1)])
-    table, _ = report_table(model.scale, model.noise(latent.parameters), model.points)
-    reported = np.exp(table.T)
     return NoisyShares(
         actions=tuple(map(str, agent.data.actions)),
-        levels=model.scale.levels,
-        held=held,
-        reported=reported / reported.sum(axis=1, keepdims=True),
-        chosen=agent.chosen.model.probabilities(agent.chosen.parameters)[0],
+        levels=held.reports.grid.levels,
+        held=np.stack([agent.posterior[truth == state].mean(axis=0) for state in (0, 1)]),
+        reported=held.chances,
+        chosen=agent.chosen.probabilities[0],
     )
 
 

@@ -8,11 +8,13 @@ violation is, as the E-value does for confounding (VanderWeele and Ding 2017; Ci
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
+import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from coherence.errors import InputError
 from coherence.rational.agent import RationalAgent, require_agent
@@ -20,7 +22,7 @@ from coherence.rational.fit import fitted
 
 AMOUNTS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 MOST = 0.4  # reports that miss by more are hardly reports of a belief
-PRECISION = 0.002
+SEARCHED = tuple(np.arange(0.0, MOST + 0.01, 0.025).round(3).tolist())
 COLUMNS = ("shared_noise", "hidden_shift", "low", "high")
 
 
@@ -29,8 +31,9 @@ class Sensitivity:
     """What is left of the hidden shift under noise that all reports of a context share."""
 
     curve: pd.DataFrame  # columns shared_noise (standard deviation), hidden_shift, low, high
-    # least shared noise under which the interval of the shift reaches 0, or nothing can be told any
-    # more; 0 where it does without any, NaN where .4 is not enough.
+    # least shared noise under which the interval of the shift reaches 0, between steps of .025 on a
+    # line, or the first step at which nothing can be told any more; 0 where it does without any,
+    # NaN where .4 is not enough.
     explains_interval: float
     # Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or where
     # nothing can be told before. More noise than there is takes off too much: a shift then comes
@@ -101,70 +104,48 @@ def noise_sensitivity(
         raise InputError(
             f"shared_noise must hold standard deviations from 0 to {MOST}; received {outside[0]!r}."
         )
-    noise = agent.settings["noise"]
-    known: dict[float, tuple[float, float, float]] = {}
-
-    def shift(sd: float) -> tuple[float, float, float]:
-        if sd not in known:
-            again = fitted(
-                agent.data,
-                agent.units,
-                noise=None if noise == "estimated" else noise,
-                shared_noise=sd,
-                weighting=agent.settings["weighting"],
-                calibration=agent.settings["calibration"],
-            )
-            value, interval = again.hidden_shift
-            # With so much noise choices may hardly be told to follow the belief.
-            ends = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-            known[sd] = (value, *ends)
-        return known[sd]
-
     if agent.hidden_shift[1] is None:
         raise InputError(
             f"agent must have a hidden shift for noise to explain; here {agent.no_shift}."
         )
-    sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
+    noise = agent.settings["noise"]
 
-    def nearest(sd: float) -> float:
-        """End of the interval on the side of 0, positive where 0 is outside."""
-        _, low, high = shift(sd)
-        return low if sign > 0 else -high
-
-    def left(sd: float) -> float:
-        return sign * shift(sd)[0]
+    @cache
+    def shift(sd: float) -> tuple[float, float, float]:
+        again = fitted(
+            agent.data,
+            agent.units,
+            noise=None if noise == "estimated" else noise,
+            shared_noise=sd,
+            weighting=agent.settings["weighting"],
+            calibration=agent.settings["calibration"],
+        )
+        value, interval = again.hidden_shift
+        # With so much noise choices may hardly be told to follow the belief.
+        return (value, *((math.nan,) * 2 if interval is None else (interval.low, interval.high)))
 
     curve = pd.DataFrame([(sd, *shift(sd)) for sd in shared_noise], columns=list(COLUMNS))
-    explains_interval = _root(nearest, lost_is_there=True)
-    lost = not math.isnan(explains_interval) and math.isnan(shift(explains_interval)[0])
-    return Sensitivity(curve, explains_interval, _root(left), lost)
+    sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
+    steps: list[tuple[float, float, float]] = []
+    for sd in SEARCHED:
+        value, low, high = shift(sd)
+        # What is left, and the end of the interval on the side of 0, both positive at first.
+        steps.append((sd, sign * value, low if sign > 0 else -high))
+        if not sign * value > 0:
+            break
+    explains = _first_zero([(sd, nearest) for sd, _, nearest in steps])
+    lost = math.isnan(explains) and math.isnan(steps[-1][1])
+    explains_all = _first_zero([(sd, left) for sd, left, _ in steps])
+    return Sensitivity(curve, steps[-1][0] if lost else explains, explains_all, lost)
 
 
-def _root(function: Callable[[float], float], *, lost_is_there: bool = False) -> float:
-    """Return where a function first falls to 0; NaN where it does not up to `MOST`.
-
-    What is not a number ends the search: nothing can be told there, which an interval reaches 0 by.
-    """
-    below = 0.0
-    if function(0.0) <= 0:
-        return 0.0
-    for above in (*AMOUNTS[1:], MOST):
-        value = function(above)
-        if math.isnan(value):
-            return _lost_from(function, below, above) if lost_is_there else math.nan
-        if value <= 0:
-            return float(brentq(function, below, above, xtol=PRECISION))
-        below = above
+def _first_zero(steps: Sequence[tuple[float, float]]) -> float:
+    """Return where values first fall to 0 on the line between two of them; NaN if nowhere."""
+    if steps[0][1] <= 0:
+        return steps[0][0]
+    for (below, before), (above, after) in pairwise(steps):
+        if math.isnan(after):
+            return math.nan
+        if after <= 0:
+            return float(below + (above - below) * before / (before - after))
     return math.nan
-
-
-def _lost_from(function: Callable[[float], float], told: float, lost: float) -> float:
-    """Return where a function stops to be a number, from two places on either side."""
-    while lost - told > PRECISION:
-        middle = (told + lost) / 2
-        value = function(middle)
-        if value <= 0:
-            # Between the two it reaches 0 after all.
-            return float(brentq(function, told, middle, xtol=PRECISION))
-        told, lost = (told, middle) if math.isnan(value) else (middle, lost)
-    return lost

@@ -3,22 +3,25 @@
 A twin has a belief per context, drawn from what the reports tell of it; reports scatter around it,
 choices follow the fitted utilities and the state the fitted calibration. What a check finds in many
 twins is what it finds where nothing is amiss but noise: a parametric bootstrap of any statistic.
+Its p-value counts the observed data as one more twin (Davison and Hinkley 1997, section 4.2.3), so
+that it is never 0 and valid for any number of twins.
 """
 
+import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent, require_agent
-from coherence.rational.latent import LatentModel
-from coherence.rational.reports import report_table
-from coherence.result import CheckResult
+from coherence.rational.belief import drawn_columns
+from coherence.result import CheckResult, Twins
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 
+TIES = 1e-9  # relative: a statistic that differs by rounding alone is as extreme
+MOST_UNDEFINED = 0.5
 Test = Callable[..., CheckResult]
 
 
@@ -34,7 +37,7 @@ def sample_twin(
     rng : Generator, int or None
         Source of randomness.
     points : ndarray of int, shape (n_contexts,), optional
-        Belief of each context as a position among the points of the agent's latent model, as
+        Belief of each context as a position among the points of the agent's beliefs, as
         `belief_points` draws it; None draws it here.
 
     Returns
@@ -61,28 +64,25 @@ def sample_twin(
     """
     require_agent(agent)
     generator = as_generator(rng)
-    data, latent, model = agent.data, agent.latent, agent.latent.model
+    data, held = agent.data, agent.held
     point = belief_points(agent, generator) if points is None else np.asarray(points)
     require(
         point.shape == (data.n_contexts,) and point.dtype.kind in "iu",
         f"points must hold a whole number for each of {data.n_contexts} contexts; received "
         f"{point.dtype} of shape {point.shape}. Take them from belief_points.",
     )
-    state = generator.random(data.n_contexts) < model.calibration(latent.parameters)[point]
-    of_row = point[data.context]
-    if isinstance(model, LatentModel):
-        table, _ = report_table(model.scale, model.noise(latent.parameters), model.points)
-        centre = of_row
-        if model.blur is not None:
-            centre = _drawn(model.blur[point], generator)[data.context]
-        reports = model.scale.levels[_drawn(np.exp(table.T)[centre], generator)]
-    else:
-        reports = model.points[of_row]
-    share = agent.chosen.model.probabilities(agent.chosen.parameters)[0]
-    action = _drawn(share[of_row], generator)
+    state = generator.random(data.n_contexts) < agent.state[point]
+    of_row = centre = point[data.context]
+    reports = held.points[of_row]
+    if held.noisy:
+        if held.blur is not None:
+            centre = drawn_columns(held.blur[point], generator)[data.context]
+        reports = held.reports.grid.levels[drawn_columns(held.chances[centre], generator)]
+    share = agent.chosen.probabilities[0]
+    action = drawn_columns(share[of_row], generator)
     taste = agent.taste[0]
     if taste > 0:
-        habit = _drawn(share[point], generator)[data.context]
+        habit = drawn_columns(share[point], generator)[data.context]
         action = np.where(generator.random(data.n_rows) < taste, habit, action)
     # Positions within a context, in the order of rows.
     order = np.argsort(data.context, kind="stable")
@@ -170,21 +170,35 @@ def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tupl
 
 def belief_points(agent: RationalAgent, rng: np.random.Generator) -> Codes:
     """Draw the belief of each context of an agent, as the position of a point."""
-    return drawn_points(agent.latent.posterior.given_truth, rng)
+    return agent.held.drawn(agent.posterior, rng)
 
 
-def drawn_points(weight: Any, rng: np.random.Generator) -> Codes:
-    """Draw a point for every row of weights, dense or sparse."""
-    if isinstance(weight, np.ndarray):
-        return _drawn(weight, rng)
-    # Rows of a sparse array add up to 1 each, so that one running sum serves all of them.
-    n = weight.shape[0]
-    at = np.searchsorted(np.cumsum(weight.data), np.arange(n) + rng.random(n))
-    return np.asarray(weight.indices[np.minimum(at, weight.indptr[1:] - 1)], dtype=np.int64)
-
-
-def _drawn(weight: Floats, rng: np.random.Generator) -> Codes:
-    """Draw a column of every row with these weights."""
-    below = weight.cumsum(axis=1)
-    at = rng.random(len(weight)) * below[:, -1]
-    return np.asarray((below < at[:, None]).sum(axis=1), dtype=np.int64)
+def compare(
+    observed: float,
+    drawn: Floats,
+    *,
+    upper: bool,
+    discrepancy: bool,
+) -> Twins | None:
+    """Set a statistic beside its distribution over twins."""
+    known = drawn[~np.isnan(drawn)]
+    n, n_undefined = drawn.size, drawn.size - known.size
+    if math.isnan(observed) or n_undefined >= MOST_UNDEFINED * n:
+        return None
+    slack = TIES * max(abs(observed), float(np.abs(known).max()))
+    above = 1 + n_undefined + int((known >= observed - slack).sum())
+    below = 1 + n_undefined + int((known <= observed + slack).sum())
+    # Of both sides: twice the smaller one.
+    extreme = above if upper else 2 * min(above, below)
+    low, median, high = map(float, np.quantile(known, [0.025, 0.5, 0.975]))
+    meaningful = discrepancy and observed > 0
+    return Twins(
+        n_twins=n,
+        observed=observed,
+        median=median,
+        low=low,
+        high=high,
+        pvalue=min(extreme / (n + 1), 1.0),
+        noise_share=max(median, 0.0) / observed if meaningful else math.nan,
+        n_undefined=n_undefined,
+    )

@@ -5,14 +5,16 @@
 ``tests/validity/rational_sizes.csv`` counts, for coherent agents whose reports scatter and for two
 that know more than they say, the tests that reject at .05 and at .01 and the intervals that hold a
 difference of 0; ``tests/validity/rational_recovery.csv`` has the mean of estimates and the
-intervals that hold the truth, at 1000 contexts x 5. Data set k draws from the seed
-[77, design, contexts, k], in the recovery from [5, k, 100 alpha, 100 signal]. ``--only`` makes one
-of them. ``--page docs/rational-model.md`` renders both between the page's markers. On one core 400
-data sets need about ten minutes for each number of contexts, the recovery of 150 half an hour.
+intervals that hold the truth, at 1000 contexts x 5 and with few reports. Data set k draws from the
+seed [77, design, contexts, k], in the recovery from [5, k, 100 alpha, 100 signal], and with few
+reports also from the numbers of contexts and reports. ``--only`` makes one of them, ``--agents``
+replaces the lines of some. ``--page docs/rational-model.md`` renders both between the page's
+markers. On one core 400 data sets need about ten minutes for each number of contexts, the recovery
+of 150 half an hour.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from designs import SCATTERED, SCATTERED_SIGNALS, Design
 from joblib import Parallel, delayed
 
 from coherence import fit_rational_agent, rational_agent_test
-from coherence.rational.weighting import prelec_weight
+from coherence.rational.choice import prelec_weight
 
 HERE = Path(__file__).parent
 SIZES, RECOVERY = HERE / "rational_sizes.csv", HERE / "rational_recovery.csv"
@@ -83,6 +85,8 @@ class Known:
     alpha: float = 1.0
     signal: float = 0.0
     taste: float = 0.0
+    n_contexts: int = 1000
+    n_reps: int = 5
 
     @property
     def truths(self) -> dict[str, float]:
@@ -93,15 +97,17 @@ class Known:
         # Utilities of yes, defer and no cross at these weights.
         for name, weight in (("no, defer", 0.4 - 0.5 / 6), ("defer, yes", 0.6 + 0.5 / 6)):
             known[f"threshold of {name}"] = float(np.exp(-((-np.log(weight)) ** (1 / self.alpha))))
-        return known | {"Prelec's alpha": self.alpha}
+        return known | ({"Prelec's alpha": self.alpha} if self.alpha != 1 else {})
 
     def estimates(self, number: int) -> list[tuple[str, float, float, float]]:
-        """Fit one data set of 1000 contexts x 5, and read off estimates and intervals."""
+        """Fit one data set, and read off estimates and intervals."""
         return list(self._read(number))
 
     def _read(self, number: int) -> Iterator[tuple[str, float, float, float]]:
-        n, n_reps = 1000, 5
-        rng = np.random.default_rng([5, number, int(100 * self.alpha), int(100 * self.signal)])
+        n, n_reps = self.n_contexts, self.n_reps
+        seed = [5, number, int(100 * self.alpha), int(100 * self.signal)]
+        small = [n, n_reps] if (n, n_reps) != (1000, 5) else []
+        rng = np.random.default_rng([*seed, *small])
         belief = rng.random(n)
         state = (rng.random(n) < belief).astype(int)
         weight = np.clip(belief + self.signal * (state - 0.5), -0.5, 1.5)
@@ -126,13 +132,18 @@ class Known:
             return
         for line in agent.thresholds.itertuples():
             yield f"threshold of {line.below}, {line.above}", line.belief, line.low, line.high
-        yield ("Prelec's alpha", *agent.weighting.iloc[0][["value", "low", "high"]])
+        for line in agent.weighting.itertuples():
+            yield "Prelec's alpha", line.value, line.low, line.high
 
 
 AGENTS = (
-    Known("Prelec's weights, alpha .65", alpha=0.65),
-    Known("hidden shift .2", signal=0.2),
-    Known("hidden shift .1, tastes", signal=0.1, taste=1.0),
+    Known("Prelec's weights, alpha .65, 1000 x 5", alpha=0.65),
+    Known("hidden shift .2, 1000 x 5", signal=0.2),
+    Known("hidden shift .1, tastes, 1000 x 5", signal=0.1, taste=1.0),
+    Known("60 x 2", n_contexts=60, n_reps=2),
+    Known("200 x 2", n_contexts=200, n_reps=2),
+    Known("200 x 2, tastes", taste=1.0, n_contexts=200, n_reps=2),
+    Known("200 x 4", n_contexts=200, n_reps=4),
 )
 
 
@@ -152,10 +163,10 @@ def sizes(n_data_sets: int, run: Callable) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def recovery(n_data_sets: int, run: Callable) -> pd.DataFrame:
-    """Average estimates of every known agent, and count the intervals that hold."""
+def recovery(n_data_sets: int, agents: Iterable[Known], run: Callable) -> pd.DataFrame:
+    """Average estimates of known agents, and count the intervals that hold."""
     lines = []
-    for agent in AGENTS:
+    for agent in agents:
         fits = run(delayed(agent.estimates)(each) for each in range(n_data_sets))
         found = pd.DataFrame(
             [line for fit in fits for line in fit], columns=["quantity", "value", "low", "high"]
@@ -186,7 +197,7 @@ def page() -> str:
             for number, count in enumerate((row.rejected, row.rejected_01, row.held))
         ]
         lines.append(f"| {design} | " + " | ".join(cells) + " |")
-    lines += ["", "| agent, 1000 contexts x 5 | quantity | true | mean | held by intervals |"]
+    lines += ["", "| agent, contexts x reports | quantity | true | mean | held by intervals |"]
     lines.append("|---|---|---|---|---|")
     lines += [
         f"| {row.agent} | {row.quantity} | {row.truth:.3f} | {row.mean:.3f} "
@@ -204,6 +215,8 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=("sizes", "recovery"))
+    names = [agent.name for agent in AGENTS]
+    parser.add_argument("--agents", nargs="+", choices=names, default=names)
     parser.add_argument("--page", type=Path, help="render into this page, and stop")
     options = parser.parse_args()
     if options.page:
@@ -216,7 +229,12 @@ def main() -> None:
         if options.only != "recovery":
             sizes(options.datasets, run).to_csv(SIZES, index=False)
         if options.only != "sizes":
-            recovery(options.datasets, run).to_csv(RECOVERY, index=False)
+            agents = [agent for agent in AGENTS if agent.name in options.agents]
+            table = recovery(options.datasets, agents, run)
+            if len(agents) < len(AGENTS):
+                known = pd.read_csv(RECOVERY)
+                table = pd.concat([known[~known["agent"].isin(options.agents)], table])
+            table.to_csv(RECOVERY, index=False)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """RationalAgent: what it says of an agent whose every parameter is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 from coherence import (
     InputError,
@@ -10,7 +12,7 @@ from coherence import (
     rational_distance,
     sample_twin,
 )
-from coherence.rational.weighting import prelec_weight
+from coherence.rational.choice import prelec_weight
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +57,7 @@ def test_choices_are_those_of_the_utilities_that_were_drawn(agent):
 def test_noise_and_calibration(agent):
     noise = agent.noise
     assert noise["sd"][0] == pytest.approx(0.12, rel=0.05)
-    assert (noise["low"] <= 0.125).all()
-    assert (noise["high"] >= 0.115).all()
+    assert noise["low"][0] < 0.12 < noise["high"][0]
     calibration = agent.calibration.set_index("belief")
     assert calibration["probability"][0.5] == pytest.approx(0.5, abs=0.06)
     assert calibration["low"][0.2] < 0.2 < calibration["high"][0.2]
@@ -130,10 +131,52 @@ def test_what_takes_an_agent_takes_nothing_else(function):
         function(3)
 
 
-def test_influences_on_the_hidden_shift_have_the_spread_of_its_interval(drawn):
-    data = drawn(12, n=300, sd=0.1, signal=0.2)
+@pytest.mark.slow
+def test_errors_of_thresholds_are_their_spread(drawn):
+    """Tastes join the choices of a context; errors of single choices would be too small."""
+    estimates, errors = [], []
+    for seed in range(24):
+        data = drawn(seed, n=200, taste=1.0)
+        table = fit_rational_agent(*data.arrays, context=data.context).thresholds
+        estimates.append(table["belief"].to_numpy())
+        errors.append((table["high"] - table["belief"]).to_numpy() / 1.972)
+    spread = np.std(estimates, axis=0, ddof=1)
+    assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.4)
+    assert np.mean(estimates, axis=0) == pytest.approx([0.3167, 0.6833], abs=0.03)
+
+
+def test_the_calibration_of_exact_beliefs_is_a_logit(drawn):
+    data = drawn(7, n=3000, reps=1, sd=0.0, grid=0)
     agent = fit_rational_agent(*data.arrays, context=data.context)
-    influence, (_, interval) = agent.shift_influence, agent.hidden_shift
-    assert influence.mean() == pytest.approx(0, abs=1e-3)
-    error = influence.std() / np.sqrt(len(influence))
-    assert (interval.high - interval.low) / 2 == pytest.approx(1.97 * error, rel=0.03)
+    inside = np.clip(data.report, 0.002, 0.998)
+    centred = 2 * data.report - 1
+    terms = [np.ones(3000), np.log(inside / (1 - inside)), centred, centred**2]
+    theirs = sm.Logit(data.truth, np.column_stack(terms)).fit(disp=0).predict()
+    at = agent.calibration["belief"].to_numpy()
+    row = np.abs(data.report[:, None] - at).argmin(axis=0)
+    assert agent.calibration["probability"].to_numpy() == pytest.approx(theirs[row], abs=0.01)
+
+
+def test_an_isotonic_calibration_never_falls():
+    rng = np.random.default_rng(1)
+    belief = np.repeat(rng.random(400), 2)
+    truth = np.repeat(rng.random(400) < 2 * np.abs(belief[::2] - 0.5), 2)
+    action = np.where(rng.random(800) < belief, "yes", "no")
+    free, rising = (
+        fit_rational_agent(belief, action, truth, context=np.arange(800) // 2, calibration=shape)
+        for shape in ("logistic", "isotonic")
+    )
+    assert (np.diff(free.calibration["probability"]) < -0.01).any()
+    assert (np.diff(rising.calibration["probability"]) > -1e-12).all()
+
+
+def test_noise_by_belief_is_that_seen_within_contexts_whose_belief_is_near(drawn):
+    """Reports end at 0 and 1, so that they vary by less there than in the middle."""
+    data = drawn(11, n=1500, sd=0.12)
+    seen = fit_rational_agent(*data.arrays, context=data.context).noise.set_index("belief")
+    inside = pd.Series(data.report).groupby(data.context).var(ddof=1)
+    for belief in (0.1, 0.5, 0.9):
+        near = np.abs(data.belief - belief) <= 0.1
+        wanted = np.sqrt(inside[near].mean())
+        assert seen["sd"][belief] == pytest.approx(wanted, rel=0.05)
+        assert seen["low"][belief] < wanted < seen["high"][belief]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from coherence.rational.conditionals import StatedShares, average_out
+from coherence.rational.questions import StatedShares, average_out
 
 unit = st.floats(0, 1)
 

@@ -61,7 +61,6 @@ def test_options_are_kept_in_the_settings(drawn):
     agent = fit_rational_agent(*data.arrays, context=data.context, calibration="isotonic")
     assert agent.settings["grid"] == 0.05
     assert agent.settings["noise"] == "estimated"
-    assert set(agent.settings["round_shares"]) == {0.1, 0.25}
     assert (np.diff(agent.calibration["probability"]) >= -1e-9).all()
     assert agent.converged
 

@@ -3,26 +3,25 @@
 import numpy as np
 import pytest
 
-from coherence.rational.questions import fit_question, lies_on, within_step
-from coherence.rational.reports import ReportScale
+from coherence.rational.belief import Grid, grid_of
+from coherence.rational.questions import fit_question
 
 
 def asked(seed, sd, *, n=300, reps=5, grid=0.05):
     rng = np.random.default_rng(seed)
     belief = rng.random(n)
-    truth = (rng.random(n) < belief).astype(float)
     group = np.arange(n).repeat(reps)
     reports = np.clip(belief[group] + sd * rng.normal(size=group.size), 0, 1)
     if sd == 0:
         reports = belief[group]
-    return np.round(np.round(reports / grid) * grid, 10), group, truth, belief
+    return np.round(np.round(reports / grid) * grid, 10), group, belief
 
 
 def test_reports_of_the_same_beliefs_scatter_alike_and_stay_on_the_grid():
-    reports, group, truth, belief = asked(1, 0.15)
-    question = fit_question(reports, group, truth)
+    reports, group, belief = asked(1, 0.15)
+    question = fit_question(reports, group, 300)
     drawn = question.reports(belief[group], np.random.default_rng(2))
-    assert lies_on(drawn, ReportScale(0.05, ()))
+    assert grid_of(drawn) == Grid(0.05, rounded=True)
     spread, wanted = (
         np.sqrt(np.mean([values[group == g].var(ddof=1) for g in range(300)]))
         for values in (drawn, reports)
@@ -38,9 +37,9 @@ def test_reports_of_the_same_beliefs_scatter_alike_and_stay_on_the_grid():
 
 
 def test_reports_that_never_differ_have_no_noise_but_rounding():
-    reports, group, truth, _ = asked(2, 0.0)
-    question = fit_question(reports, group, truth)
-    assert question.noise is None
+    reports, group, _ = asked(2, 0.0)
+    question = fit_question(reports, group, 300)
+    assert not question.held.noisy
     rng = np.random.default_rng(1)
     held = question.beliefs(rng)
     assert question.reports(held, rng) == pytest.approx(reports[::5])
@@ -49,33 +48,23 @@ def test_reports_that_never_differ_have_no_noise_but_rounding():
 
 
 def test_computed_reports_are_the_belief_though_they_differ():
-    reports, group, truth, _ = asked(3, 0.1, grid=1e-6)
-    question = fit_question(reports, group, truth, computed=True)
-    assert question.noise is None
-    assert not question.rounded
+    reports, group, _ = asked(3, 0.1, grid=1e-6)
+    question = fit_question(reports, group, 300, computed=True)
+    assert not question.held.noisy
     values = np.array([0.123456, 0.7])
     assert question.reports(values, np.random.default_rng(1)).tolist() == values.tolist()
 
 
 def test_a_question_asked_once_scatters_as_it_is_told():
-    reports, group, truth, _ = asked(4, 0.1, reps=1, n=400)
-    question = fit_question(reports, group, truth, otherwise=0.1)
+    reports, group, _ = asked(4, 0.1, reps=1, n=400)
+    question = fit_question(reports, group, 400, otherwise=0.1)
     middle = np.full(4000, 0.5)
     drawn = question.reports(middle, np.random.default_rng(1))
     assert drawn.std() == pytest.approx(0.1, rel=0.1)
-    assert fit_question(reports, group, truth).noise is None
-
-
-def test_unknown_states_are_no_obstacle():
-    reports, group, truth, _ = asked(5, 0.15, n=100)
-    truth[::2] = np.nan
-    question = fit_question(reports, group, truth)
-    assert question.noise is not None
-    assert question.weight.shape[0] == 100
-    assert question.weight.sum(axis=1) == pytest.approx(np.ones(100))
+    assert not fit_question(reports, group, 400).held.noisy
 
 
 def test_what_rounds_to_the_ends_stays_inside():
-    moved = within_step(np.array([0.0, 1.0] * 50), 0.1, np.random.default_rng(1))
+    moved = Grid(0.1, rounded=True).within_step(np.array([0.0, 1.0] * 50), np.random.default_rng(1))
     assert moved[::2].max() < 0.05
     assert moved[1::2].min() > 0.95

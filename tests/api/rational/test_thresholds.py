@@ -1,11 +1,17 @@
-"""structure: thresholds by hand, actions that are never best, costs at a threshold."""
+"""Thresholds by hand, actions that are never best, costs at a threshold."""
 
 import numpy as np
 import pytest
 
-from coherence.rational.choice import ChoiceModel
-from coherence.rational.structure import best_in_turn, crossing, threshold_table
-from coherence.rational.weighting import WEIGHTINGS, powers, prelec_weight
+from coherence.rational.choice import (
+    WEIGHTINGS,
+    Logit,
+    best_in_turn,
+    crossing,
+    powers,
+    prelec_weight,
+    threshold_table,
+)
 
 
 def lines(constants, slopes):
@@ -14,10 +20,14 @@ def lines(constants, slopes):
     return np.stack([np.array(constants) + slopes / 2, slopes / 2])
 
 
+def parameters_of(model, utilities):
+    return np.r_[utilities.ravel(), np.zeros(model.n_parameters - utilities.size)]
+
+
 def test_thresholds_by_hand():
     """No 6(.4 - b), defer .5, yes 6(b - .6): defer from .4 - .5/6, yes from .6 + .5/6."""
-    model = ChoiceModel(np.linspace(0, 1, 11), 3, powers(1))
-    parameters = model.start(lines([-3.6, 2.4, 0.5], [6, -6, 0]))
+    model = Logit(np.linspace(0, 1, 11), 3, powers(1))
+    parameters = parameters_of(model, lines([-3.6, 2.4, 0.5], [6, -6, 0]))
     table, pairs = threshold_table(model, parameters, ("yes", "no", "defer"))
     assert pairs == [(1, 2), (2, 0)]
     assert table["belief"].tolist() == pytest.approx([0.4 - 0.5 / 6, 0.6 + 0.5 / 6])
@@ -32,14 +42,14 @@ def test_an_action_that_is_never_best_has_no_threshold():
 
 
 def test_actions_that_never_meet_have_no_crossing():
-    model = ChoiceModel(np.linspace(0, 1, 11), 2, powers(1))
-    assert np.isnan(crossing(model, model.start(lines([5.0, 0.0], [0, 1])), 0, 1)).all()
-    assert np.isnan(crossing(model, model.start(lines([5.0, 0.0], [1, 1])), 0, 1)).all()
+    model = Logit(np.linspace(0, 1, 11), 2, powers(1))
+    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [0, 1])), 0, 1)).all()
+    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [1, 1])), 0, 1)).all()
 
 
 def test_a_weighted_threshold_is_the_belief_of_that_weight():
-    model = ChoiceModel(np.linspace(0, 1, 11), 2, WEIGHTINGS["prelec"])
-    parameters = model.start(lines([0.3, 0.0], [0, 1]))
+    model = Logit(np.linspace(0, 1, 11), 2, WEIGHTINGS["prelec"])
+    parameters = parameters_of(model, lines([0.3, 0.0], [0, 1]))
     parameters[-1] = np.log(0.6)
     belief, weight = crossing(model, parameters, 0, 1)
     assert weight == pytest.approx(0.3)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.rational.band import compare
+from coherence.rational.twin import compare
 
 numbers = st.floats(-1e3, 1e3)
 
