@@ -1,7 +1,7 @@
 """What the batteries share: how tables of answers are read from files and checked.
 
 A battery declares the columns of its answers as data (`AnswerColumn`); what it knows beyond single
-columns it adds as faults of rows. All faults come at once, with rows and values as they were
+columns it adds as errors of rows. All errors come at once, with rows and values as they were
 received, so that whoever wrote the table finds them.
 """
 
@@ -11,17 +11,15 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError, closest
+from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame, require_path
 from coherence.table.text_files import read_bytes
 
-_MOST_ROWS = 5
 _ROUNDED = 1.02
 """Largest sum or value that rounding explains; above it stand percentages."""
 
@@ -58,8 +56,8 @@ class AnswerColumn:
 class AnswerTable:
     """A table of answers with all its columns in their types, and what is wrong with it.
 
-    Raises `SchemaError` at once where a column is missing or there are no rows; the other faults
-    are collected until `raise_faults`.
+    Raises `SchemaError` at once where a column is missing or there are no rows; the other errors
+    are collected until `raise_errors`.
     """
 
     def __init__(
@@ -67,16 +65,16 @@ class AnswerTable:
     ) -> None:
         require_frame(received, source)
         self.source = f"table of {source}"
-        self.faults: list[str] = []
+        self.errors: list[str] = []
         names = [str(name) for name in received.columns]
         if lacking := [column.name for column in columns if column.required]:
             lacking = [name for name in lacking if name not in names]
-            self.faults += [
+            self.errors += [
                 f"column {name!r} is missing. {closest(name, names)}" for name in lacking
             ]
-        if not len(received) and not self.faults:
-            self.faults.append("it has no rows.")
-        self.raise_faults()
+        if not len(received) and not self.errors:
+            self.errors.append("it has no rows.")
+        self.raise_errors()
         self.received = received.reset_index(drop=True)
         self.table = self.received.copy()
         for column in columns:
@@ -89,7 +87,7 @@ class AnswerTable:
         if not column.number:
             self.table[name] = plain_text(values)
             if column.one_of is not None:
-                self.fault(~self.table[name].isin(column.one_of), column=column)
+                self.refuse(~self.table[name].isin(column.one_of), column=column)
             return
         numbers = pd.to_numeric(values, errors="coerce").astype(float)
         wrong = ~numbers.between(column.low, column.high + column.above) | np.isinf(numbers)
@@ -97,17 +95,17 @@ class AnswerTable:
             wrong |= numbers % 1 != 0
         self.table[name] = numbers
         # What is no number must not pass for one that is missing.
-        lacks = numbers.isna() & ~self.faulty(name)
-        self.fault(wrong & ~(lacks & column.may_lack), column=column)
+        lacks = numbers.isna() & ~self.not_numbers(name)
+        self.refuse(wrong & ~(lacks & column.may_lack), column=column)
 
-    def fault(
+    def refuse(
         self,
         wrong: "pd.Series[bool]",
         rule: str = "",
         column: AnswerColumn | str = "",
         remedy: str = "",
     ) -> None:
-        """Note the fault of some rows, if there are any, with the first value that is at fault."""
+        """Note that some rows break a rule, if any do, with the first value that does."""
         if not wrong.any():
             return
         name = column if isinstance(column, str) else column.name
@@ -118,8 +116,8 @@ class AnswerTable:
         source = self.received if name in self.received.columns else self.table
         # Plain Python, whose text says no more than the value.
         first = source[name].astype(object).tolist()[rows[0]]
-        told = f"the first other value is {first!r} ({name_rows(rows)})"
-        self.faults.append(f"{rule}; {told}.{' ' if remedy else ''}{remedy}")
+        told = f"the first other value is {first!r} (row {listing(rows)})"
+        self.errors.append(f"{rule}; {told}.{' ' if remedy else ''}{remedy}")
 
     def _percent(self, column: AnswerColumn) -> str:
         if (column.low, column.high) != (0, 1):
@@ -128,8 +126,8 @@ class AnswerTable:
         largest = self.table[column.name].max()
         return "Divide percentages by 100." if signs or _ROUNDED < largest <= 100 else ""
 
-    def faulty(self, name: str) -> "pd.Series[bool]":
-        """Return where something stands in a column of numbers that is none."""
+    def not_numbers(self, name: str) -> "pd.Series[bool]":
+        """Return where something stands in a column of numbers that is not one."""
         if name not in self.received.columns:
             return pd.Series(False, self.table.index)
         entered = plain_text(self.received[name]).str.strip() != ""
@@ -144,22 +142,16 @@ class AnswerTable:
         )
         if twice.any():
             names = ", ".join([*keys[:-1], named or keys[-1]])
-            self.faults.append(
+            self.errors.append(
                 f"({names}) must be unique; {int(twice.sum())} rows share theirs with another "
-                f"({name_rows(self.table.index[twice])}), and would count twice."
+                f"(row {listing(self.table.index[twice])}), and would count twice."
                 f"{' ' if remedy else ''}{remedy}"
             )
 
-    def raise_faults(self) -> None:
-        """Raise `SchemaError` with all faults so far, if there are any."""
-        if self.faults:
-            raise SchemaError(self.faults, self.source)
-
-
-def name_rows(rows: Any) -> str:
-    """Name the first of some rows, counted from 0."""
-    more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    return f"row {', '.join(map(str, rows[:_MOST_ROWS]))}{more}"
+    def raise_errors(self) -> None:
+        """Raise `SchemaError` with all errors so far, if there are any."""
+        if self.errors:
+            raise SchemaError(self.errors, self.source)
 
 
 def plain_text(column: pd.Series) -> "pd.Series[str]":

@@ -32,10 +32,7 @@ def _maximiser(questions: pd.DataFrame) -> Floats:
 
 
 def _value_only(questions: pd.DataFrame) -> Floats:
-    """Bet on the side that names the more valuable thing, won or lost.
-
-    What a reader does who knows values and does not think in bets.
-    """
+    """Bet on the side that names the more valuable thing, as if it were asked for values."""
     high_is_won = (questions["wins"] == "high").to_numpy()
     return np.where(high_is_won[:, None], [1.0, -1.0, -0.5], [-1.0, 1.0, -0.5])
 

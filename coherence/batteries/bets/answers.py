@@ -109,13 +109,13 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     expected = table["kind"].map({kind: sorted(choices) for kind, choices in _KINDS.items()})
     known = table["kind"].isin(_KINDS)
     rule = "role_a to role_c must be the choices of their kind in some order"
-    checked.fault((roles != expected) & known, rule, _ROLE[0])
+    checked.refuse((roles != expected) & known, rule, _ROLE[0])
     bets = known & (table["kind"] != "value")
     for name in _AMOUNTS:
         if name in table.columns and name != "payout":
-            lacks = table[name].isna() & ~checked.faulty(name)
-            checked.fault(bets & lacks, f"column {name!r} must hold numbers for bets", name)
-    checked.raise_faults()
+            lacks = table[name].isna() & ~checked.not_numbers(name)
+            checked.refuse(bets & lacks, f"column {name!r} must hold numbers for bets", name)
+    checked.raise_errors()
 
 
 def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
@@ -128,21 +128,21 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
         *(AnswerColumn(name, number=True, low=0, high=1, remedy=_LOGITS) for name in numbers),
     ]
     checked = AnswerTable(answers, columns)
-    table, faults = checked.table, checked.faults
+    table, errors = checked.table, checked.errors
     if "answer" not in table.columns and SCORES not in scored:
-        faults.append("it needs a column 'answer' with letters, or columns score_a to score_c.")
+        errors.append("it needs a column 'answer' with letters, or columns score_a to score_c.")
     unknown = ~table["question"].isin(questions["question"])
     first = "".join(table["question"][unknown].head(1))
-    near = closest(first, questions["question"])
-    checked.fault(unknown, "column 'question' must name questions that there are", "question", near)
-    checked.fault(table["model"] == "", "column 'model' must not be empty", "model")
+    rule = "column 'question' must name questions that there are"
+    checked.refuse(unknown, rule, "question", closest(first, questions["question"]))
+    checked.refuse(table["model"] == "", "column 'model' must not be empty", "model")
     checked.unique(["model", "question"], ~unknown)
     if PROBABILITIES in scored:
         # Tables from elsewhere may hold rounded probabilities.
         off = (table[PROBABILITIES].sum(axis=1) - 1).abs() > 0.02
         remedy = "Leave them out, or divide them by their sum."
-        checked.fault(off, "prob_a to prob_c must sum to 1", PROBABILITIES[0], remedy)
-    checked.raise_faults()
+        checked.refuse(off, "prob_a to prob_c must sum to 1", PROBABILITIES[0], remedy)
+    checked.raise_errors()
     return table[[name for name in ("question", "model", "answer", *numbers) if name in table]]
 
 

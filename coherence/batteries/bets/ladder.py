@@ -241,7 +241,7 @@ def fit_ladder(
         np.stack(
             [
                 _switching_points(surfaces - _surfaces(p[rows], even[rows], taken[rows], chances))
-                for rows in _members(side)
+                for rows in pd.Series(side).groupby(side).indices.values()
             ]
         )
         for side in data.units.sides
@@ -324,19 +324,10 @@ def _surfaces(stated: Floats, break_even: Floats, taken: np.ndarray, chances: Fl
 
 
 def _profiles(surfaces: Floats) -> Floats:
-    """Return log-likelihoods of all answers by the switching point of one stated chance.
-
-    Shape (stated chances, switching points); profiled over the common steepness and the switching
-    points of the other stated chances.
-    """
+    """Profile over steepness and the other switching points, shape (stated chances, points)."""
     best = surfaces.max(axis=2)
     others = best.sum(axis=0) - best
     return np.asarray((surfaces + others[:, :, None]).max(axis=1))
-
-
-def _members(side: Codes) -> list[Codes]:
-    """Return the rows of every cluster."""
-    return np.split(np.argsort(side, kind="stable"), np.cumsum(np.bincount(side))[:-1])
 
 
 def _responds(data: LadderData, likelihood: float, reach: float, level: float) -> bool:

@@ -50,10 +50,6 @@ def _cubed(shares: Floats) -> Floats:
     return np.asarray(cubes / cubes.sum(axis=1, keepdims=True))
 
 
-def _uniform(name: str, p: Floats) -> Floats:
-    return np.full_like(literal_shares(name, p), 1 / len(PARTS[name].outcomes))
-
-
 def _first(name: str, p: Floats) -> Floats:
     """The outcome that is listed first, whatever is asked; for words see `_rates`."""
     listed = 1 if name == "flip" else 0  # questions about a flip list 0 first, its second outcome
@@ -73,7 +69,10 @@ MIXING_AGENTS: dict[str, tuple[str, _Rule]] = {
     "steep": ("draws, but with rates pushed towards 0 and 1", _steep),
     "argmax": ("names the most probable outcome every time", _argmax),
     "first": ("names the outcome that is listed first, whatever the rates", _first),
-    "uniform": ("draws all outcomes at equal rates, whatever was asked", _uniform),
+    "uniform": (
+        "draws all outcomes at equal rates, whatever was asked",
+        lambda name, p: np.full((len(p), len(PARTS[name].outcomes)), 1 / len(PARTS[name].outcomes)),
+    ),
 }
 """Agents by name: what they do, and their rule."""
 

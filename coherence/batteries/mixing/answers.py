@@ -147,9 +147,9 @@ class Counts:
 
     part: str  # name in `coherence.batteries.mixing.design.PARTS`.
     conditions: pd.DataFrame  # shape (n_conditions, 3): `p`, `item`, `order`; sorted
-    # shape (n_conditions, n_outcomes): readable answers by outcome; probabilities where `exact`
+    # shape (n_conditions, n_outcomes): parsed answers by outcome; probabilities where `exact`
     weights: Floats
-    # shape (n_conditions, n_statuses): unreadable answers by status, in the unit of `weights`
+    # shape (n_conditions, n_statuses): unparsed answers by status, in the unit of `weights`
     failures: pd.DataFrame
     exact: bool  # whether the rates are known and not drawn
 
@@ -159,14 +159,14 @@ class Counts:
         return self.conditions["p"].to_numpy(dtype=np.float64)
 
     @property
-    def readable(self) -> Floats:
+    def parsed(self) -> Floats:
         """Readable answers by condition, shape (n_conditions,)."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.float64)
 
     @property
     def shares(self) -> Floats:
-        """Rates of the outcomes among readable answers; NaN where there are none."""
-        total = self.readable[:, None]
+        """Rates of the outcomes among parsed answers; NaN where there are none."""
+        total = self.parsed[:, None]
         return np.divide(
             self.weights, total, out=np.full_like(self.weights, np.nan), where=total > 0
         )
@@ -174,20 +174,20 @@ class Counts:
     @property
     def draws(self) -> Floats:
         """Draws behind the rates; infinite where they are exact."""
-        return np.full(len(self.weights), np.inf) if self.exact else self.readable
+        return np.full(len(self.weights), np.inf) if self.exact else self.parsed
 
     @property
-    def unread(self) -> Floats:
-        """Share of unreadable answers by condition, refused ones included."""
+    def unparsed(self) -> Floats:
+        """Share of unparsed answers by condition, refused ones included."""
         lost = self.failures.to_numpy(dtype=np.float64).sum(axis=1)
-        return np.asarray(lost / (lost + self.readable))
+        return np.asarray(lost / (lost + self.parsed))
 
     @property
     def refused(self) -> Floats:
         """Share of refused answers by condition."""
         lost = self.failures.to_numpy(dtype=np.float64).sum(axis=1)
         return np.asarray(
-            self.failures["refused"].to_numpy(dtype=np.float64) / (lost + self.readable)
+            self.failures["refused"].to_numpy(dtype=np.float64) / (lost + self.parsed)
         )
 
 
@@ -204,66 +204,66 @@ def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
     # A rounding error in p must not part one condition in two.
     table["p"] = table["p"].round(9)
     part, words = table["experiment"], table["experiment"] == "words"
-    lacks = table["p"].isna() & ~checked.faulty("p")
-    checked.fault(lacks & ~words, "column 'p' must hold probabilities in [0, 1]", "p")
+    lacks = table["p"].isna() & ~checked.not_numbers("p")
+    checked.refuse(lacks & ~words, "column 'p' must hold probabilities in [0, 1]", "p")
     table.loc[words & lacks, "p"] = 0.5
     # At the ends one action is always best, and no equilibrium mixes.
     certain = part.isin(list(GAMES)) & table["p"].isin([0.0, 1.0])
-    checked.fault(certain, "the parameter of a game must lie strictly between 0 and 1", "p")
+    checked.refuse(certain, "the parameter of a game must lie strictly between 0 and 1", "p")
     above = (part == "three_outcomes") & (table["p"] > 1 - MIDDLE + 1e-9) & (table["p"] <= 1)
     rule = f"the probability of outcome 0 among three must be at most {1 - MIDDLE:g}"
-    checked.fault(above, rule, "p")
+    checked.refuse(above, rule, "p")
     item = table["item"]
     paired = item.str.count("/").eq(1) & ~item.str.startswith("/") & ~item.str.endswith("/")
     rule = "column 'item' must name the two words of 'words' as 'first/second'"
-    checked.fault(words & ~paired, rule, "item")
+    checked.refuse(words & ~paired, rule, "item")
     rule = f"column 'order' must be {' or '.join(ORDERS)} for 'words'"
-    checked.fault(words & ~table["order"].isin(ORDERS), rule, "order")
+    checked.refuse(words & ~table["order"].isin(ORDERS), rule, "order")
     table["outcome"] = _outcomes(table)
-    if not checked.faults:
-        checked.fault(
+    if not checked.errors:
+        checked.refuse(
             table["status"].isin(PARSED) & (table["outcome"] < 0),
-            "a readable 'answer' must be one of the outcomes of its experiment",
+            "a parsed 'answer' must be one of the outcomes of its experiment",
             "answer",
             "Give it the status that says why it is none, or see docs/mixing.md for the outcomes.",
         )
-    if not checked.faults:
+    if not checked.errors:
         _check_conditions(checked)
-    checked.raise_faults()
+    checked.raise_errors()
     return table
 
 
 def _check_conditions(checked: AnswerTable) -> None:
     """Add what is wrong with conditions as wholes, where every row for itself is right."""
-    table, faults = checked.table, checked.faults
+    table, errors = checked.table, checked.errors
     exact = table["probability"].notna()
     share_exact = exact.groupby([table["model"], table["experiment"]]).mean()
     for (_, part), share in zip(share_exact.index.to_list(), share_exact, strict=True):
         if 0 < share < 1:
-            faults.append(
+            errors.append(
                 f"the rows of {part!r} must all have a 'probability', or none; "
                 f"{share:.0%} have one."
             )
     totals = table.groupby(_KEYS, sort=False)["probability"].sum()
     if len(over := totals[totals > 1 + 1e-6]):
-        faults.append(
+        errors.append(
             "the probabilities of a condition must sum to at most 1; "
             f"those of {_condition(over.index[0])} sum to {over.iloc[0]:g}."
         )
     remedy = "Leave rows out, or number the draws anew."
     checked.unique([*_KEYS, "draw"], ~exact & table["draw"].notna(), remedy=remedy)
     # Of exact rates an outcome has one row; of drawn answers it may have any number.
-    readable = exact & table["status"].isin(PARSED)
+    parsed = exact & table["status"].isin(PARSED)
     remedy = "Leave rows out, or add their probabilities up."
-    checked.unique([*_KEYS, "outcome"], readable, named="answer", remedy=remedy)
+    checked.unique([*_KEYS, "outcome"], parsed, named="answer", remedy=remedy)
     answers = table[~exact].groupby(_KEYS, sort=False)["count"].sum()
     if len(none := answers[answers == 0]):
-        faults.append(
+        errors.append(
             f"every condition must have answers; the counts of {len(none)} are all 0, "
             f"the first is {_condition(none.index[0])}. Leave their rows out."
         )
     if len(many := answers[answers > MOST_DRAWS]):
-        faults.append(
+        errors.append(
             f"a condition must have at most {MOST_DRAWS} answers; {len(many)} have more, "
             f"the first is {_condition(many.index[0])} with {many.iloc[0]:g}. Rates of so many "
             "are hardly noisy: give exact rates in 'probability' instead of 'count'."
@@ -314,16 +314,16 @@ def _count(part: str, rows: pd.DataFrame) -> Counts:
     weight = rows["probability"] if exact else rows["count"]
     condition = rows.groupby(_CONDITION, sort=True).ngroup()
     conditions = rows[_CONDITION].drop_duplicates().sort_values(_CONDITION, ignore_index=True)
-    readable = rows["status"].isin(PARSED).to_numpy()
+    parsed = rows["status"].isin(PARSED).to_numpy()
     weights = np.zeros((len(conditions), len(PARTS[part].outcomes)))
-    np.add.at(weights, (condition[readable], rows["outcome"][readable]), weight[readable])
+    np.add.at(weights, (condition[parsed], rows["outcome"][parsed]), weight[parsed])
     statuses = [status for status in STATUSES if status not in PARSED]
     failures = pd.DataFrame(0.0, index=conditions.index, columns=statuses)
     for status in statuses:
         lost = weight * (rows["status"] == status)
         failures[status] = np.bincount(condition, weights=lost, minlength=len(conditions))
     if exact:
-        # What the probabilities lack to 1 went to no readable answer.
+        # What the probabilities lack to 1 went to no parsed answer.
         failures["unparsed"] += np.maximum(1 - weights.sum(axis=1) - failures.sum(axis=1), 0)
     return Counts(part, conditions, weights, failures, exact)
 
@@ -338,8 +338,8 @@ def mixing_runs(answers: pd.DataFrame) -> pd.DataFrame:
     for name in RUN_PARTS:
         best[part == name] = optimal_rates(name, drawn.loc[part == name, "p"].to_numpy())
         # What cannot be read must not become an action of its own.
-        readable = (part == name) & drawn["status"].isin(PARSED)
-        action[readable] = np.array(PARTS[name].outcomes)[drawn.loc[readable, "outcome"]]
+        parsed = (part == name) & drawn["status"].isin(PARSED)
+        action[parsed] = np.array(PARTS[name].outcomes)[drawn.loc[parsed, "outcome"]]
     context = [f"{name} p={value:g}" for name, value in zip(part, drawn["p"], strict=True)]
     named = {"task": "mixing:" + part, "model": drawn["model"], "context": context}
     runs = pd.DataFrame(named | {"p": best, "action": action, "status": drawn["status"]})

@@ -83,7 +83,7 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def _rate_line(rows: pd.DataFrame, quantity: str, line: tuple[str, str, str], ax: Axes) -> None:
-    """Draw the rates of one quantity, with intervals and the band of unreadable answers."""
+    """Draw the rates of one quantity, with intervals and the band of unparsed answers."""
     colour, marker, label = line
     marks: Style = {"marker": marker, "markersize": 4.5, "markeredgecolor": "white"}
     style: Style = {"color": colour, "linewidth": 1.6, "markeredgewidth": 0.6} | marks

@@ -1,7 +1,7 @@
 """What points are lost for: distances of rates from targets, and steps in the wrong direction.
 
 Every score is points times (1 - loss), at least 0. A loss is made of quantities that are linear in
-the rates; therefore its value, the noise in it, its range over unreadable answers and its
+the rates; therefore its value, the noise in it, its range over unparsed answers and its
 expectation for a perfect sampler follow from one description. Each measure has two losses. The
 published one takes rates as they come. The corrected one takes the effect of noise out of every
 distance and direction, holds games against their solved equilibrium and not against their
@@ -173,12 +173,12 @@ class DistanceLoss:
         difference = np.einsum("mk,qmk->q", shares, self.contrasts) - self.target
         return 0.0, float(shortfall(difference, self._error(shares, draws)) @ self.weights)
 
-    def bounds(self, shares: Floats, unread: Floats) -> tuple[float, float]:
-        """Return the least and the largest loss over all that unreadable answers might have been.
+    def bounds(self, shares: Floats, unparsed: Floats) -> tuple[float, float]:
+        """Return the least and the largest loss over all that unparsed answers might have been.
 
         `shares` has 2 dimensions.
         """
-        low, high = _quantity_range(self.contrasts, shares, unread)
+        low, high = _quantity_range(self.contrasts, shares, unparsed)
         nearest = np.maximum(np.maximum(low - self.target, self.target - high), 0)
         furthest = np.maximum(np.abs(low - self.target), np.abs(high - self.target))
         least, most = (
@@ -245,9 +245,9 @@ class DirectionLoss:
         )
         return ways, np.where(error > 0, blurred, ways)
 
-    def bounds(self, shares: Floats, unread: Floats) -> tuple[float, float]:
+    def bounds(self, shares: Floats, unparsed: Floats) -> tuple[float, float]:
         """Return the least and the largest loss; see `DistanceLoss.bounds`."""
-        low, high = _quantity_range(_diagonal(self.target.size, self.contrast), shares, unread)
+        low, high = _quantity_range(_diagonal(self.target.size, self.contrast), shares, unparsed)
         way = np.sign(np.diff(self.target))
         # The largest step up is from the least rate before it to the largest after it.
         upward, downward = high[1:] - low[:-1], low[1:] - high[:-1]
@@ -281,12 +281,12 @@ def _rate_distribution(rate: float, n: float) -> tuple[Floats, Floats]:
     return np.arange(int(n) + 1) / n, sum_distribution(np.array([1 - rate, rate]), int(n))
 
 
-def _quantity_range(contrasts: Floats, shares: Floats, unread: Floats) -> tuple[Floats, Floats]:
-    """Return the range of linear quantities over all that unreadable answers might have been."""
+def _quantity_range(contrasts: Floats, shares: Floats, unparsed: Floats) -> tuple[Floats, Floats]:
+    """Return the range of linear quantities over all that unparsed answers might have been."""
     # Where nothing was read there are no shares, and every answer is free.
-    known = np.where(unread[:, None] < 1, shares, 0.0)
-    read = np.einsum("mk,qmk->qm", known, contrasts) * (1 - unread)
-    low, high = (read + unread * end for end in (contrasts.min(axis=2), contrasts.max(axis=2)))
+    known = np.where(unparsed[:, None] < 1, shares, 0.0)
+    read = np.einsum("mk,qmk->qm", known, contrasts) * (1 - unparsed)
+    low, high = (read + unparsed * end for end in (contrasts.min(axis=2), contrasts.max(axis=2)))
     return low.sum(axis=1), high.sum(axis=1)
 
 
@@ -377,10 +377,6 @@ def _calibration(
     return Measure(part, name, points, published, corrected)
 
 
-def _flip(counts: Counts) -> list[Measure]:
-    return [_calibration("flip", "S", 20, counts.p, [1, 0])]
-
-
 def _two_flips(counts: Counts) -> list[Measure]:
     return [
         _calibration("two_flips", "S first", 0, counts.p, [0, 0, 1, 1]),
@@ -403,26 +399,11 @@ def _three_outcomes(counts: Counts) -> list[Measure]:
     return measures
 
 
-def _reads(counts: Counts) -> list[Measure]:
-    return [_calibration("reads", "S", 8, counts.p, [1, 0])]
-
-
 def _direction(counts: Counts) -> Measure:
     first = np.array([1.0, 0.0])
     optimum = optimal_rates(counts.part, counts.p)
     corrected = DirectionLoss(first, optimum, corrected=True)
     return Measure(counts.part, "direction", 4, DirectionLoss(first, counts.p), corrected)
-
-
-def _pennies(counts: Counts) -> list[Measure]:
-    return [
-        _calibration("pennies", "S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
-        _direction(counts),
-    ]
-
-
-def _positioning(counts: Counts) -> list[Measure]:
-    return [_direction(counts)]
 
 
 def _words(counts: Counts) -> list[Measure]:
@@ -462,11 +443,14 @@ def _words(counts: Counts) -> list[Measure]:
 
 
 _MEASURES: dict[str, Callable[[Counts], list[Measure]]] = {
-    "flip": _flip,
+    "flip": lambda counts: [_calibration("flip", "S", 20, counts.p, [1, 0])],
     "two_flips": _two_flips,
     "three_outcomes": _three_outcomes,
-    "reads": _reads,
-    "pennies": _pennies,
-    "positioning": _positioning,
+    "reads": lambda counts: [_calibration("reads", "S", 8, counts.p, [1, 0])],
+    "pennies": lambda counts: [
+        _calibration("pennies", "S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
+        _direction(counts),
+    ],
+    "positioning": lambda counts: [_direction(counts)],
     "words": _words,
 }

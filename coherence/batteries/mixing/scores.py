@@ -3,7 +3,7 @@
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
 sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
 for the corrected score at the true rates, with the answer as the unit of resampling; bounds are
-over all that unreadable answers might have been. Two exact tests say whether flips are independent:
+over all that unparsed answers might have been. Two exact tests say whether flips are independent:
 the second of an answer given the first, and an answer given the one before it. Both condition on
 how often each outcome came within a condition, so that neither the calibration of the rates nor
 their difference between conditions matters, and add their counts over conditions.
@@ -126,7 +126,7 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
     """
     if counts.exact:
         return np.broadcast_to(counts.shares, (1, *counts.shares.shape))
-    total = counts.readable[:, None]
+    total = counts.parsed[:, None]
     # One answer more, spread over all outcomes, so that answers that are all equal still have some
     # spread; and less weight in all, so that the rates vary as the unbiased estimate of their
     # variance says, which for few answers is more.
@@ -136,7 +136,7 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
     # Gamma variables divided by their sum are Dirichlet.
     gamma = rng.gamma(weights, size=(n_resamples, *counts.weights.shape))
     drawn = gamma / gamma.sum(axis=2, keepdims=True)
-    drawn[:, counts.readable == 0] = np.nan
+    drawn[:, counts.parsed == 0] = np.nan
     return np.asarray(drawn)
 
 
@@ -277,7 +277,7 @@ class MixingScores:
         `published`, `ceiling` (expected published score of a faultless sampler with as many draws
         that takes p for the rate everywhere), `equilibrium` (that of one that plays the games at
         their equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score),
-        `worst`, `best` (published score over all that unreadable answers might have been),
+        `worst`, `best` (published score over all that unparsed answers might have been),
         `answers`, `refused`, `unread` (shares of the answers).
     measures : DataFrame
         The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus
@@ -285,7 +285,7 @@ class MixingScores:
         `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval.
     curves : DataFrame
         One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among
-        the readable answers), `rate_least`, `rate_most` (over all that unreadable answers might
+        the parsed answers), `rate_least`, `rate_most` (over all that unparsed answers might
         have been), `target`, `optimum`, `draws`, `refused`, `unread` (shares of the answers to the
         condition).
     dependence : DataFrame
@@ -338,7 +338,7 @@ def score_mixing(
     Returns
     -------
     MixingScores
-        Scores are NaN where a condition has no readable answer, corrected ones where drawn answers
+        Scores are NaN where a condition has no parsed answer, corrected ones where drawn answers
         are fewer than two, and totals where an experiment is missing.
 
     Raises
@@ -399,7 +399,7 @@ def _too_few(model: str, parts: dict[str, Counts]) -> list[str]:
             notes.append(
                 f"{f'{model}, ' if model else ''}{title}: no corrected score, "
                 f"for {few} of {len(counts.draws)} conditions have fewer than {LEAST_DRAWS} "
-                "readable answers, which show no noise to take out. "
+                "parsed answers, which show no noise to take out. "
                 "Draw more answers, or give exact rates."
             )
     return notes
@@ -417,7 +417,7 @@ def _score_parts(
         corrected = estimate(counts, measures, n_resamples, rng)
         for measure, loss in zip(measures, corrected, strict=True):
             published = float(measure.published.value(counts.shares, counts.draws))
-            best, worst = measure.published.bounds(counts.shares, counts.unread)
+            best, worst = measure.published.bounds(counts.shares, counts.unparsed)
             rows.append(
                 {
                     "model": model,
@@ -482,7 +482,7 @@ def _tally(parts: dict[str, Counts], names: Iterable[str]) -> dict[str, Any]:
     """Count answers, and the shares of them that were refused and that could not be read at all."""
     counted = [parts[name] for name in names]
     lost = sum(float(counts.failures.to_numpy().sum()) for counts in counted)
-    total = sum(float(counts.readable.sum()) for counts in counted) + lost
+    total = sum(float(counts.parsed.sum()) for counts in counted) + lost
     refused = sum(float(counts.failures["refused"].sum()) for counts in counted)
     drawn = bool(counted) and not any(counts.exact for counts in counted)
     return {
@@ -509,20 +509,20 @@ def _curves(model: str, counts: Counts) -> pd.DataFrame:
     tables = []
     for name, contrast in _RATES.get(counts.part, {part.outcomes[0]: [1, 0]}).items():
         rate, target = counts.shares @ np.array(contrast), literal @ np.array(contrast)
-        # Unreadable answers might all have been the outcome that counts least, or most.
-        known = np.where(counts.readable > 0, rate * (1 - counts.unread), 0.0)
+        # Unparsed answers might all have been the outcome that counts least, or most.
+        known = np.where(counts.parsed > 0, rate * (1 - counts.unparsed), 0.0)
         columns = {
             "model": model,
             "part": counts.part,
             "quantity": name,
             "rate": rate,
-            "rate_least": known + counts.unread * min(contrast),
-            "rate_most": known + counts.unread * max(contrast),
+            "rate_least": known + counts.unparsed * min(contrast),
+            "rate_most": known + counts.unparsed * max(contrast),
             "target": target,
             "optimum": optimum if counts.part in GAMES else target,
             "draws": counts.draws,
             "refused": counts.refused,
-            "unread": counts.unread,
+            "unread": counts.unparsed,
         }
         tables.append(counts.conditions.assign(**columns))
     return pd.concat(tables, ignore_index=True)

@@ -19,7 +19,7 @@ from coherence.batteries.tables import (
 from coherence.report.tables import Cell, PaperTable
 from coherence.report.wording import clean
 
-_UNDEFINED = "Undefined: a part was not asked, or some condition has no readable answer."
+_UNDEFINED = "Undefined: a part was not asked, or some condition has no parsed answer."
 
 
 def _experiment(row: Row) -> Cell:
@@ -43,7 +43,7 @@ _COLUMNS = (
     number("equilibrium", "at the equilibria", why=_UNDEFINED),
     number("corrected", ends=("low", "high"), why=_UNDEFINED),
     _BOUNDS,
-    number("unread", "unreadable", percent=True),
+    number("unread", "unparsed", percent=True),
     number("refused", percent=True),
 )
 _BOARD = (
@@ -74,7 +74,7 @@ def mixing_table(experiments: pd.DataFrame) -> PaperTable:
             "draws gets on average, playing p for the rate everywhere, and the next column what it "
             "gets playing the games at their equilibria. Corrected is the score at the true rates, "
             "without the noise of drawing, with its 95% interval in brackets. The bounds are the "
-            "published score over all that unreadable answers might have been. "
+            "published score over all that unparsed answers might have been. "
             f"{answers}"
         ),
     )
@@ -136,7 +136,7 @@ def _notes(scores: MixingScores, model: str) -> list[str]:
     curves = curves.drop_duplicates(["part", "p", "item", "order"])
     if empty := int(curves["rate"].isna().sum()):
         lines.append(
-            f"{empty} of {len(curves)} conditions have no readable answer; scores that need them "
+            f"{empty} of {len(curves)} conditions have no parsed answer; scores that need them "
             "are undefined."
         )
     flips = measures[measures["part"] == "flip"].dropna(subset="published_loss")

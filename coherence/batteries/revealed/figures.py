@@ -152,8 +152,9 @@ def plot_previous(
     ax.bar(positions, _truth_of(alone), **_TRUTH)
     line: Style = {"color": INK, "linewidth": 2.0, "marker": "s", "markersize": 4}
     ax.plot(positions, belief.mean().to_numpy(), **line, label="no earlier result", zorder=3)
-    for number, setting in enumerate(_spread_out(list(dict.fromkeys(later["setting"])))):
-        rows = later[later["setting"] == setting]
+    settings = list(dict.fromkeys(later["setting"]))
+    for number, position in enumerate(_spread_out(len(settings), _MOST_PREVIOUS)):
+        rows = later[later["setting"] == settings[position]]
         previous = str(rows["previous"].iloc[0])
         after = wording_beliefs(rows).mean().to_numpy()
         colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
@@ -172,11 +173,9 @@ def plot_previous(
     return ax
 
 
-def _spread_out(settings: list[str]) -> list[str]:
-    """Return a few of the settings, evenly spread, with the first and the last."""
-    count = min(len(settings), _MOST_PREVIOUS)
-    numbers = np.linspace(0, len(settings) - 1, count).round().astype(int)
-    return [settings[number] for number in np.unique(numbers)]
+def _spread_out(n: int, most: int) -> list[int]:
+    """Return at most so many of n positions, evenly spread, with the first and the last."""
+    return list(map(int, np.unique(np.linspace(0, n - 1, min(n, most)).round())))
 
 
 def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> Axes:
@@ -427,7 +426,7 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
                 if rows.empty:
                     ax.set_axis_off()
                     continue
-                plot_misses(_some_groups(rows), ax)
+                plot_misses(rows.iloc[_spread_out(len(rows), MOST_GROUPS)], ax)
                 _title(ax, f"{scenario}, {source}")
                 if line < len(scenarios) - 1:
                     ax.set_xlabel("")
@@ -456,12 +455,6 @@ def _height(shown: pd.DataFrame, scenario: str) -> float:
     rows = shown[shown["scenario"] == scenario]
     n_groups = min(int(rows.groupby("source")["group"].nunique().max()), MOST_GROUPS)
     return max(0.9 + 0.3 * n_groups, 2.5)
-
-
-def _some_groups(rows: pd.DataFrame) -> pd.DataFrame:
-    count = min(len(rows), MOST_GROUPS)
-    numbers = np.linspace(0, len(rows) - 1, count).round().astype(int)
-    return rows.iloc[np.unique(numbers)]
 
 
 def _example(beliefs: pd.DataFrame, scenario: str) -> str:

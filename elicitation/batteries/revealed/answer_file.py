@@ -1,6 +1,6 @@
 """Answers from elsewhere: the table of questions, filled in, as beliefs, stated answers, bets.
 
-What is not filled in was not asked. All faults of a file are listed at once, with their rows.
+What is not filled in was not asked. All errors of a file are listed at once, with their rows.
 """
 
 import math
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.battery import AnswerColumn, AnswerTable, name_rows, read_answer_table
-from coherence.errors import SchemaError, closest
+from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
+from coherence.errors import SchemaError, closest, listing
 from coherence.table.schema import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
@@ -58,14 +58,14 @@ def read_answer_file(
     """Read what was elicited elsewhere."""
     known = {question.name: question for question in battery(settings)}
     filled = _filled(read_answer_table(path, texts=None), path, known)
-    answers, faults = {}, []
+    answers, errors = {}, []
     several = filled["source"].nunique() > 1
     for source, rows in filled.groupby("source", sort=False):
         reader = _Reader(rows, known)
         answers[str(source)] = reader.answers()
-        faults += [f"{fault} (source {source!r})" if several else fault for fault in reader.faults]
-    if faults:
-        raise SchemaError(faults, f"table of answers {path}")
+        errors += [f"{error} (source {source!r})" if several else error for error in reader.errors]
+    if errors:
+        raise SchemaError(errors, f"table of answers {path}")
     return answers
 
 
@@ -75,15 +75,15 @@ def _filled(
     """Return the rows that are filled in, where none of them breaks a rule for itself."""
     names = list(received.columns)
     lacking = [pair for pair in _NEEDED if not set(pair) & set(names)]
-    faults = [
+    errors = [
         f"column {first!r} is missing, and {second!r} too. {closest(first, names)}"
         for first, second in lacking
     ]
     if "probability" in names and "outcome" not in names:
         near = closest("outcome", names)
-        faults.append(f"column 'outcome' is missing: a probability belongs to one. {near}")
-    if faults:
-        raise SchemaError(faults, f"table of answers {path}")
+        errors.append(f"column 'outcome' is missing: a probability belongs to one. {near}")
+    if errors:
+        raise SchemaError(errors, f"table of answers {path}")
     checked = AnswerTable(received, _COLUMNS, source=f"answers {path}")
     table = checked.table
     for name, usual in (("wording", REFERENCE), ("source", Path(path).stem)):
@@ -91,23 +91,23 @@ def _filled(
     if "question" not in names:
         table["question"] = table["setting"] + " | " + table["wording"]
     answered = table["answer"].str.strip() != ""
-    valued = table["probability"].notna() | checked.faulty("probability")
+    valued = table["probability"].notna() | checked.not_numbers("probability")
     if not (answered | valued).any():
-        checked.faults.append(
+        checked.errors.append(
             "nothing is filled in. Write numbers into 'probability', or what was answered into "
             "'answer'."
         )
     rule = "'probability' and 'answer' must not both be filled in"
-    checked.fault(answered & valued, rule, "answer", "Keep one of them.")
+    checked.refuse(answered & valued, rule, "answer", "Keep one of them.")
     unknown = (answered | valued) & ~table["question"].isin(list(known))
     first = "".join(table["question"][unknown].head(1))
-    checked.fault(
+    checked.refuse(
         unknown,
         "column 'question' must name questions of this grid",
         "question",
         f"{closest(first, known)} Give the options that the questions were written with.",
     )
-    # The rest is asked of known questions alone: one wrong name is one fault, not three.
+    # The rest is asked of known questions alone: one wrong name is one error, not three.
     valued, answered = valued & ~unknown, answered & ~unknown
     asked = table["question"].map(known)
     rows = zip(asked, table["outcome"], valued, strict=True)
@@ -116,15 +116,15 @@ def _filled(
     ]
     stray = pd.Series(beside, index=table.index, dtype=bool)
     has = f"It has {', '.join(asked[stray].iloc[0].outcomes)}." if stray.any() else ""
-    checked.fault(stray, "column 'outcome' must be one that the question has", "outcome", has)
+    checked.refuse(stray, "column 'outcome' must be one that the question has", "outcome", has)
     checked.unique(["source", "question", "outcome"], valued)
     beliefs = [name for name, question in known.items() if question.kind == BELIEF]
     belief = answered & ~valued & table["question"].isin(beliefs)
     remedy = "Read it off the model, or use the share of many draws."
-    checked.fault(belief, "beliefs need 'probability', not 'answer'", "answer", remedy)
+    checked.refuse(belief, "beliefs need 'probability', not 'answer'", "answer", remedy)
     # Draws without a number are taken as different ones.
     checked.unique(["source", "question", "rep"], answered & (table["rep"].str.strip() != ""))
-    checked.raise_faults()
+    checked.raise_errors()
     return table[answered | valued]
 
 
@@ -162,10 +162,10 @@ def stated_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.Da
 
 
 class _Reader:
-    """Reads the answers of one source, question by question, and collects their faults."""
+    """Reads the answers of one source, question by question, and collects their errors."""
 
     def __init__(self, filled: pd.DataFrame, known: dict[str, BatteryQuestion]) -> None:
-        self.faults: list[str] = []
+        self.errors: list[str] = []
         self.known = known
         self.masses: dict[str, Masses] = {}
         self.drawn: dict[str, list[str | None]] = {}
@@ -173,10 +173,10 @@ class _Reader:
             self._read(known[str(name)], rows)
 
     def _read(self, question: BatteryQuestion, rows: pd.DataFrame) -> None:
-        where = name_rows(rows.index)
+        where = f"row {listing(rows.index)}"
         drawn = rows["answer"].str.strip() != ""
         if drawn.any() and not drawn.all():
-            self.faults.append(
+            self.errors.append(
                 f"question {question.name!r} has both probabilities and drawn answers ({where}). "
                 "Keep one of them."
             )
@@ -195,14 +195,14 @@ class _Reader:
     ) -> None:
         missing = [outcome for outcome in question.outcomes if outcome not in set(rows["outcome"])]
         if missing:
-            self.faults.append(
+            self.errors.append(
                 f"question {question.name!r} lacks the probability of {', '.join(missing)} "
                 f"({where}). Fill in 0 for what never comes."
             )
             return
         total = float(rows["probability"].sum())
         if total > 1 + STATE_SUM_TOLERANCE:
-            self.faults.append(
+            self.errors.append(
                 f"probabilities of question {question.name!r} must sum to at most 1; they sum to "
                 f"{total:g} ({where})."
             )
@@ -230,7 +230,7 @@ class _Reader:
             if len(missing) == len(orders):
                 continue
             if missing:
-                self.faults.append(
+                self.errors.append(
                     f"setting {setting!r} needs all {len(orders)} orders of its options, or none; "
                     f"{missing[0]!r} is not filled in."
                 )
@@ -251,7 +251,7 @@ class _Reader:
         # Else the actions would favour an order, which the share does not.
         if len({len(letters) for letters in drawn}) > 1:
             counts = " and ".join(str(len(letters)) for letters in drawn)
-            self.faults.append(
+            self.errors.append(
                 f"bets on {setting!r} need as many drawn answers in each order of the options; "
                 f"received {counts}."
             )

@@ -41,9 +41,9 @@ def test_rates_are_shares_of_what_could_be_read():
     )
     assert counts.p.tolist() == [0.25, 0.75]
     assert counts.weights.tolist() == [[1, 3], [0, 0]]
-    assert counts.readable.tolist() == counts.draws.tolist() == [4, 0]
+    assert counts.parsed.tolist() == counts.draws.tolist() == [4, 0]
     np.testing.assert_array_equal(counts.shares, [[0.25, 0.75], [math.nan, math.nan]])
-    assert counts.unread.tolist() == [0.6, 1]
+    assert counts.unparsed.tolist() == [0.6, 1]
     assert counts.refused.tolist() == [0.4, 0]
     assert not counts.exact
 
@@ -56,9 +56,9 @@ def test_what_exact_rates_lack_to_one_could_not_be_read():
     counts = count_answers(table)[""]["flip"]
     assert counts.exact
     assert counts.draws.tolist() == [math.inf, math.inf]
-    assert counts.readable.tolist() == [0.75, 1]
+    assert counts.parsed.tolist() == [0.75, 1]
     np.testing.assert_allclose(counts.shares, [[2 / 3, 1 / 3], [1, 0]])
-    assert counts.unread.tolist() == [0.25, 0]
+    assert counts.unparsed.tolist() == [0.25, 0]
     assert counts.failures["unparsed"].tolist() == [0.25, 0]
     assert not counts.refused.any()
 

@@ -53,7 +53,7 @@ def test_refusals_have_a_share_and_a_band_in_tables_and_figures():
     whole = score_mixing(answers, n_resamples=100, rng=0).curves
     assert (whole["rate_least"] == whole["rate"]).all()
     assert not {"band-1", "refused"} & set(drawn(plot_rates, whole[whole["part"] == "flip"])[1])
-    # A condition with no readable answer has no rate, and a band from 0 to 1.
+    # A condition with no parsed answer has no rate, and a band from 0 to 1.
     lost = (
         (answers["experiment"] == "words")
         & (answers["item"] == answers["item"].iloc[-1])

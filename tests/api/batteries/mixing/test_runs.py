@@ -26,7 +26,7 @@ def test_the_runs_table_carries_the_direction_and_no_empty_column():
         > 0.2
     )
     assert len(mixing_runs(expected_answers("ideal"))) == 0
-    # Without one readable answer there would be no action in the table, and nothing to check.
+    # Without one parsed answer there would be no action in the table, and nothing to check.
     assert len(mixing_runs(answers.assign(answer=None, status="refused"))) == 0
 
 

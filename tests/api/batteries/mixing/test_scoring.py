@@ -115,7 +115,7 @@ def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
     assert row["worst"] == pytest.approx(20 * (1 - max(filled)))
 
 
-def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
+def test_a_condition_without_a_parsed_answer_leaves_its_score_undefined():
     answers = simulate_mixing("ideal", n_draws=5, rng=0)
     empty = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
     scores = score_mixing(
@@ -129,7 +129,7 @@ def test_a_condition_without_a_readable_answer_leaves_its_score_undefined():
 
 @pytest.mark.lengthy
 def test_a_single_answer_shows_no_noise_to_take_out():
-    """With one readable answer at one p the ideal sampler would be charged for all of its chance;
+    """With one parsed answer at one p the ideal sampler would be charged for all of its chance;
     exact rates need no second answer.
     """
     answers = simulate_mixing("ideal", n_draws=5, rng=0)

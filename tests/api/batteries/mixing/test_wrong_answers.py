@@ -16,10 +16,10 @@ from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers
         ({"p": None}, "column 'p' must hold probabilities in [0, 1]"),
         (
             {"answer": "heads"},
-            "a readable 'answer' must be one of the outcomes of its experiment; "
+            "'answer' must be one of the outcomes of its experiment; "
             "the first other value is 'heads' (row 0)",
         ),
-        ({"answer": None}, "a readable 'answer' must be one of the outcomes"),
+        ({"answer": None}, "'answer' must be one of the outcomes"),
         ({"status": "fine"}, "column 'status' must be one of ok, "),
         ({"count": 1.5}, "column 'count' must hold whole numbers of at least 0"),
         ({"probability": 2.0}, "column 'probability' must hold probabilities in [0, 1]"),
@@ -182,7 +182,7 @@ def test_a_draw_counts_once():
     assert (
         count_answers(pd.concat([table, table]).drop(columns="draw"))["uniform"][
             "flip"
-        ].readable.tolist()
+        ].parsed.tolist()
         == [6] * 21
     )
 
