@@ -17,10 +17,9 @@ from coherence.batteries.revealed.scores import (
     previous_influences,
     score_beliefs,
 )
-from elicitation.batteries.revealed.questions import simulate_beliefs
 from elicitation.batteries.revealed.scenarios import dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
-from elicitation.batteries.revealed.simulated import BELIEVERS
+from elicitation.batteries.revealed.simulated import BELIEVERS, simulate_beliefs
 
 COLUMNS = ("l1", "l1_relative", "first_excess", "pull", "position")
 

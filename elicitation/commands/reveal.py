@@ -262,6 +262,7 @@ def _ask_hosted(
     from elicitation.batteries.revealed.questions import tabulate_bets, wagered
     from elicitation.batteries.revealed.served import (
         ROOM,
+        Drawing,
         bet_in_words,
         reveal_by_tokens,
         state_in_words,
@@ -277,19 +278,15 @@ def _ask_hosted(
             )
     if args.only_revealed:
         return
-    drawing = {
-        "reps": args.reps,
-        "seed": args.seed,
-        "max_new_tokens": ROOM if args.max_new_tokens is None else args.max_new_tokens,
-        "keep_going": args.keep_going,
-    }
+    room = ROOM if args.max_new_tokens is None else args.max_new_tokens
+    drawing = Drawing(args.reps, args.seed, room, args.keep_going)
     with answer_progress(f"{name}, stated answers") as progress:
         battery.stated.append(
-            state_in_words(model, settings, store, source=name, **drawing, progress=progress)
+            state_in_words(model, settings, store, drawing, source=name, progress=progress)
         )
     if wagered(settings):
         with answer_progress(f"{name}, bets") as progress:
-            bets = bet_in_words(model, settings, store, **drawing, progress=progress)
+            bets = bet_in_words(model, settings, store, drawing, progress=progress)
         battery.bets.append(tabulate_bets(settings, bets, source=name))
 
 

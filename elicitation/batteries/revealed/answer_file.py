@@ -16,15 +16,14 @@ from coherence.errors import SchemaError, closest, listing
 from coherence.table.schema import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
-    NO,
     STATED,
-    YES,
     BatteryQuestion,
     Beliefs,
     Bet,
-    OptionQuestion,
     battery,
+    belief_questions,
     bet_of_masses,
+    stated_questions,
     tabulate_beliefs,
     tabulate_stated,
 )
@@ -37,7 +36,6 @@ _COLUMNS = (
 )
 _NEEDED = (("question", "setting"), ("probability", "answer"))
 """Of each pair a file must have one."""
-_DECISIONS = {"Yes": YES, "No": NO}
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class Answers:
     # setting and wording -> probability of every outcome, not renormalised; with the settings that
     # only the law of iterated expectation needs
     beliefs: Beliefs
-    # setting -> probability of every letter, one dict for each order of the options
-    stated: dict[str, list[Masses]]
+    stated: dict[str, Masses]  # question -> probability of every letter
     bets: dict[str, Bet]  # by setting
 
 
@@ -130,13 +127,12 @@ def _filled(
 
 def beliefs_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.DataFrame:
     """Lay out the beliefs of all sources in settings, as `tabulate_beliefs` does."""
-    keys = [(setting, wording) for setting in settings for wording in setting.texts]
     pieces = [
         tabulate_beliefs(
             [
-                (setting, wording, answered.beliefs[setting.name, wording])
-                for setting, wording in keys
-                if (setting.name, wording) in answered.beliefs
+                (question, answered.beliefs[key])
+                for question in belief_questions(settings)
+                if (key := (question.setting.name, question.wording)) in answered.beliefs
             ],
             source=source,
         )
@@ -147,12 +143,13 @@ def beliefs_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.D
 
 def stated_of(answers: dict[str, Answers], settings: Sequence[Setting]) -> pd.DataFrame:
     """Lay out the stated answers of all sources in settings, as `tabulate_stated` does."""
+    questions = [question for setting in settings for question in stated_questions(setting)]
     pieces = [
         tabulate_stated(
             [
-                (setting, answered.stated[setting.name])
-                for setting in settings
-                if setting.name in answered.stated
+                (question, answered.stated[question.name])
+                for question in questions
+                if question.name in answered.stated
             ],
             source=source,
         )
@@ -223,7 +220,7 @@ class _Reader:
                 lettered.setdefault((question.kind, question.setting.name), []).append(question)
             elif name in self.masses:
                 beliefs[question.setting.name, question.wording] = self.masses[name]
-        stated: dict[str, list[Masses]] = {}
+        stated: dict[str, Masses] = {}
         bets: dict[str, Bet] = {}
         for (kind, setting), orders in lettered.items():
             missing = [order.name for order in orders if order.name not in self.masses]
@@ -235,18 +232,12 @@ class _Reader:
                     f"{missing[0]!r} is not filled in."
                 )
             elif kind == STATED:
-                stated[setting] = [self.masses[order.name] for order in orders]
+                stated |= {order.name: self.masses[order.name] for order in orders}
             else:
                 bets[setting] = self._bet(setting, orders)
         return Answers(beliefs, stated, bets)
 
     def _bet(self, setting: str, orders: Sequence[BatteryQuestion]) -> Bet:
-        bet = bet_of_masses(
-            [
-                (OptionQuestion(order.text, order.outcomes, order.options), self.masses[order.name])
-                for order in orders
-            ]
-        )
         drawn = [self.drawn.get(order.name, []) for order in orders]
         # Else the actions would favour an order, which the share does not.
         if len({len(letters) for letters in drawn}) > 1:
@@ -255,9 +246,4 @@ class _Reader:
                 f"bets on {setting!r} need as many drawn answers in each order of the options; "
                 f"received {counts}."
             )
-        decisions = [
-            None if letter is None else _DECISIONS[order.options[order.outcomes.index(letter)]]
-            for order, letters in zip(orders, drawn, strict=True)
-            for letter in letters
-        ]
-        return Bet(bet.share, bet.answer_mass, tuple(decisions))
+        return bet_of_masses([(order, self.masses[order.name]) for order in orders], drawn)

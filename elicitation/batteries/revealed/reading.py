@@ -61,7 +61,7 @@ OPENED = ":"
 """Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
 # "man or woman", "1 0", "Heads/Tails" begin with an outcome and do not choose it.
 _GOES_ON = (*_SENTENCE, *(f" {digit}".encode() for digit in range(10)), b"/")
-_LARGEST_GAP = 0.01
+LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
 
 Masses = dict[str, float]
@@ -287,5 +287,5 @@ def _masses_of(
 
 
 def _or_unread(masses: Masses, lost: float, question: OutcomeQuestion) -> Masses:
-    enough = lost <= _LARGEST_GAP * sum(masses[outcome] for outcome in question.outcomes)
+    enough = lost <= LARGEST_GAP * sum(masses[outcome] for outcome in question.outcomes)
     return masses if enough else dict.fromkeys(masses, 0.0)

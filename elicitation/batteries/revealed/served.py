@@ -6,20 +6,17 @@ it lists the likeliest next tokens at best. That tells words apart, but not the 
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
-from coherence.decoding.decode import decode_choice
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import ask
 from elicitation.batteries.revealed.questions import (
-    NO,
-    YES,
+    BatteryQuestion,
     Bet,
-    OptionQuestion,
     belief_questions,
     bet_of_masses,
     even_bet_questions,
@@ -28,147 +25,110 @@ from elicitation.batteries.revealed.questions import (
     tabulate_stated,
     wagered,
 )
-from elicitation.batteries.revealed.reading import Masses, OutcomeQuestion
+from elicitation.batteries.revealed.reading import LARGEST_GAP, Masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.models.base import Answer, BoundingModel, Model
 from elicitation.questions.question import Question
 
 ROOM = 64
 """Tokens of a drawn answer: a letter, and the words of its option."""
-_LARGEST_GAP = 0.01
-"""Of the probability on the outcomes: a belief that may lack more than this is not read."""
 
 
-def _options(question: OptionQuestion) -> list[tuple[str, str]]:
-    return list(zip(question.letters, question.options, strict=True))
+@dataclass(frozen=True)
+class Drawing:
+    """How answers in words are drawn."""
+
+    reps: int  # draws of every question
+    seed: int
+    max_new_tokens: int = ROOM
+    keep_going: bool = False  # whether to ask on where none of the first answers can be read
 
 
 def state_in_words(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
+    drawing: Drawing,
     *,
     source: str,
-    reps: int,
-    seed: int,
-    max_new_tokens: int = ROOM,
-    keep_going: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Draw the stated answers of a model; the mass of a letter is its share of the draws."""
-    asked = [(setting, question) for setting in settings for question in stated_questions(setting)]
-    letters = _drawn_letters(
-        model,
-        [(question, f"{setting.name}, stated") for setting, question in asked],
-        store,
-        reps=reps,
-        seed=seed,
-        max_new_tokens=max_new_tokens,
-        keep_going=keep_going,
-        progress=progress,
-    )
-    orders: dict[str, list[Masses]] = {}
-    for (setting, question), drawn in zip(asked, letters, strict=True):
-        orders.setdefault(setting.name, []).append(_shares(question, drawn))
-    return tabulate_stated([(setting, orders[setting.name]) for setting in settings], source=source)
+    asked = [question for setting in settings for question in stated_questions(setting)]
+    drawn = _drawn_letters(model, asked, store, drawing, progress)
+    shares = [(question, _shares(question, letters)) for question, letters in drawn]
+    return tabulate_stated(shares, source=source)
 
 
 def bet_in_words(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
+    drawing: Drawing,
     *,
-    reps: int,
-    seed: int,
-    max_new_tokens: int = ROOM,
-    keep_going: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Bet]:
     """Draw a model's decisions on bets, with the options in both orders."""
-    asked = [
-        (setting, question)
-        for setting in wagered(settings)
-        for question in even_bet_questions(setting)
-    ]
-    letters = _drawn_letters(
-        model,
-        [(question, f"{setting.name}, bet") for setting, question in asked],
-        store,
-        reps=reps,
-        seed=seed,
-        max_new_tokens=max_new_tokens,
-        keep_going=keep_going,
-        progress=progress,
-    )
-    shares: dict[str, list[tuple[OptionQuestion, Masses]]] = {}
-    decisions: dict[str, list[str | None]] = {}
-    for (setting, question), drawn in zip(asked, letters, strict=True):
-        shares.setdefault(setting.name, []).append((question, _shares(question, drawn)))
-        meant = {letter: {"Yes": YES, "No": NO}[option] for letter, option in _options(question)}
-        decisions.setdefault(setting.name, []).extend(
-            None if letter is None else meant[letter] for letter in drawn
-        )
-    read = {name: bet_of_masses(orders) for name, orders in shares.items()}
+    asked = [question for setting in wagered(settings) for question in even_bet_questions(setting)]
+    orders: dict[str, list[tuple[BatteryQuestion, list[str | None]]]] = {}
+    for question, letters in _drawn_letters(model, asked, store, drawing, progress):
+        orders.setdefault(question.setting.name, []).append((question, letters))
     return {
-        name: Bet(bet.share, bet.answer_mass, tuple(decisions[name])) for name, bet in read.items()
+        name: bet_of_masses(
+            [(question, _shares(question, letters)) for question, letters in drawn],
+            [letters for _, letters in drawn],
+        )
+        for name, drawn in orders.items()
     }
 
 
-def _shares(question: OptionQuestion, drawn: Sequence[str | None]) -> Masses:
-    counts = Counter(drawn)
+def _shares(question: BatteryQuestion, drawn: Sequence[str | None]) -> Masses:
     # Of all draws: what cannot be read is missing from the sum.
-    return {letter: counts[letter] / len(drawn) for letter in question.letters}
+    return {letter: drawn.count(letter) / len(drawn) for letter in question.outcomes}
 
 
 def _drawn_letters(
     model: Model,
-    questions: Sequence[tuple[OptionQuestion, str]],
+    questions: Sequence[BatteryQuestion],
     store: AnswerStore,
-    *,
-    reps: int,
-    seed: int,
-    max_new_tokens: int,
-    keep_going: bool,
+    drawing: Drawing,
     progress: Progress | None,
-) -> list[list[str | None]]:
-    """Return the letters of so many draws of every question, None where one cannot be read."""
+) -> list[tuple[BatteryQuestion, list[str | None]]]:
+    """Return the letters of all draws of every question, None where one cannot be read."""
     # By draws first: a session cut short has some answers to every question.
     planned = [
         Question.of(
             question.text,
             number,
-            base_seed=seed,
+            base_seed=drawing.seed,
             temperature=1.0,
-            max_new_tokens=max_new_tokens,
+            max_new_tokens=drawing.max_new_tokens,
             max_lines=None,
-            about=about,
+            about=question.read.about,
         )
-        for number in range(reps)
-        for question, about in questions
+        for number in range(drawing.reps)
+        for question in questions
     ]
-    repeated = [question for _ in range(reps) for question, _ in questions]
+    repeated = list(questions) * drawing.reps
     asked_by = dict(zip(planned, repeated, strict=True))
 
+    def letter(question: BatteryQuestion, answer: Answer) -> str | None:
+        return question.letter_of(answer.text, answer.finish_reason)
+
     def readable(draw: Question, answer: Answer) -> bool:
-        return _letter(answer, asked_by[draw]) is not None
+        return letter(asked_by[draw], answer) is not None
 
     answers, _ = ask(
-        model, planned, store, readable=None if keep_going else readable, progress=progress
+        model,
+        planned,
+        store,
+        readable=None if drawing.keep_going else readable,
+        progress=progress,
     )
-    letters = [
-        _letter(answer, question) for question, answer in zip(repeated, answers, strict=True)
+    letters = list(map(letter, repeated, answers))
+    return [
+        (question, letters[start :: len(questions)]) for start, question in enumerate(questions)
     ]
-    return [letters[start :: len(questions)] for start in range(len(questions))]
-
-
-def _letter(answer: Answer, question: OptionQuestion) -> str | None:
-    """Return the letter that an answer chooses, None if it chooses none."""
-    return decode_choice(
-        answer.text,
-        question.letters,
-        words=question.options,
-        finish_reason=answer.finish_reason,
-    ).value
 
 
 def worded(settings: Sequence[Setting]) -> list[Setting]:
@@ -187,10 +147,8 @@ def reveal_by_tokens(
     """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
     draws = [
-        Question.of_labels(question.text, question.outcomes, about=question.about)
-        for *_, question in questions
+        Question.of_labels(each.text, each.outcomes, about=each.read.about) for each in questions
     ]
-    asked_by = {draw: question for draw, (*_, question) in zip(draws, questions, strict=True)}
 
     def answer(missing: Sequence[Question]) -> AnswerStream:
         groups: dict[tuple[str, ...], list[Question]] = {}
@@ -203,15 +161,15 @@ def reveal_by_tokens(
 
     stored, _ = ask_missing(model, draws, store, Strategy(answer), progress=progress)
     beliefs = [
-        (setting, wording, _masses(json.loads(answered.text), asked_by[draw]))
-        for (setting, wording, _), draw, answered in zip(questions, draws, stored, strict=True)
+        (question, _masses(json.loads(answered.text), question.outcomes))
+        for question, answered in zip(questions, stored, strict=True)
     ]
     return tabulate_beliefs(beliefs, source=source)
 
 
-def _masses(bounds: dict[str, list[float]], question: OutcomeQuestion) -> Masses:
+def _masses(bounds: dict[str, list[float]], outcomes: Sequence[str]) -> Masses:
     """Return the lower bounds as masses, or zeros where they may lack too much."""
     gaps = [high - low for low, high in zip(bounds["lower"], bounds["upper"], strict=True)]
-    enough = max(gaps) <= _LARGEST_GAP * sum(bounds["lower"])
+    enough = max(gaps) <= LARGEST_GAP * sum(bounds["lower"])
     lower = bounds["lower"] if enough else [0.0] * len(gaps)
-    return dict(zip(question.outcomes, lower, strict=True))
+    return dict(zip(outcomes, lower, strict=True))

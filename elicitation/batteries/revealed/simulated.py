@@ -1,9 +1,12 @@
 """Simulated believers, each with one known flaw, to show what each measure sees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import pandas as pd
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.scenarios.setting import Setting
+from elicitation.batteries.revealed.questions import belief_questions, tabulate_beliefs
+from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 
 Belief = dict[str, float]
 
@@ -48,6 +51,14 @@ BELIEVERS: dict[str, Callable[[Setting], Belief]] = {
     "first-outcome lover": first_lover,
     "gambler": gambler,
 }
+
+
+def simulate_beliefs(
+    believer: Callable[[Setting], Belief], settings: Sequence[Setting], *, source: str
+) -> pd.DataFrame:
+    """Lay out the beliefs of a simulated believer, who minds no wording."""
+    plain = [each for each in belief_questions(settings) if each.wording == REFERENCE]
+    return tabulate_beliefs([(each, believer(each.setting)) for each in plain], source=source)
 
 
 def _check_share(share: float) -> None:

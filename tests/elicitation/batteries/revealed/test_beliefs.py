@@ -2,7 +2,7 @@ import pytest
 
 from coherence import score_beliefs
 from elicitation import reveal
-from elicitation.batteries.revealed.questions import tabulate_beliefs
+from elicitation.batteries.revealed.questions import belief_questions, tabulate_beliefs
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 
 
@@ -40,7 +40,7 @@ def test_a_real_model_is_read_as_by_outcome_probabilities(model, store):
 def test_tabulated_beliefs_hold_the_exact_truth():
     setting = dice.single(2, 6)
     table = tabulate_beliefs(
-        [(setting, "standard", dict.fromkeys(setting.outcomes, 0.0))], source="m"
+        [(belief_questions([setting])[0], dict.fromkeys(setting.outcomes, 0.0))], source="m"
     )
     assert table.loc[table["outcome"] == "7", "exact"].item() == "1/6"
     assert table["mass_beginning"].isna().all()

@@ -26,6 +26,7 @@ def test_events_are_uncertain_and_bets_come_in_both_orders():
         first, second = even_bet_questions(setting)
         assert first.options == ("Yes", "No") == second.options[::-1]
         assert event.claim in first.text
+        assert first.text.endswith("\nA. Yes\nB. No\nAnswer with one letter.\nAnswer:")
 
 
 def test_bets_are_worth_what_they_win():
@@ -43,7 +44,7 @@ def letters(question, yes, no):
     """Probabilities of the letters, with `yes` on that of the option "Yes"."""
     return {
         letter: yes if option == "Yes" else no
-        for letter, option in zip(question.letters, question.options, strict=True)
+        for letter, option in zip(question.outcomes, question.options, strict=True)
     }
 
 

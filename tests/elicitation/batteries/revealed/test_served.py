@@ -5,6 +5,7 @@ import pytest
 from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.served import (
+    Drawing,
     bet_in_words,
     reveal_by_tokens,
     state_in_words,
@@ -38,8 +39,8 @@ def yes_of(request):
 def test_bets_are_counted_over_draws_in_both_orders(coins):
     model = Talker(yes_of)
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(model, coins, store, reps=3, seed=1)
-        again = bet_in_words(model, coins, store, reps=3, seed=1)
+        bets = bet_in_words(model, coins, store, Drawing(3, 1))
+        again = bet_in_words(model, coins, store, Drawing(3, 1))
     assert again == bets
     assert {request.temperature for request in model.asked} == {1.0}
     for bet in bets.values():
@@ -47,7 +48,7 @@ def test_bets_are_counted_over_draws_in_both_orders(coins):
         assert bet.drawn == ("yes",) * 6
     # Who always says A likes a letter and no bet: half of each.
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(Talker(lambda _: "A"), coins, store, reps=3, seed=1)
+        bets = bet_in_words(Talker(lambda _: "A"), coins, store, Drawing(3, 1))
     assert {bet.share for bet in bets.values()} == {0.5}
 
 
@@ -57,7 +58,7 @@ def test_what_is_not_read_is_missing_from_the_mass(coins):
 
     with AnswerStore(":memory:") as store:
         model = Talker(mumble)
-        stated = state_in_words(model, coins, store, source="m", reps=20, seed=1)
+        stated = state_in_words(model, coins, store, Drawing(20, 1), source="m")
     mass = stated.groupby(["setting", "rotation"])["mass"].sum()
     said = sum(request.seed % 2 for request in model.asked) / len(model.asked)
     assert mass.mean() == pytest.approx(said)
@@ -71,7 +72,7 @@ def test_a_cut_answer_is_no_choice(coins):
             return [Answer("A", finish_reason="length") for _ in requests]
 
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(Cut(None), coins, store, reps=2, seed=1)
+        bets = bet_in_words(Cut(None), coins, store, Drawing(2, 1))
     assert {bet.share for bet in bets.values()} == {None}
 
 

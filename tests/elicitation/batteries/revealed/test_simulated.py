@@ -4,9 +4,8 @@ import pytest
 from coherence import score_beliefs
 from coherence.batteries.revealed.scores import order_preferences, previous_influences
 from elicitation import standard_grid
-from elicitation.batteries.revealed.questions import simulate_beliefs
 from elicitation.batteries.revealed.scenarios.grid import select
-from elicitation.batteries.revealed.simulated import BELIEVERS
+from elicitation.batteries.revealed.simulated import BELIEVERS, simulate_beliefs
 
 GRID = standard_grid()
 
