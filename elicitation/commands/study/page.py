@@ -18,7 +18,7 @@ from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
 
 HEADING = (
-    *("task", "model", "answers are", "answers", "readable", "repaired", "cut"),
+    *("task", "model", "answers are", "answers", "parsed", "repaired", "cut"),
     *("tokens in", "tokens out", "price"),
 )
 LOW_MASS = 0.5
