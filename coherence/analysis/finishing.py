@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.conclusion import say, unit_scatter
 from coherence.analysis.reading import alerts_of
 from coherence.analysis.twin_runs import Beside
 from coherence.analysis.unit import UnitRows, unreadable
+from coherence.analysis.verdict import allowing, cautions, conclude, verdict
 from coherence.report.movement import movement
 from coherence.report.unit import Unit
+from coherence.report.wording import belief_noun
 from coherence.result import CheckResult
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
@@ -67,7 +68,7 @@ def measured(
         bounds=worst_case_bounds(unit.runs, unit.reference),
         unreadable=unreadable(unit.rows),
         answering=way,
-        scatter=unit_scatter(unit),
+        scatter=unit.scatter,
         state_names=_state_names(unit),
         movement=movement(unit.shown(), unit.runs),
         **(kept if with_rows else {}),
@@ -78,14 +79,17 @@ def with_results(unit: Unit, beside: Beside) -> Unit:
     """Add results, whose p-values are adjusted, and what they say."""
     assert unit.answering is not None
     assert unit.scatter is not None
-    said = say(beside.results, unit.answering, unit.scatter, unit.movement)
+    results, noun, scatter = beside.results, belief_noun(unit.answering), unit.scatter
+    allowed = allowing(results)
     return replace(
         unit,
-        results=beside.results,
-        verdicts=said.verdicts,
+        results=results,
+        verdicts=tuple(
+            verdict(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
+        ),
         notes=(*unit.notes, *beside.notes),
-        conclusion=said.conclusion,
-        cautions=said.cautions,
+        conclusion=conclude(results, belief=noun, scatter=scatter, moves=unit.movement),
+        cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
     )
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
+from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
@@ -206,6 +207,16 @@ class UnitRows:
     def paired(self) -> bool:
         """Whether the beliefs are in one of two states and it is known in which."""
         return self.in_two_states and not self.unpaired
+
+    @property
+    def scatter(self) -> Scatter:
+        """How far the beliefs of equal evidence lie apart."""
+        if self.runs.computed:  # repetitions of a computed belief are equal
+            rows = self.rows[~self.runs.given_z].dropna(subset=self.states or ["p"])
+            rows = rows.drop_duplicates(["context", "prompt"])
+            return scatter_within(self.belief(rows), rows["context"], across="wordings")
+        rows = self.judged if len(self.judged) else self.stated
+        return scatter_within(self.belief(rows), rows["context"])
 
     def belief(self, rows: pd.DataFrame) -> Floats:
         """Return one belief per row, or one column per state where there are several."""

@@ -1,146 +1,98 @@
-"""What a result says, in plain sentences out of what its check declares.
+"""What results say in words: a sentence for each, and two that head a (task, model).
 
-A test that does not reject is never called evidence of coherence: what follows the sentence is
-which effects the interval leaves open. Only a test that
-rejects after the correction over the whole report accuses, and not one that scatter of the reports
-may have misled.
+The words follow how a test ended after the correction over the whole report, and how much of that
+noise in the reports explains. Only a test that rejects after the correction accuses, and not one
+that noise may have misled. A test that does not reject is never called evidence of coherence: what
+follows is which effects its interval leaves open.
 """
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 
+from coherence.analysis.margins import smallest_margin
+from coherence.analysis.unit import joined_names
 from coherence.checks.catalogue import sentences_of
-from coherence.checks.check import Sentences
 from coherence.errors import InputError
+from coherence.report.movement import Movement, room_beside
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.scatter import Scatter
+from coherence.table.printable import WARNING, counted
 
 RATIONAL = "rational_agent"
-"""The test that allows for scatter, and so tells whether scatter suffices."""
+"""The test that allows for noise in the reports, and so tells whether noise suffices."""
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
+MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 
 
-def misled(result: CheckResult, scatter: Scatter | None) -> bool:
-    """Tell whether scatter of the reports alone may be why a test rejects."""
+class Noise(Enum):
+    """How much of a rejection noise in the reports explains."""
+
+    NOTHING = 1  # the test does not take reports as exact, or their noise is too small to mislead
+    PERHAPS = 2  # it may be all of it: no test that allows for noise has a p-value
+    ENOUGH = 3  # the test that allows for noise does not reject
+    TOO_LITTLE = 4  # that test rejects too
+
+
+_SURE = f"A coherent agent fails anywhere in at most {LEVEL:.0%} of reports"
+_IF = f"{_SURE}, as long as contexts are independent"
+_SOME = f"{_SURE}, but {{cause}} could make {{suspects}} reject alone."
+_STANDS = f"{_IF}; {{cause}} does not explain it: {{settled}}."
+_REJECTED: dict[Noise, tuple[str, str, str]] = {
+    Noise.NOTHING: ("{rejected}", f"{_IF}{{exact}}.", f"{_IF}{{exact}}."),
+    Noise.PERHAPS: (
+        "{Sign}, which {cause} could cause alone.",
+        "That does not show incoherence: {cause} could cause it alone, in an agent that acts on "
+        "its belief.",
+        _SOME,
+    ),
+    Noise.ENOUGH: (
+        "{Sign}, which {cause} suffices to explain: {settled}.",
+        "That does not show incoherence: {cause} suffices to explain it; {settled}.",
+        _SOME,
+    ),
+    Noise.TOO_LITTLE: ("{rejected}", _STANDS, _STANDS),
+}
+"""What noise explains of a rejection -> what the result says, how far the rejections of a unit are
+trusted where noise explains all of them, and where it explains some."""
+_SETTLED = {
+    Outcome.REJECTED: "rational_agent, which allows for scatter of reports, rejects too",
+    Outcome.UNCORRECTED: "rational_agent, which allows for it, does not survive the correction "
+    "(p = {p})",
+    Outcome.KEPT: "rational_agent, which allows for it, sees no more (p = {p})",
+}
+"""How the test that allows for noise ended -> what it says of the others."""
+
+
+def _explained(
+    result: CheckResult, scatter: Scatter | None, allowed: CheckResult | None
+) -> tuple[Noise, dict[str, str]]:
+    """Return what noise explains of a rejection, and the words for it."""
     suspect = result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
-    return suspect and scatter is not None and scatter.misleads
+    if not suspect or scatter is None or not scatter.misleads:
+        return Noise.NOTHING, {}
+    cause = (
+        f"scatter of reports (standard deviation {scatter.sd:.2f} "
+        f"between {scatter.across} of a context)"
+    )
+    if allowed is None:
+        return Noise.PERHAPS, {"cause": cause}
+    outcome = allowed.outcome()
+    settled = _SETTLED[outcome].format(p=format_numbers([allowed.pvalue or 0.0])[0])
+    noise = Noise.TOO_LITTLE if outcome is Outcome.REJECTED else Noise.ENOUGH
+    return noise, {"cause": cause, "settled": settled}
 
 
 def allowing(results: Sequence[CheckResult]) -> CheckResult | None:
-    """Return the test that allows for scatter of reports, where it was run and has a p-value."""
+    """Return the test that allows for noise in the reports, where it was run and has a p-value."""
     for result in results:
         if result.check == RATIONAL and result.pvalue is not None:
             return None if math.isnan(result.pvalue) else result
     return None
 
 
-def settled(allowed: CheckResult) -> str:
-    """Say what the test that allows for scatter sees beyond it."""
-    if allowed.outcome() is Outcome.REJECTED:
-        return "rational_agent, which allows for scatter of reports, rejects too"
-    seen = (
-        "sees no more" if allowed.outcome() is Outcome.KEPT else "does not survive the correction"
-    )
-    return (
-        f"rational_agent, which allows for it, {seen} (p = {format_numbers([allowed.pvalue])[0]})"
-        if allowed.pvalue is not None
-        else ""
-    )
-
-
-def sign_of(result: CheckResult, belief: str) -> str:
-    """Return the clause of what a test looks for, such as "choices move with ..."."""
-    sentences, variant = sentences_of(result.check)
-    return _filled(_declared(sentences.sign, "a sign", result), result, variant, belief)
-
-
-def furthest(interval: Interval, one_sided: bool) -> float:
-    """Return the largest effect that an interval leaves open; 0 where it leaves none."""
-    if one_sided:
-        return max(interval.high, 0.0)
-    return max(abs(interval.low), abs(interval.high))
-
-
-def amounts(result: CheckResult, *values: float) -> list[str]:
-    """Format effects with the unit of a result, with equal decimals."""
-    unit = clean(result.unit)
-    return [f"{number}{'' if unit[:1] == '%' else ' '}{unit}" for number in format_numbers(values)]
-
-
-def _left_open(result: CheckResult, sentences: Sentences) -> str:
-    """Say which effects a test that does not reject leaves open."""
-    if result.interval is None or math.isnan(result.interval.high):
-        return NO_INTERVAL
-    return f"The interval {room_for(result, furthest(result.interval, sentences.one_sided))}."
-
-
-def room_for(result: CheckResult, effect: float) -> str:
-    """Say what an interval leaves room for, of which `effect` is the largest."""
-    if effect == 0:
-        return "leaves room for no effect"
-    return f"leaves room for an effect up to {amounts(result, effect)[0]}"
-
-
-def _declared(sentence: str, what: str, result: CheckResult) -> str:
-    if not sentence:
-        raise InputError(
-            f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
-            f"is {result.pvalue}. Add it to the declaration of the check."
-        )
-    return sentence
-
-
-def _filled(sentence: str, result: CheckResult, variant: str, belief: str) -> str:
-    # Only the sentence is a template: names from data are filled in and never read as one.
-    above = result.interval is not None and result.interval.low > 0
-    return sentence.format(
-        value=result.statistic,
-        variant=variant,
-        belief=belief,
-        position="lies above 0" if above else "does not lie above 0",
-    )
-
-
-def _tested(
-    result: CheckResult,
-    sentences: Sentences,
-    alpha: float,
-    belief: str,
-    scatter: Scatter | None,
-    allowed: CheckResult | None,
-) -> str:
-    """Say how a test ended."""
-    variant = sentences_of(result.check)[1]
-    outcome = result.outcome(alpha=alpha)
-    if outcome is Outcome.KEPT:
-        kept = sentences.kept
-        if not kept:
-            kept = f"No sign that {_declared(sentences.sign, 'a test', result)}."
-        return f"{_filled(kept, result, variant, belief)} {_left_open(result, sentences)}"
-    if outcome is Outcome.UNCORRECTED:
-        tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
-        return (
-            f"A sign that {sign_of(result, belief)}, "
-            f"which does not survive the correction over {tests}."
-        )
-    if misled(result, scatter):
-        assert scatter is not None
-        sign = sign_of(result, belief)
-        capital = f"{sign[:1].upper()}{sign[1:]}"
-        if allowed is None:
-            return f"{capital}, which {caused_by(scatter)} could cause alone."
-        if allowed.outcome() is not Outcome.REJECTED:
-            return f"{capital}, which {caused_by(scatter)} suffices to explain: {settled(allowed)}."
-    return _filled(_declared(sentences.rejected, "a test", result), result, variant, belief)
-
-
-def caused_by(scatter: Scatter) -> str:
-    """Name scatter that is large enough to mislead."""
-    return (
-        f"scatter of reports (standard deviation {scatter.sd:.2f} "
-        f"between {scatter.across} of a context)"
-    )
+# What one result means
 
 
 def verdict(
@@ -152,20 +104,202 @@ def verdict(
     allowed: CheckResult | None = None,
 ) -> str:
     """Say what a result means."""
-    sentences, variant = sentences_of(result.check)
+    sentences_of(result.check)  # raises where no check declares it
     tested = result.pvalue is not None and not math.isnan(result.pvalue)
     if result.reason and math.isnan(result.statistic) and not tested:
         return f"Undefined: {result.reason}."
-    published = bool(result.settings.get("published"))
-    if result.pvalue is not None and not published:
+    if result.settings.get("published"):
+        sentence = _filled("published", "the published procedure", result, belief)
+    elif result.pvalue is None:
+        sentence = _filled("estimate", "an estimate", result, belief)
+    elif not tested:
         # An effect may stand where its test is undefined, as when every gap is exactly 0.
-        if sentences.rejected and math.isnan(result.pvalue):
-            return f"Not tested: {result.reason}."
-        sentence = _tested(result, sentences, alpha, belief, scatter, allowed)
+        return f"Not tested: {result.reason}."
     else:
-        what = "the published procedure" if published else "an estimate"
-        template = sentences.published if published else sentences.estimate
-        sentence = _filled(_declared(template, what, result), result, variant, belief)
+        sentence = _tested(result, alpha, belief, scatter, allowed)
     component = result.settings.get("component")
     shown = f"The effect shown is {component}." if component else ""
     return " ".join(filter(None, [sentence, shown, result.estimate_note()]))
+
+
+def _tested(
+    result: CheckResult,
+    alpha: float,
+    belief: str,
+    scatter: Scatter | None,
+    allowed: CheckResult | None,
+) -> str:
+    """Say how a test ended."""
+    sentences, outcome = sentences_of(result.check)[0], result.outcome(alpha=alpha)
+    if outcome is Outcome.KEPT and sentences.kept:
+        return f"{_filled('kept', 'a test', result, belief)} {_left_open(result)}"
+    noise, words = _explained(result, scatter, allowed)
+    template = _REJECTED[noise][0]
+    if outcome is Outcome.REJECTED and template == "{rejected}":
+        return _filled("rejected", "a test", result, belief)
+    sign = _filled("sign", "a test", result, belief)
+    if outcome is Outcome.KEPT:
+        return f"No sign that {sign}. {_left_open(result)}"
+    if outcome is Outcome.UNCORRECTED:
+        tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
+        return f"A sign that {sign}, which does not survive the correction over {tests}."
+    return template.format(Sign=f"{sign[:1].upper()}{sign[1:]}", **words)
+
+
+def _left_open(result: CheckResult) -> str:
+    """Say which effects a test that does not reject leaves open."""
+    if result.interval is None or math.isnan(result.interval.high):
+        return NO_INTERVAL
+    reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
+    return f"The interval {_room_for(result, reach)}."
+
+
+def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
+    """Return a sentence that the check of a result declares."""
+    sentences, variant = sentences_of(result.check)
+    template = getattr(sentences, which)
+    if not template:
+        raise InputError(
+            f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
+            f"is {result.pvalue}. Add it to the declaration of the check."
+        )
+    # Only the sentence is a template: names from data are filled in and never read as one.
+    above = result.interval is not None and result.interval.low > 0
+    return str(
+        template.format(
+            value=result.statistic,
+            variant=variant,
+            belief=belief,
+            position="lies above 0" if above else "does not lie above 0",
+        )
+    )
+
+
+def furthest(interval: Interval, one_sided: bool) -> float:
+    """Return the largest effect that an interval leaves open; 0 where it leaves none."""
+    if one_sided:
+        return max(interval.high, 0.0)
+    return max(abs(interval.low), abs(interval.high))
+
+
+def _room_for(result: CheckResult, effect: float) -> str:
+    """Say what an interval leaves room for, of which `effect` is the largest."""
+    if effect == 0:
+        return "leaves room for no effect"
+    unit = clean(result.unit)
+    number = f"{format_numbers([effect])[0]}{'' if unit[:1] == '%' else ' '}{unit}"
+    return f"leaves room for an effect up to {number}"
+
+
+# What the results of a (task, model) say together
+
+
+def conclude(
+    results: Sequence[CheckResult],
+    *,
+    belief: str,
+    scatter: Scatter | None,
+    moves: Movement | None = None,
+) -> tuple[str, ...]:
+    """Say in two sentences what the tests together say, and how sure one can be."""
+    ended: dict[Outcome, list[CheckResult]] = {outcome: [] for outcome in Outcome}
+    for result in results:
+        ended[result.outcome()].append(result)
+    untested, estimates = ended[Outcome.UNTESTED], ended[Outcome.ESTIMATE]
+    n = len(results) - len(untested) - len(estimates)
+    if not n:
+        lack = "No test has a p-value; the table says why."
+        if not untested:
+            lack = "No test could be run: all results are estimates."
+        if not results:
+            lack = "No check could be run."
+        return lack, "Nothing here speaks for or against coherence."
+    without = f"; {len(untested)} could not be computed" if untested else ""
+    if rejected := ended[Outcome.REJECTED]:
+        many = f"{len(rejected)} of {n} tests {'rejects' if len(rejected) == 1 else 'reject'}"
+        # What several tests look for is named once.
+        by_sign: dict[str, list[CheckResult]] = {}
+        for result in rejected:
+            by_sign.setdefault(_filled("sign", "a sign", result, belief), []).append(result)
+        signs = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
+        return (
+            f"{many if n > 1 else 'The one test rejects'}{_corrected(rejected[0])}: "
+            f"{signs}{without}.",
+            _trust(rejected, scatter, allowing(results)),
+        )
+    count = f"None of {n} tests rejects" if n > 1 else "The one test does not reject"
+    if signs_alone := ended[Outcome.UNCORRECTED]:
+        return (
+            f"{count}{_corrected(signs_alone[0])}; before it, p is at most {LEVEL} in "
+            f"{_named(signs_alone)}{without}.",
+            "Among so many tests chance shows such a sign: it proves neither incoherence nor "
+            "coherence, and more contexts would tell.",
+        )
+    return f"{count}{without}.", _still_possible(ended[Outcome.KEPT], moves)
+
+
+def _named(results: Sequence[CheckResult]) -> str:
+    names = [clean(result.check) for result in results]
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return joined_names([*names[:MOST_NAMED], *more])
+
+
+def _corrected(result: CheckResult) -> str:
+    # Results that were not adjusted stand alone, and nothing is corrected.
+    several = result.n_tests is not None and result.n_tests > 1
+    return f" after the correction over {result.n_tests} tests" if several else ""
+
+
+def _trust(
+    rejected: Sequence[CheckResult], scatter: Scatter | None, allowed: CheckResult | None
+) -> str:
+    """Say how far rejections can be trusted."""
+    found = [(result, *_explained(result, scatter, allowed)) for result in rejected]
+    suspects = [result for result, noise, _ in found if noise is not Noise.NOTHING]
+    # What noise explains of one suspect it explains of all.
+    noise, words = next(((noise, words) for _, noise, words in found if words), (Noise.NOTHING, {}))
+    exact = ""
+    if any(sentences_of(result.check)[0].scatter_misleads for result in rejected):
+        unknown = scatter is None or math.isnan(scatter.sd)
+        exact = " and reports do not scatter around the belief acted on"
+        exact += ", which this table cannot show" if unknown else ""
+    words |= {"exact": exact, "suspects": _named(suspects) if suspects else ""}
+    of_all, of_some = _REJECTED[noise][1:]
+    return (of_all if len(suspects) == len(rejected) else of_some).format(**words)
+
+
+def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
+    """Say what the first test with an interval leaves open; the order of checks puts it first."""
+    for result in kept:
+        if result.interval is not None and not math.isnan(result.interval.high):
+            reach = smallest_margin(result)  # of all actions, not only of the one that is shown
+            if math.isnan(reach):
+                reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
+            beside = room_beside(moves, reach, result.unit)
+            beside = f", {beside}" if beside and reach else ""
+            room = _room_for(result, reach)
+            return f"Passing proves nothing: {clean(result.check)} {room}{beside}."
+    return "Passing proves nothing, and without an interval it is not known what was missed."
+
+
+def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:
+    """Say how far reports scatter, alongside the names of the tests that this misleads."""
+    suspects = [r for r in results if sentences_of(r.check)[0].scatter_misleads]
+    if not suspects:
+        return ()
+    several = len(suspects) > 1
+    exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
+    alone = f"such scatter alone could make {'them' if several else 'it'} reject"
+    if math.isnan(scatter.sd):
+        return (
+            f"how far reports scatter is not known, as no context has several {scatter.across}; "
+            f"{exact}, and {alone}.",
+        )
+    size = (
+        f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
+        f"{scatter.across} (standard deviation, {counted(scatter.n_groups, 'context')})"
+    )
+    if scatter.misleads:
+        allowed = "; rational_agent allows for it" if allowing(results) is not None else ""
+        return (f"{WARNING}: {size}. {exact}: {alone}{allowed}.",)
+    return (f"{size}; {exact}.",)

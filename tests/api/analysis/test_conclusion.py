@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, CheckResult, Interval, analyze, simulate
-from coherence.analysis.conclusion import cautions, conclude, unit_scatter
 from coherence.analysis.unit import UnitRows
+from coherence.analysis.verdict import cautions, conclude
 from coherence.report.terminal import render_report
 from coherence.statistics.scatter import Scatter
 
@@ -111,8 +111,8 @@ def test_computed_beliefs_scatter_between_wordings():
         }
     )
     unit = UnitRows(table)
-    assert unit_scatter(unit).sd == 0
-    across = unit_scatter(UnitRows(table.assign(belief_kind="stated:exact")))
+    assert unit.scatter.sd == 0
+    across = UnitRows(table.assign(belief_kind="stated:exact")).scatter
     assert across.sd == pytest.approx(math.sqrt(0.02))
     assert (across.n_groups, across.across) == (1, "wordings")
 
