@@ -16,9 +16,8 @@ from coherence.analysis.by_unit import analyze_scan
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.margins import as_margin, with_margin
 from coherence.analysis.planning import Job, plan_unit
-from coherence.analysis.reading import as_runs, read_units
-from coherence.analysis.states import positive_labels
-from coherence.analysis.twin_runs import Beside, beside_twins
+from coherence.analysis.reading import as_runs, positive_labels, read_units
+from coherence.analysis.twins import Beside, beside_twins
 from coherence.analysis.unit import UnitRows
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest

@@ -14,9 +14,8 @@ import pandas as pd
 
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import plan_unit
-from coherence.analysis.reading import States, units_of
-from coherence.analysis.states import states_of_tasks
-from coherence.analysis.twin_runs import Beside
+from coherence.analysis.reading import States, states_of_tasks, units_of
+from coherence.analysis.twins import Beside
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.report.unit import Unit

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from coherence.analysis.reading import alerts_of
-from coherence.analysis.twin_runs import Beside
+from coherence.analysis.twins import Beside
 from coherence.analysis.unit import UnitRows, unreadable
 from coherence.analysis.verdict import allowing, cautions, conclude, verdict
 from coherence.report.movement import movement

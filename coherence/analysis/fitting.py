@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from coherence.analysis.states import states_of_tasks
+from coherence.analysis.reading import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing

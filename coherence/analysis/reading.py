@@ -6,12 +6,16 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.analysis.states import states_of_tasks
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
+from coherence.checks.check import Check
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
+from coherence.table.needs import TARGET, THETA
 from coherence.table.reading import Reading, read_file
 from coherence.table.runs import NO_CONTEXT, UNIT, Runs
+from coherence.table.states import known_pair, meant_by, unknown_pair
 from coherence.table.validation import valid
 
 _REPEATED = (
@@ -19,7 +23,7 @@ _REPEATED = (
     "independent. If rows repeat a context, p-values and intervals are too optimistic; name the "
     "column that tells contexts apart (--context NAME)."
 )
-States = Mapping[str, tuple[Sequence[Any], Any]]
+States = Mapping[str, tuple[tuple[Any, ...], Any]]
 """Task -> its labels of theta, and the one that beliefs are in."""
 
 
@@ -42,6 +46,52 @@ def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
     # A column that numbers the rows is easily taken for the one that names the cases.
     numbered = len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1
     return (_REPEATED,) if numbered else ()
+
+
+def positive_labels(positive: Any) -> list[Any]:
+    """Return the labels that a user named, one or several or none, as a list."""
+    wanted = list(positive) if isinstance(positive, list | tuple) else [positive]
+    return [label for label in wanted if label is not None]
+
+
+def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> States:
+    """Find the labels of theta in each task, and the one that its beliefs are in."""
+    columns = runs.states
+    wanted = positive_labels(positive)
+    if wanted and len(columns) > 2:
+        raise InputError(
+            f"positive names the state of a belief in one; received {listing(wanted)}, and there "
+            f"are beliefs in {len(columns)} states. Leave it out."
+        )
+    # In columns of their own the states have names; else theta alone has.
+    must_know = not columns and any(
+        check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
+    )
+    states: dict[str, tuple[tuple[Any, ...], Any]] = {}
+    errors, everywhere = [], []
+    for task, rows in runs.table.groupby("task", sort=True):
+        labels = as_codes(runs.part(rows).theta, "theta")[1]
+        named = runs.state_names or list(labels)
+        everywhere += named
+        meant = [label for word in wanted for label in meant_by(word, named)]
+        states[str(task)] = labels, meant[0] if meant else None
+        where = f"task {task!r}: " if task else ""
+        if len(meant) > 1:
+            errors.append(
+                f"{where}positive must name one state of a task; received "
+                f"{listing(map(repr, meant))}. Name one of them."
+            )
+        elif must_know and not meant and len(labels) == 2 and known_pair(labels) is None:
+            errors.append(where + unknown_pair(labels, "theta"))
+    errors += [
+        f"positive must be a label of theta; received {word!r}. "
+        f"{closest(word, dict.fromkeys(everywhere))}"
+        for word in wanted
+        if not meant_by(word, everywhere)
+    ]
+    if errors:
+        raise InputError.all_at_once("", errors)
+    return states
 
 
 def units_of(

@@ -3,9 +3,11 @@
 Where the nearest rational agent can be fitted, twins of the whole table are drawn from it
 (`coherence.analysis.twin_table`), and the checks that ran on the unit run on each, for the
 statistic alone. What differs between the unit and its twins is then more than noise.
+Every twin has a stream of its own, spawned from the generator of its unit after those of the
+checks: neither the number of processes nor that of twins changes any other number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +21,17 @@ from coherence.checks.catalogue import declaration, sentences_of
 from coherence.checks.check import NEVER, ON_DEMAND, Original
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking
+from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.rational.twin import compare
-from coherence.result import CheckResult
+from coherence.result import CheckResult, rejects
 from coherence.statistics.choices import as_choices
+from coherence.statistics.parallel import call, run_calls
 from coherence.table.needs import ACTION, JUDGED_CHOICES
 
 PREDICTIVE = "predictive_gain"
+RATIONAL, EXACT = "rational_agent", "residual_covariance"
+PER_TASK = 5  # twins that a process draws before it hands back what it found
+Progress = Callable[[int, int, str], None]
 NO_TWINS = "no rational twins were drawn: {why}."
 NO_CHOICES = "no row has a parsed belief, action and state to fit a rational agent to"
 NOT_MATCHED = "it is not known which belief is in which state"
@@ -34,6 +41,18 @@ POLICIES = (
 )
 DEAR = "{checks} takes long and had no twins; name it in the checks (--checks) to have them."
 UNTWINNED = "{checks} had no twins: {why}."
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What twins add to a unit."""
+
+    results: tuple[CheckResult, ...]  # with where they lie among those of twins
+    notes: tuple[str, ...] = ()  # what has no twins, and why
+    # how much unseen noise would explain the hidden shift; None where the rational agent's test
+    # does not reject (that of residual covariance, where reports do not scatter), or there is no
+    # such shift
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True)
@@ -49,21 +68,28 @@ class TwinPlan:
 
     def statistics(self, streams: Sequence[np.random.Generator]) -> list[dict[str, float]]:
         """Return the statistics of a twin from each stream, by name of the result."""
-        return [self._of_twin(stream) for stream in streams]
-
-    def _of_twin(self, stream: np.random.Generator) -> dict[str, float]:
-        drawing, *checking = stream.spawn(1 + len(CHECKS))
-        twin = UnitRows(self.table.draw(drawing), **self.options)
-        streams = dict(zip(CHECKS, checking, strict=True))
-        jobs, _ = plan_unit(twin, self.checks, published=False, streams=streams)
-        found: dict[str, float] = {}
-        for job in jobs:
-            if self._runs(job.check, job.call.twins):
-                found |= job.call.statistics(self.original, job.rng)
+        found: list[dict[str, float]] = []
+        for stream in streams:
+            drawing, *checking = stream.spawn(1 + len(CHECKS))
+            twin = UnitRows(self.table.draw(drawing), **self.options)
+            of_checks = dict(zip(CHECKS, checking, strict=True))
+            jobs, _ = plan_unit(twin, self.checks, published=False, streams=of_checks)
+            found.append({})
+            for job in jobs:
+                when = job.call.twins
+                if when != NEVER and (when != ON_DEMAND or job.check in self.on_demand):
+                    found[-1] |= job.call.statistics(self.original, job.rng)
         return found
 
-    def _runs(self, check: str, when: str) -> bool:
-        return when != NEVER and (when != ON_DEMAND or check in self.on_demand)
+    @property
+    def explains(self) -> bool:
+        """Whether there is a rejection and a hidden shift for unseen noise to explain."""
+        found = self.original.results.get(RATIONAL)
+        # Where reports do not scatter, residual covariance is the test of the agent.
+        if found is not None and found.pvalue is None:
+            found = self.original.results.get(EXACT)
+        shift = self.original.agent.hidden_shift[1]
+        return found is not None and rejects(found.pvalue) and shift is not None
 
 
 def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
@@ -120,22 +146,67 @@ def plan_twins(
     return plan, notes
 
 
+def beside_twins(
+    units: Sequence[UnitRows],
+    outcomes: Sequence[Sequence[CheckResult]],
+    names: Sequence[str],
+    *,
+    n_twins: int,
+    on_demand: Sequence[str],
+    rngs: Sequence[np.random.Generator],
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Beside]:
+    """Draw twins of every unit over processes, and set its results beside theirs."""
+    notes: list[list[str]] = []
+    tasks: list[
+        tuple[int, str, Callable[..., Any], Any]
+    ] = []  # unit, label, what is called on what
+    for number, (unit, results, rng) in enumerate(zip(units, outcomes, rngs, strict=True)):
+        plan, said = plan_twins(unit, results, names, on_demand=on_demand)
+        notes.append(said)
+        if plan is None:
+            continue
+        # First, because it takes as long as many twins.
+        if plan.explains:
+            tasks.append((number, "sensitivity", noise_sensitivity, plan.original.agent))
+        streams = rng.spawn(n_twins)
+        tasks += [
+            (number, "twins", plan.statistics, streams[first : first + PER_TASK])
+            for first in range(0, n_twins, PER_TASK)
+        ]
+    drawn: list[list[dict[str, float]]] = [[] for _ in units]
+    sensitivities: list[Sensitivity | None] = [None for _ in units]
+    running = run_calls(call, [task[2:] for task in tasks], n_jobs)
+    for done, ((number, label, *_), found) in enumerate(zip(tasks, running, strict=True), start=1):
+        if isinstance(found, Sensitivity):
+            sensitivities[number] = found
+        else:
+            drawn[number] += found
+        if progress is not None:
+            progress(done, len(tasks), label)
+    return [
+        Beside(with_twins(results, of_unit) if of_unit else tuple(results), tuple(said), amounts)
+        for results, of_unit, said, amounts in zip(
+            outcomes, drawn, notes, sensitivities, strict=True
+        )
+    ]
+
+
 def with_twins(
     results: Sequence[CheckResult], drawn: Sequence[Mapping[str, float]]
 ) -> tuple[CheckResult, ...]:
     """Set results beside the statistics of twins."""
-    return tuple(_with_twins(result, drawn) for result in results)
-
-
-def _with_twins(result: CheckResult, drawn: Sequence[Mapping[str, float]]) -> CheckResult:
-    sentences = sentences_of(result.check)[0]
-    if sentences.untwinned or not any(result.check in of_twin for of_twin in drawn):
-        return result
-    values = np.array([of_twin.get(result.check, np.nan) for of_twin in drawn])
-    twins = compare(
-        result.statistic,
-        values,
-        upper=sentences.one_sided or sentences.distance,
-        discrepancy=sentences.discrepancy,
-    )
-    return replace(result, twins=twins)
+    compared = []
+    for result in results:
+        sentences = sentences_of(result.check)[0]
+        if not sentences.untwinned and any(result.check in of_twin for of_twin in drawn):
+            twins = compare(
+                result.statistic,
+                np.array([of_twin.get(result.check, np.nan) for of_twin in drawn]),
+                upper=sentences.one_sided or sentences.distance,
+                discrepancy=sentences.discrepancy,
+            )
+            result = replace(result, twins=twins)
+        compared.append(result)
+    return tuple(compared)

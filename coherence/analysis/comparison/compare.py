@@ -15,7 +15,7 @@ from coherence.analysis.comparison.effects import EFFECTS
 from coherence.analysis.comparison.questions import asked_alike
 from coherence.analysis.comparison.ranking import Ranked, rank_effect
 from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, Comparison
-from coherence.analysis.states import positive_labels
+from coherence.analysis.reading import positive_labels
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm

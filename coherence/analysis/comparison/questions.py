@@ -7,7 +7,7 @@ import pandas as pd
 
 from coherence.analysis.comparison.cases import Task
 from coherence.analysis.comparison.effects import Answers
-from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.reading import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes

@@ -7,7 +7,7 @@ import pytest
 from coherence import CheckResult
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.reading import as_runs, units_of
-from coherence.analysis.twin_runs import Beside
+from coherence.analysis.twins import Beside
 
 RESULT = CheckResult("calibration:rmse", "", 0.1, "probability", None, None, 2, 2)
 

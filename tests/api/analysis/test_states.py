@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, analyze
-from coherence.analysis.states import positive_labels, states_of_tasks
+from coherence.analysis.reading import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.table.runs import Runs
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import iterated_expectation_test, simulate
-from coherence.analysis.twin_given import GivenZ
+from coherence.analysis.twin_table import GivenZ
 from coherence.rational.questions import fit_question
 from tests.api.analysis.test_twin_table import table_of
 

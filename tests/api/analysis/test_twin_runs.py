@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, InputError, analyze, simulate
-from coherence.analysis.twin_runs import beside_twins
+from coherence.analysis.twins import beside_twins
 from coherence.analysis.unit import UnitRows
 from tests.api.analysis.test_twins import results_of
 
