@@ -142,7 +142,6 @@ def write_network(network: Any, path: str | Path) -> None:
     model = as_network(network)
     target = Path(path)
     suffix = _suffix(target)
-    names = [text for node in model.nodes for text in (node.name, *node.states)]
     if suffix == ".json":
         formatted = model.to_json()
     else:

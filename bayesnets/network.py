@@ -202,27 +202,6 @@ class Network:
             tables,
         )
 
-    @classmethod
-    def from_file(cls, path: str | Path) -> "Network":
-        """Read a network from a JSON file.
-
-        Parameters
-        ----------
-        path : str or Path
-            UTF-8 file written by `to_json`, or by hand in that layout.
-
-        Returns
-        -------
-        Network
-            Validated.
-
-        Raises
-        ------
-        InputError
-            The file can't be read, or breaks a rule of `from_json`.
-        """
-        return cls.from_json(read_text(path, "network file"), where=str(path))
-
     def to_json(self) -> str:
         """Write the network as JSON text that `from_json` reads back without loss.
 

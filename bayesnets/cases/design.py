@@ -14,8 +14,6 @@ import numpy as np
 from bayesnets.codes import Codes, Floats
 from coherence.errors import InputError
 
-_MOST = 10**7
-
 Sizes = int | tuple[int, int] | None
 
 CERTAIN = 1 - 1e-9  # a unit whose inclusion probability reaches one is taken, not drawn
@@ -83,17 +81,6 @@ def context_id(prefix: str, evidence: Mapping[str, str]) -> str:
     """Return the id of a context: equal for equal evidence in any call and any process."""
     text = json.dumps(evidence, sort_keys=True)
     return f"{prefix}-{blake2b(text.encode(), digest_size=6).hexdigest()}"
-
-
-def check_whole(name: str, value: object) -> None:
-    """Refuse what is no positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a positive whole number, not {value!r}. Pass 1 or more.")
-    if value > _MOST:
-        raise InputError(
-            f"{name} must be at most {_MOST:,}, for which memory and time would not do, not "
-            f"{value}. Pass less."
-        )
 
 
 def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:

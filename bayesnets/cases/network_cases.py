@@ -5,23 +5,22 @@ check sees beliefs of every size; sampling weights lead back to the network's di
 """
 
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfall
-from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
+from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, label_column
 from bayesnets.conversion import as_network
 from bayesnets.elimination import joint
 from bayesnets.network import Network
-from bayesnets.node import Node
 from bayesnets.support import MIN_RECORDS
 from coherence.errors import InputError, suggestion
+from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
 
 logger = logging.getLogger(__name__)
@@ -117,14 +116,18 @@ def sample_cases(
     """
     model = as_network(network)
     position, state = model.index(target), _state_index(model, target, target_state)
-    check_whole("n", n)
-    check_whole("n_bins", n_bins)
+    whole_number(n, "n", 1)
+    whole_number(n_bins, "n_bins", 1)
     covariates = [index for index in range(len(model.nodes)) if index != position]
     observable = _observable(model, covariates, auxiliary, target)
     # Unless the user says otherwise, one covariate is left for the auxiliary variable.
     spare = max(1, len(observable) - (auxiliary is None))
     sizes = sizes_of(n_observed, len(observable), default=spare)
-    _check_probability(min_probability)
+    if not 0 <= min_probability <= 1:
+        raise InputError(
+            f"min_probability must lie in [0, 1], not {min_probability!r}. "
+            "Pass 0 to keep all evidence."
+        )
     least = _records_needed(model, min_records)
     generator = as_generator(rng)
     sets = evidence_sets(
@@ -191,25 +194,10 @@ def _observable(
     return observable
 
 
-def _check_probability(min_probability: float) -> None:
-    if not 0 <= min_probability <= 1:
-        raise InputError(
-            f"min_probability must lie in [0, 1], not {min_probability!r}. "
-            "Pass 0 to keep all evidence."
-        )
-
-
 def _records_needed(network: Network, min_records: int | None) -> int:
     """Return how many records must show evidence; 0 where that does not matter."""
-    if min_records is not None and (
-        isinstance(min_records, bool)
-        or not isinstance(min_records, int | np.integer)
-        or min_records < 0
-    ):
-        raise InputError(
-            f"min_records must be a number of records, 0 or more, not {min_records!r}. "
-            "Pass a whole number."
-        )
+    if min_records is not None:
+        whole_number(min_records, "min_records", 0)
     fitted = network.tables == "fitted"
     if min_records == 0 or (min_records is None and network.support is None and not fitted):
         return 0
@@ -240,16 +228,12 @@ def _labelled(network: Network, target: str, covariates: list[int], codes: Codes
     for covariate in covariates:
         node = network.nodes[covariate]
         columns[f"x_{node.name}"] = label_column(node.states, codes[:, covariate])
-    contexts = [
-        context_id(f"{network.name}-{target}", _evidence(network.nodes, row)) for row in codes
-    ]
+    contexts = []
+    for row in codes:
+        pairs = zip(network.nodes, row, strict=True)
+        evidence = {node.name: node.states[code] for node, code in pairs if code >= 0}
+        contexts.append(context_id(f"{network.name}-{target}", evidence))
     return pd.DataFrame({"context": pd.Series(contexts, dtype=object), **columns})
-
-
-def _evidence(nodes: Sequence[Node], row: Codes) -> dict[str, str]:
-    return {
-        node.name: node.states[code] for node, code in zip(nodes, row, strict=True) if code >= 0
-    }
 
 
 def _auxiliaries(

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfall
-from bayesnets.cases.design import Sizes, check_whole, choose, context_id, sizes_of
+from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.records.cells import Strata
 from bayesnets.records.strata import CountedRecords, stratum_table
 from coherence.errors import InputError, suggestion
+from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
 
 logger = logging.getLogger(__name__)
@@ -92,8 +93,8 @@ def sample_record_cases(
             f"task must be a RecordTask, not {type(task).__name__}. "
             "Make one from your records, or use sample_cases for a network."
         )
-    check_whole("n", n)
-    check_whole("n_bins", n_bins)
+    whole_number(n, "n", 1)
+    whole_number(n_bins, "n_bins", 1)
     observable = _observable(task, auxiliary)
     spare = max(1, len(observable) - (auxiliary is None))
     sizes = sizes_of(n_observed, len(observable), default=spare)

@@ -23,6 +23,7 @@ from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
 from bayesnets.support import Support
 from coherence.errors import InputError, listing
+from coherence.inputs import whole_number
 
 Empty = Literal["error", "marginal", "uniform"]
 MAX_ENTRIES = 20_000_000  # of all tables: 160 MB
@@ -326,15 +327,7 @@ def _check_options(prior: float, min_support: int, empty: Empty) -> None:
             f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. "
             "Pass 0 for maximum likelihood."
         )
-    if (
-        isinstance(min_support, bool)
-        or not isinstance(min_support, int | np.integer)
-        or min_support < 0
-    ):
-        raise InputError(
-            f"min_support must be a number of records, zero or more, not {min_support!r}. "
-            "Pass a whole number."
-        )
+    whole_number(min_support, "min_support", 0)
     if empty not in get_args(Empty):
         raise InputError(
             f"empty must be 'error', 'marginal' or 'uniform', not {empty!r}. Choose one."

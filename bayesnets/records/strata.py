@@ -6,11 +6,12 @@ from functools import cached_property
 
 import pandas as pd
 
-from bayesnets.cases.design import Sizes, check_whole, sizes_of
+from bayesnets.cases.design import Sizes, sizes_of
 from bayesnets.codes import Codes, Flags, label_column
 from bayesnets.records.cells import Cells, Strata
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
 from coherence.errors import InputError, listing, shown, suggestion
+from coherence.inputs import whole_number
 from coherence.statistics.shares import wilson_interval
 
 
@@ -37,7 +38,7 @@ class CountedRecords:
         # A copy, so that a later change of the caller's table can't part the records from what was
         # counted.
         object.__setattr__(self, "records", self.records[[*self.covariates, self.target]].copy())
-        check_whole("min_records", self.min_records)
+        whole_number(self.min_records, "min_records", 1)
         known = self.states[self.target]
         if self.positive not in known:
             raise InputError(

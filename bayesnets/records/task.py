@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from bayesnets.network import Network
@@ -19,6 +18,7 @@ from bayesnets.records.cases import sample_record_cases
 from bayesnets.records.fitting import MAX_ENTRIES, fit
 from bayesnets.records.strata import CountedRecords
 from coherence.errors import InputError
+from coherence.inputs import whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +100,4 @@ class RecordTask(CountedRecords):
         InputError
             A number outside its range, or too few strata.
         """
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise InputError(
-                f"seed must be a whole number of at least 0, not {seed!r}. Pass 0 or more."
-            )
-        return sample_record_cases(self, n, rng=int(seed))
+        return sample_record_cases(self, n, rng=whole_number(seed, "seed", 0))

@@ -135,22 +135,12 @@ def elicit_questions(
 
     Parameters
     ----------
-    model : Model
-        Who is asked.
     questions : DataFrame
         From ``elicitation.load_questions``, or made in Python with the same columns.
-    store : AnswerStore
-        Where answers are kept and found.
     task : str
         Value of the `task` column.
-    design : Design
-        How often, in which ways and how randomly.
-    batch_size : int
-        Questions per call of the model and per transaction, positive.
-    keep_going : bool
-        Whether to ask on where none of the first 50 answers can be read.
-    progress : callable, optional
-        See `elicitation.asking.loop.Progress`.
+    model, store, design, batch_size, keep_going, progress
+        As of `elicit`.
 
     Returns
     -------

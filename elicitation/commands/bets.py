@@ -48,15 +48,11 @@ _TAKEN = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, _declare, SETTINGS)
+    add_with_settings(parser, declare, SETTINGS)
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Declare everything as an option, for study files."""
-    _declare(parser, parser)
-
-
-def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
     _add_score(parser, rare)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     _add_action(
@@ -257,7 +253,7 @@ def _add_transfer(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print; or write questions, train, or test transfer."""
-    take_settings(args, _declare)
+    take_settings(args, declare)
     if args.action is None:
         _check(args)
         return run_battery(args, _BATTERY)

@@ -31,15 +31,11 @@ _SETTINGS = "docs/eliciting.md#settings"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, _declare, _SETTINGS)
+    add_with_settings(parser, declare, _SETTINGS)
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Declare everything a session can be told as an option, for study files."""
-    _declare(parser, parser)
-
-
-def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
     add_options(parser, rare)
     parser.add_argument(
         "--agent",
@@ -53,7 +49,7 @@ def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
-    take_settings(args, _declare)
+    take_settings(args, declare)
     if args.status is not None:
         _print_status(args.status)
         return 0

@@ -7,20 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elicitation.models.hosted.model import HostedModel
 
-HOSTED_DEFAULTS: dict[str, Any] = {
-    "server": None,
-    "base_url": None,
-    "server_name": None,
-    "api_key_env": None,
-    "max_connections": 8,
-    "max_retries": None,
-    "timeout": 600,
-    "reasoning_effort": None,
-    "chat_template_kwargs": None,
-    "extra_body": None,
-}
-"""What options of hosted models are where nothing is said."""
-
 
 def add_hosted_options(
     parser: argparse.ArgumentParser, rare: argparse.ArgumentParser | None = None
@@ -52,7 +38,7 @@ def add_hosted_options(
     seldom.add_argument(
         "--max-connections",
         type=int,
-        default=HOSTED_DEFAULTS["max_connections"],
+        default=8,
         metavar="N",
         help="questions under way (default: 8)",
     )
@@ -65,7 +51,7 @@ def add_hosted_options(
     seldom.add_argument(
         "--timeout",
         type=int,
-        default=HOSTED_DEFAULTS["timeout"],
+        default=600,
         metavar="SECONDS",
         help="longest time for a question, with all waits and tries (default: 600)",
     )

@@ -36,15 +36,11 @@ _WRITTEN = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, _declare, SETTINGS)
+    add_with_settings(parser, declare, SETTINGS)
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Declare everything as an option, for study files."""
-    _declare(parser, parser)
-
-
-def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
     add_battery_options(
         parser,
         rare,
@@ -73,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
     from coherence.errors import InputError
 
-    take_settings(args, _declare)
+    take_settings(args, declare)
     check_options(args, draws=1)
     if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError(

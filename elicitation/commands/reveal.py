@@ -50,15 +50,11 @@ class Asking:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, _declare, SETTINGS)
+    add_with_settings(parser, declare, SETTINGS)
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Declare everything as an option, for study files."""
-    _declare(parser, parser)
-
-
-def _declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
+    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
     add_battery_options(
         parser,
         rare,
@@ -123,7 +119,7 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, measure, draw, check, write."""
-    take_settings(args, _declare)
+    take_settings(args, declare)
     if args.questions is not None:
         _write_questions(args)
         return 0

@@ -118,16 +118,14 @@ def spellings_of(
         # Many tokenizers put the blank before a word into the word's own token.
         if leading_space:
             forms += [f" {form}" for form in forms if not form.startswith(" ")]
-        spellings += _without_covered(
-            [
-                Spelling(
-                    outcome,
-                    form.encode(),
-                    FORBIDDEN[_boundary_of(form) if boundary == "auto" else boundary],
-                )
-                for form in dict.fromkeys(forms)
-            ]
-        )
+        listed = []
+        for form in dict.fromkeys(forms):
+            kind: Boundary = boundary
+            if boundary == "auto":
+                last = form[-1]
+                kind = "number" if last.isdigit() else "word" if last.isalpha() else "none"
+            listed.append(Spelling(outcome, form.encode(), FORBIDDEN[kind]))
+        spellings += _without_covered(listed)
     return spellings
 
 
@@ -144,10 +142,6 @@ def _without_covered(spellings: list[Spelling]) -> list[Spelling]:
         if collision.overlap == "whole":
             covered.add(collision.second)
     return [spelling for spelling in spellings if spelling not in covered]
-
-
-def _boundary_of(text: str) -> Literal["number", "word", "none"]:
-    return "number" if text[-1].isdigit() else "word" if text[-1].isalpha() else "none"
 
 
 def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.asking.loop import AnswerStream, Strategy, ask_missing
@@ -30,6 +30,7 @@ from elicitation.batteries.bets.questions import (
 )
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.forward import n_shared
 from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
 from elicitation.questions.question import Question
 from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
@@ -138,7 +139,7 @@ def score_choices(
         logits = total if likelihood == "total" else mean
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
     table[[f"score_{letter}" for letter in OPTIONS]] = scores
-    table[[f"prob_{letter}" for letter in OPTIONS]] = _softmax(logits)
+    table[[f"prob_{letter}" for letter in OPTIONS]] = softmax(logits, axis=1)
     return table
 
 
@@ -284,20 +285,9 @@ def _log_likelihoods(
     for text, before, labels in zip(texts, befores, options, strict=True):
         wholes = [model.encode([text], answer=gap + label)[0] for label in labels]
         # Where text and option meet, tokens may merge: options begin where tokens first differ.
-        shared = min(_n_common(before, whole) for whole in wholes)
+        shared = min(n_shared(before, whole) for whole in wholes)
         prompts.append(before[:shared])
         continuations.append([whole[shared:] for whole in wholes])
     total = np.stack(model.log_probabilities(prompts, continuations))
     counts = np.array([[len(tokens) for tokens in row] for row in continuations])
     return total, total / counts
-
-
-def _n_common(before: Sequence[int], whole: Sequence[int]) -> int:
-    pairs = enumerate(zip(before, whole, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(before), len(whole)))
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Log-probabilities of long options lie below what exp can tell from 0.
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

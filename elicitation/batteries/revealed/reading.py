@@ -161,14 +161,16 @@ def letter_spellings(letters: Sequence[str]) -> list[Spelling]:
     ]
 
 
-def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
+@cache
+def opening_spellings(outcomes: tuple[str, ...]) -> list[Spelling]:
     """List the ways in which an answer may begin that gives one of some outcomes."""
     forms = {}
     for outcome in outcomes:
         spaced = (outcome, outcome.replace("\n", "\n\n"))
         # A single letter counts as it stands: a small one is a word as well.
+        turned = (str.lower, str.upper, str.capitalize) if len(outcome) > 1 else ()
         cases = dict.fromkeys(
-            case for text in spaced for case in (text, *(() if len(text) == 1 else _cases_of(text)))
+            case for text in spaced for case in (text, *(turn(text) for turn in turned))
         )
         forms[outcome] = [
             *(mark + case for mark in _OPENING_MARKS for case in cases),
@@ -180,16 +182,12 @@ def opening_spellings(outcomes: Sequence[str]) -> list[Spelling]:
     ]
 
 
-def _cases_of(text: str) -> tuple[str, str, str]:
-    return text.lower(), text.upper(), text.capitalize()
-
-
 def opened_with(
     text: str, outcomes: Sequence[str], *, cut: bool = False
 ) -> tuple[str | None, str, bool]:
     """Read a drawn answer as `opening_spellings` has it: the same event, of one text."""
     said = text.encode("utf-8", "replace")
-    for spelling in _openings(tuple(outcomes)):
+    for spelling in opening_spellings(tuple(outcomes)):
         if not said.startswith(spelling.text):
             continue
         rest = said[len(spelling.text) :]
@@ -199,11 +197,6 @@ def opened_with(
             return None, "", True
         return spelling.outcome, rest.decode("utf-8", "replace"), False
     return None, text, False
-
-
-@cache
-def _openings(outcomes: tuple[str, ...]) -> list[Spelling]:
-    return opening_spellings(outcomes)
 
 
 def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Masses]:

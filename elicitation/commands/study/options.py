@@ -46,7 +46,7 @@ _FILES = ("questions", "phrases", "records")
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Return the parser of a command that asks, which raises an `InputError` for wrong words."""
     parser = QuietParser(prog=f"coherence {command}", add_help=False, allow_abbrev=False)
-    importlib.import_module(MODULES[command]).add_all(parser)
+    importlib.import_module(MODULES[command]).declare(parser, parser)
     return parser
 
 

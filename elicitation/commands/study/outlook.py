@@ -111,12 +111,10 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
     lines += _money(outlooks)
     if left:
         lines.append("tokens and prices of what is not finished: of what is to ask, at most")
-    lines += [f"{clean(unit.label)}: {_progress_of(unit)}" for unit in batteries]
+    for unit in batteries:
+        state = "finished" if unit.is_finished else "to ask, in no sum above"
+        lines.append(f"{clean(unit.label)}: {state}")
     return "\n".join(lines)
-
-
-def _progress_of(unit: "BatteryUnit") -> str:
-    return "finished" if unit.is_finished else "to ask, in no sum above"
 
 
 def _row(outlook: Outlook) -> list[str]:
@@ -152,14 +150,10 @@ def _money(outlooks: Sequence[Outlook]) -> list[str]:
         priced = [each.price for each in own if each.price is not None]
         if priced:
             lines.append(f"price {words}: {sum(priced):,.2f}")
-        bare = [each for each in own if each.price is None and _has_prices(each.unit.model)]
+        bare = [each for each in own if each.price is None and each.unit.model.has_prices]
         if bare:
             lines.append(
                 f"not in it: {len(bare)} unit{'s'[: len(bare) > 1]} whose model did not count "
                 "its tokens"
             )
     return lines
-
-
-def _has_prices(model: ModelEntry) -> bool:
-    return model.price_in is not None or model.price_out is not None

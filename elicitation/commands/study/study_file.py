@@ -71,6 +71,11 @@ class ModelEntry:
         """Whether it is a simulated agent."""
         return "agent" in self.options
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether tokens cost something."""
+        return self.price_in is not None or self.price_out is not None
+
 
 @dataclass(frozen=True)
 class TaskEntry:

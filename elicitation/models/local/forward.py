@@ -100,7 +100,7 @@ def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:
     is padded.
     """
     distinct = sorted(set(map(tuple, texts)))
-    shared = _shared(distinct[0], distinct[-1]) if distinct else 0
+    shared = n_shared(distinct[0], distinct[-1]) if distinct else 0
 
     def order(i: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         text = tuple(texts[i])
@@ -109,7 +109,7 @@ def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:
     return sorted(range(len(texts)), key=order)
 
 
-def _shared(first: tuple[int, ...], last: tuple[int, ...]) -> int:
+def n_shared(first: Sequence[int], last: Sequence[int]) -> int:
     """Return how many tokens two texts begin with alike."""
     shared = 0
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
@@ -120,7 +120,7 @@ def _shared(first: tuple[int, ...], last: tuple[int, ...]) -> int:
 def _common_beginning(texts: list[tuple[int, ...]]) -> int:
     """Return how many tokens all texts begin with; 0 where they are too few to pay."""
     # All others lie between these two in order, so they share what the two share.
-    shared = _shared(min(texts), max(texts))
+    shared = n_shared(min(texts), max(texts))
     # One token of every text is left to be read, for the logits after it.
     shared = min(shared, min(map(len, texts)) - 1)
     return shared if shared >= _SHORTEST_COMMON else 0

@@ -102,7 +102,9 @@ def spelling_masses(
     while True:
         level = [_to_grow(nodes, tolerance) for nodes in waiting]
         if not any(level):
-            return reading.masses, np.array([_sum_of(nodes) for nodes in waiting])
+            # The smallest first, so that the sum does not depend on the order in which they came.
+            left = [float(sum(sorted(node.mass for node in nodes))) for nodes in waiting]
+            return reading.masses, np.array(left)
         for row, nodes in enumerate(level):
             growing_now = set(nodes)
             waiting[row] = [node for node in waiting[row] if node not in growing_now]
@@ -282,7 +284,3 @@ def _to_grow(nodes: list[_Node], tolerance: float) -> list[_Node]:
     # Half of it for those that wait: with all of it, every pass would end in a nearly equal one.
     n_waiting = int(np.searchsorted(sums, tolerance / 2, side="right"))
     return sorted(ordered[n_waiting:], key=lambda node: node.tokens)
-
-
-def _sum_of(nodes: list[_Node]) -> float:
-    return float(np.cumsum(sorted(node.mass for node in nodes))[-1]) if nodes else 0.0

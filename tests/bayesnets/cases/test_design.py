@@ -3,12 +3,10 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesnets.cases.design import (
-    check_whole,
     even_allocation,
     inclusion_probabilities,
     systematic_sample,
 )
-from coherence import InputError
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -47,8 +45,3 @@ def test_inclusion_frequencies_are_the_stated_probabilities():
 def test_all_units_are_drawn_when_all_are_asked_for():
     probabilities = inclusion_probabilities(np.array([1e-12, 1.0, 1e6]), 3)
     assert sorted(systematic_sample(probabilities, np.random.default_rng(0))) == [0, 1, 2]
-
-
-def test_more_cases_than_memory_holds_are_refused():
-    with pytest.raises(InputError, match="n must be at most 10,000,000"):
-        check_whole("n", 2**31)

@@ -205,8 +205,9 @@ def test_two_nodes_leave_no_auxiliary():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 0}, "n must be a positive whole number, not 0"),
-        ({"n_bins": 1.5}, "n_bins must be a positive whole number"),
+        ({"n": 0}, "n must be a whole number of at least 1; received 0"),
+        ({"n": 2**31}, "n must be at most 10,000,000"),
+        ({"n_bins": 1.5}, "n_bins must be a whole number of at least 1"),
         ({"target": "lang"}, "Did you mean 'lung'?"),
         ({"target_state": "true"}, "target_state must be a state of 'lung', not 'true'"),
         ({"auxiliary": "lung"}, "auxiliary must not be the target"),
@@ -291,7 +292,7 @@ def test_records_that_are_not_there_are_asked_for(fitted, records):
         sample_cases(whole, "lung", 20, rng=1), sample_cases(fitted, "lung", 20, rng=1)
     )
     for wrong in (-1, 1.5, True):
-        with pytest.raises(InputError, match="min_records must be a number of records"):
+        with pytest.raises(InputError, match="min_records must be a whole number of at least 0"):
             sample_cases(fitted, "lung", 20, min_records=wrong)
 
 

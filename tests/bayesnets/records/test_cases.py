@@ -150,9 +150,9 @@ def test_wrong_calls_for_cases_are_named(task, records):
         sample_record_cases(task, 5, auxiliary="smok")
     with pytest.raises(InputError, match="task must be a RecordTask, not DataFrame"):
         sample_record_cases(records, 5)
-    with pytest.raises(InputError, match="n must be a positive whole number"):
+    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
         sample_record_cases(task, 0)
-    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0; received -1"):
         task.cases(5, seed=-1)
     with pytest.raises(InputError, match="one beside the auxiliary variable 'smoke'"):
         sample_record_cases(

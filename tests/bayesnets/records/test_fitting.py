@@ -217,7 +217,11 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
         (pd.concat([lawn(3), lawn(3)["rain"]], axis=1), {}, "'rain' occur more than once"),
         (lawn(3), {"prior": -1}, "prior must be a pseudo-count per cell"),
         (lawn(3), {"prior": float("nan")}, "prior must be"),
-        (lawn(3), {"min_support": 2.5}, "min_support must be a number of records"),
+        (
+            lawn(3),
+            {"min_support": 2.5},
+            "min_support must be a whole number of at least 0",
+        ),
         (lawn(3), {"empty": "zero"}, "empty must be 'error', 'marginal' or 'uniform'"),
         (lawn(3), {"missing": "ignore"}, "missing must be 'error' or 'drop'"),
         (lawn(3), {"states": None}, "states must be stated where structure is a mapping"),

@@ -78,8 +78,8 @@ def test_shares_of_nothing_or_all_stay_in():
         ({"covariates": ["smoke", "smoke"]}, "covariates must be distinct"),
         ({"target": "lungs"}, "Did you mean 'lung'"),
         ({"positive": "true"}, "positive must be a state of 'either', not 'true'. Known: no, yes"),
-        ({"min_records": 0}, "min_records must be a positive whole number, not 0"),
-        ({"min_records": 99.5}, "min_records must be a positive whole number, not 99.5"),
+        ({"min_records": 0}, "min_records must be a whole number of at least 1; received 0"),
+        ({"min_records": 99.5}, "min_records must be a whole number of at least 1; received 99.5"),
         (
             {"min_records": 5000},
             r"with 1 or more observed covariates the largest holds \d+ of 4000 records, "

@@ -19,7 +19,7 @@ SHARED = ("dtype", "device", "threads", "batch_size", "store", "resume", "keep_g
 def options(command, *words):
     """Return the options of a command, with what its --set takes."""
     parser = argparse.ArgumentParser()
-    importlib.import_module(MODULES[command]).add_all(parser)
+    importlib.import_module(MODULES[command]).declare(parser, parser)
     return parser.parse_args(words)
 
 

@@ -75,7 +75,16 @@ def extra_settings() -> list[Setting]:
 
 def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:
     """Select settings by their scenario, variant, group, name or parameters."""
-    properties = [_properties(setting) for setting in settings]
+    properties = [
+        {
+            "scenario": setting.scenario,
+            "variant": setting.variant,
+            "group": setting.group,
+            "name": setting.name,
+            **setting.parameters,
+        }
+        for setting in settings
+    ]
     for name, values in where.items():
         known = {named[name]: None for named in properties if name in named}
         if not known:
@@ -146,13 +155,3 @@ def _counts(setting: Setting, side: str) -> bool:
 
 def _coins(setting: Setting) -> tuple[str, str]:
     return setting.parameters["n"], setting.parameters["bias"]
-
-
-def _properties(setting: Setting) -> dict[str, str]:
-    return {
-        "scenario": setting.scenario,
-        "variant": setting.variant,
-        "group": setting.group,
-        "name": setting.name,
-        **setting.parameters,
-    }
