@@ -163,7 +163,7 @@ def plan_unit(
     if unit.runs.given_z.all():
         return [], ["every row holds a belief given z, and none one without it: untestable."]
     notes = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
-    if "group" in unit.rows and not published:
+    if "group" in unit.runs.names and not published:
         groups = counted(unit.rows["group"].nunique(), "group")
         notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")
     jobs = []

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from coherence.importing.assemble import Imported
     from coherence.importing.log_format import AnswerLog
+    from coherence.table.runs import Runs
 
 _EXAMPLES = 3  # of answers that could not be read
 
@@ -96,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.log_format import read_logs
+    from coherence.table.runs import Runs
     from coherence.table.writing import write_runs
 
     # Everything that can be wrong with the output is said before the logs are read.
@@ -121,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     )
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
-    return 1 if _mostly_unread(imported.runs) else 0
+    return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
 
 
 def _actions(text: str) -> tuple[str, ...]:
@@ -169,33 +171,35 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.table.printable import clean, counted
+    from coherence.table.runs import Runs
 
-    runs = imported.runs
+    runs = Runs(imported.runs)
     sizes = [counted(len(runs), "row")]
     for name in ("context", "model", "prompt"):
-        if name in runs.columns and (count := runs[name].nunique()):
+        if name in runs.names and (count := runs.table[name].nunique()):
             sizes.append(counted(count, name))
-    statuses = Counter(runs["status"].astype(str)).most_common()
+    statuses = Counter(runs.table["status"].astype(str)).most_common()
+    allowed, lacks = _checks(runs)
     print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
         *imported.mapped,
         f"status: {', '.join(f'{status} {count}' for status, count in statuses)}",
-        _allowed(imported),
-        *_unread(imported),
+        f"the table allows {', '.join(allowed) or 'no check by itself yet'}",
+        *_unparsed(runs),
         *imported.unpaired,
         *imported.notes,
-        *_missing(imported),
+        *lacks,
     ):
         print(f"  {clean(line)}")
 
 
-def _unread(imported: "Imported") -> list[str]:
-    """Where most answers could not be read, examples say more than a count."""
+def _unparsed(runs: "Runs") -> list[str]:
+    """Where most answers are unparsed, examples say more than a count."""
     from coherence.report.wording import clean
 
     lines = []
-    for kind, unread in _mostly_unread(imported.runs).items():
-        raw = unread[f"raw_{kind}"] if f"raw_{kind}" in unread.columns else unread.iloc[:0, 0]
+    for kind, rows in _mostly_unparsed(runs).items():
+        raw = rows[f"raw_{kind}"] if f"raw_{kind}" in rows.columns else rows.iloc[:0, 0]
         texts = [clean(str(text), limit=80) for text in dict.fromkeys(raw.dropna())]
         examples = f", such as {', '.join(map(repr, texts[:_EXAMPLES]))}" if texts else ""
         remedy = (
@@ -207,62 +211,45 @@ def _unread(imported: "Imported") -> list[str]:
     return lines
 
 
-def _mostly_unread(runs: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
-    """Return the rows whose beliefs, or whose actions, are unread, if these are most.
+def _mostly_unparsed(runs: "Runs") -> dict[str, "pd.DataFrame"]:
+    """Return the rows whose beliefs, or whose actions, are unparsed, if these are most.
 
-    Half of the answers unread is rarely the model's doing: it is the wrong field, percentages, or a
-    run that failed.
+    Half of the answers unparsed is rarely the model's doing: it is the wrong field, percentages, or
+    a run that failed.
     """
-    from coherence.table.runs import Runs
-
-    columns = Runs(runs)
-    believed = runs[columns.beliefs].notna().any(axis=1)
-    asked = {"belief": runs}
-    unread = {"belief": runs[~believed]}
-    if "raw_action" in runs.columns:
+    table = runs.table
+    asked = {"belief": len(runs)}
+    unparsed = {"belief": table[table[runs.beliefs].isna().all(axis=1)]}
+    if "raw_action" in runs.names:
         # Of a row that was not asked for an action there is no such text.
-        asked["action"] = runs[columns.asked_to_act]
-        unread["action"] = runs[~columns.acted & runs["raw_action"].notna()]
-    return {kind: rows for kind, rows in unread.items() if 2 * len(rows) > len(asked[kind])}
+        asked["action"] = int(runs.asked_to_act.sum())
+        unparsed["action"] = table[~runs.acted & runs.known("raw_action")]
+    return {kind: rows for kind, rows in unparsed.items() if 2 * len(rows) > asked[kind]}
 
 
-def _allowed(imported: "Imported") -> str:
-    """Which checks the table allows, in one sentence."""
-    from coherence.checks.catalogue import lacking
-    from coherence.table.runs import Runs
-
-    allowed = [check for check, needs in lacking(Runs(imported.runs)).items() if not needs]
-    if not allowed:
-        return "the table allows no check by itself yet"
-    return f"the table allows {', '.join(allowed)}"
-
-
-def _missing(imported: "Imported") -> list[str]:
-    """What the table lacks, and which checks need it."""
+def _checks(runs: "Runs") -> tuple[list[str], list[str]]:
+    """Return the checks that the table allows, and what it lacks, with the checks that need it."""
     from coherence.checks.catalogue import lacking
     from coherence.table.printable import counted
-    from coherence.table.runs import Runs
 
-    runs, columns = imported.runs, Runs(imported.runs)
     # Checks that lack the same are named in one line.
     barred: dict[tuple[str, ...], list[str]] = {}
-    for check, needs in lacking(columns).items():
+    for check, needs in lacking(runs).items():
         barred.setdefault(needs, []).append(check)
     allowed = barred.pop((), [])
     lines = [
         f"no {' and no '.join(needs)}: {', '.join(checks)} cannot be run"
         for needs, checks in barred.items()
     ]
-    if "theta" in runs.columns and runs["theta"].isna().any():
-        unknown = counted(int(runs["theta"].isna().sum()), "row")
-        lines.append(f"no theta in {unknown}: what needs it leaves them out")
+    if "theta" in runs.names and (unknown := int((~runs.known("theta")).sum())):
+        lines.append(f"no theta in {counted(unknown, 'row')}: what needs it leaves them out")
     # The intervals rest on contexts being independent, which rows of one are not.
-    if "context" not in runs.columns:
+    if "context" not in runs.names:
         lines.append("no context: every row counts as its own; map one if rows share evidence")
-    if "calibration" in allowed and "p_true" not in runs.columns:
+    if "calibration" in allowed and "p_true" not in runs.names:
         lines.append(
             "no p_true: calibration compares with what happened, not with the exact posterior"
         )
-    if "predictive_gain" in allowed and not columns.features:
+    if "predictive_gain" in allowed and not runs.features:
         lines.append("no x_ columns: predictive_gain is not run given the evidence")
-    return lines
+    return allowed, lines

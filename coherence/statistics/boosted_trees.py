@@ -86,11 +86,7 @@ class _Fold:
 
     @cached_property
     def _start(self) -> Floats:
-        """Where trees begin, on their scale: at the shares of actions.
-
-        From nothing they would spend dozens of iterations on rare actions, the more the more
-        leaves, and models that say the same would end apart.
-        """
+        """Log-shares of the actions: from 0, trees would spend their first dozens on rare ones."""
         start: Floats = np.log(self.shares[self.seen])
         return start[1:] - start[:1] if self.seen.size == 2 else start
 

@@ -120,13 +120,10 @@ def _student(values: Floats) -> tuple[float, float, float]:
 
 
 def _degrees(values: Floats) -> float:
-    """Degrees of freedom of the spread of values, fewer where they have heavy tails.
-
-    A variance of n values has the relative variance (kurtosis - 1) / n, that of a chi-square with
-    2 n / (kurtosis - 1) degrees of freedom.
-    """
+    """Degrees of freedom of the spread of values, fewer where they have heavy tails."""
     most = values.size - 1.0
     kurtosis = _standardised_moment(values, 4)
+    # The relative variance of a variance, (kurtosis - 1) / n, is that of such a chi-square.
     return min(most, max(_LEAST_DEGREES, 2 * values.size / max(kurtosis - 1, 1e-9)))
 
 

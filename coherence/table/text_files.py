@@ -20,7 +20,7 @@ from coherence.errors import InputError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Ending of a table -> its usual separator."""
-_CHUNK = 1 << 18  # characters, within which a header ends
+_CHUNK = 1 << 24  # characters, within which a header ends
 _GZIP = b"\x1f\x8b"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -256,9 +256,9 @@ def _added(unit: UnitRows, published: bool, rng: np.random.Generator) -> list[Ch
     results = [_isotonic(unit, published, rng)] if len(unit.judged) else []
     if published:
         return results
-    if "p" in unit.rows.columns or unit.states:
+    if unit.runs.beliefs:
         results.append(_scatter(unit))
-    plain = unit.rows[unit.rows["z_state"].isna()]
+    plain = unit.rows[~unit.runs.given_z]
     for prompt in in_paper_order(list(dict.fromkeys(plain["prompt"]))):
         results += _errors(unit, plain[plain["prompt"] == prompt], prompt)
     return results
@@ -348,7 +348,7 @@ def _scatter(unit: UnitRows) -> CheckResult:
         return _undefined(SCATTER, what, unit.asked, "beliefs over several states")
     if unit.runs.part(unit.stated).computed:
         of_answers = "spread of the computed distribution over answers, which is not known of a "
-        if "p_sd" not in unit.stated or unit.stated["p_sd"].isna().all():
+        if not unit.runs.known("p_sd")[unit.stated.index].any():
             kind = f"{of_answers}belief that is one probability"
             return _undefined(SCATTER, what, unit.asked, f"no {kind}")
         # One answer drawn from the distribution would have this variance.
@@ -366,7 +366,7 @@ def _lack_of_truth(unit: UnitRows, asked: pd.DataFrame) -> str:
         return f"beliefs over {len(unit.states)} states"
     if not unit.paired:
         return unit.unpaired
-    known = "p_true" in asked.columns and asked["p_true"].notna().any()
+    known = unit.runs.known("p_true")[asked.index].any()
     return "" if known else "no exact posterior: p_true is missing or empty"
 
 

@@ -48,7 +48,6 @@ def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_pat
     )
 
 
-@pytest.mark.lengthy
 def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
     told = pd.DataFrame(
         {
@@ -57,6 +56,7 @@ def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
             "prompt": ["standard", "standard", "mse", "standard", "standard"],
             "z": [None, None, None, "sky", None],
             "z_state": [None, None, None, "low", None],
+            "p_z": [None, None, None, 0.3, None],
             "p": 0.5,
             "action": ["yes", None, None, None, None],
         }
@@ -64,5 +64,8 @@ def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
     path, out = tmp_path / "own.csv", tmp_path / "runs.csv"
     told.to_csv(path, index=False)
     assert main(["import", str(path), "--out", str(out)]) == 0
-    # Another wording, a belief given z, and a model that was asked for beliefs alone.
+    # Another prompt, a belief given z, and a model that was asked for beliefs alone.
     assert pd.read_csv(out)["status"].tolist() == ["ok", "unparsed", "ok", "ok", "ok"]
+    told.assign(status=["ok", "refused", "ok", "ok", "ok"]).to_csv(path, index=False)
+    assert main(["import", str(path), "--out", str(out), "--force"]) == 0
+    assert pd.read_csv(out)["status"].tolist() == ["ok", "refused", "ok", "ok", "ok"]
