@@ -121,7 +121,7 @@ def _answers() -> Any:
 
 
 def _answering() -> Any:
-    """Describe how the answers were got."""
+    """Describe how the answers were elicited."""
     mass = _record(
         "Probability that the model put on answers of the form asked for.",
         rows=_count("Rows in which it is known."),
@@ -129,7 +129,7 @@ def _answering() -> Any:
         smallest=_number("Over these rows.", least=0),
     )
     return _record(
-        "How the answers were got; only where the table tells.",
+        "How the answers were elicited; only where the table tells.",
         belief_kinds={
             "type": "object",
             "additionalProperties": {"type": "integer"},

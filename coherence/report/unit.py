@@ -39,7 +39,8 @@ class Unit:
     # from ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone one
     # way or the other.
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    answering: Answering | None = None  # how the answers were got; None where that was not asked
+    # how the answers were elicited; None where that was not asked
+    answering: Answering | None = None
     conclusion: tuple[str, ...] = ()  # what the tests together say, and how sure one can be
     cautions: tuple[str, ...] = ()  # what may mislead tests
     # how far reports of equal evidence lie apart; None where that was not asked

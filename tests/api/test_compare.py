@@ -152,7 +152,7 @@ def test_probabilities_of_three_actions_are_compared(asked):
     tables["rational"] = simulate("rational", n_contexts=80, n_reps=2, rng=2, **PLAIN)
     mixed = compare(tables, effects=["rational_agent"], rng=1)
     assert mixed.estimates["rank_low"].tolist() == [1, 2]
-    assert any("got in different ways" in note for note in mixed.notes)
+    assert any("elicited in different ways" in note for note in mixed.notes)
 
 
 def test_three_states_are_compared_by_what_can_be_had():

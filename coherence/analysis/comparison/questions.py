@@ -153,4 +153,6 @@ def _ways(task: Task) -> list[str]:
     if len(set(ways.values())) < 2:
         return []
     said = "; ".join(f"{model!r} {way}" for model, way in ways.items())
-    return [f"{task.where}beliefs were got in different ways ({said}): differences may be theirs."]
+    return [
+        f"{task.where}beliefs were elicited in different ways ({said}): differences may be theirs."
+    ]

@@ -1,17 +1,13 @@
-"""Which state beliefs are in, for a whole table."""
+"""Units of a table: which state beliefs are in, what is an alert, and p-values over all units."""
 
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from coherence import InputError, analyze
-from coherence.analysis.reading import positive_labels, states_of_tasks
-from coherence.checks.catalogue import declaration
-from coherence.table.runs import Runs
-
-CALIBRATION, CMI = declaration("calibration"), declaration("cmi")
 
 
 def answers(first="nein", second="ja", n=200, seed=0):
@@ -87,8 +83,9 @@ def test_each_task_has_its_word():
         analyze(both, rng=1)
     assert "task 'darts': theta is 'hit' or 'miss'" in str(error.value)
     assert "task 'rain': theta is 'ja' or 'nein'" in str(error.value)
-    states = states_of_tasks(Runs(both), ["ja", "hit"], [CALIBRATION])
-    assert states == {"darts": (("hit", "miss"), "hit"), "rain": (("ja", "nein"), "ja")}
+    report = analyze(both, checks=["calibration"], positive=["ja", "hit"], rng=1)
+    assert [unit.state_names for unit in report.units] == [("not hit", "hit"), ("not ja", "ja")]
+    assert report.settings["positive"] == ["ja", "hit"]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +97,51 @@ def test_each_task_has_its_word():
 )
 def test_a_word_that_is_no_state_is_refused(positive, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        states_of_tasks(Runs(answers().assign(task="")), positive, [CMI])
+        analyze(answers(), checks=["cmi"], positive=positive, rng=1)
 
 
 def test_beliefs_in_three_states_have_no_word():
-    table = pd.DataFrame({"task": "", "p_a": [0.2], "p_b": [0.3], "p_c": [0.5], "theta": ["a"]})
+    table = pd.DataFrame({"p_a": [0.2], "p_b": [0.3], "p_c": [0.5], "theta": ["a"], "action": "x"})
     with pytest.raises(InputError, match="there are beliefs in 3 states"):
-        states_of_tasks(Runs(table), "a", [CMI])
+        analyze(table, positive="a", rng=1)
 
 
-def test_one_word_or_several_or_none():
-    assert positive_labels(None) == []
-    assert positive_labels(0) == [0]
-    assert positive_labels(("a", None)) == ["a"]
+def test_repaired_answers_are_left_out_where_reading_is_strict():
+    status = np.where(np.arange(200) == 7, "repaired:percent", "ok")
+    rows = answers(0, 1).assign(status=status)
+    kept, strict = (
+        analyze(rows, checks=["calibration"], strict=strict, rng=1) for strict in (False, True)
+    )
+    assert set(kept.results["n_rows"]) == {200}
+    assert set(strict.results["n_rows"]) == {199}
+    assert any(note.startswith("strict: 1 repaired row") for note in strict.units[0].notes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ({"p": [0.2, 0.4, 0.4]}, "no context column"),
+        ({"p": [0.2, 0.4, 0.4], "rep": [0, 0, 1]}, "no context column"),
+        ({"p": [0.2, 0.4], "context": [0, 1], "rep": [0, 1]}, "although rep counts repetitions"),
+        ({"p": [0.2, 0.4], "context": [0, 1], "rep": [3, 3]}, None),
+        ({"p": [0.2, 0.4], "context": [0, 1]}, None),
+        ({"p": [0.2, 0.4, 0.4], "context": [0, 1, 1], "rep": [0, 0, 1]}, None),
+    ],
+)
+def test_rows_that_may_repeat_a_context_unseen_are_an_alert_and_a_note(rows, said):
+    table = pd.DataFrame(rows).assign(theta=[0, 1, 1][: len(rows["p"])])
+    (unit,) = analyze(table, checks=["cmi"], rng=1).units
+    assert [said in alert for alert in unit.alerts] == ([] if said is None else [True])
+    assert all("p-values and intervals are too optimistic" in alert for alert in unit.alerts)
+    assert set(unit.alerts) <= set(unit.notes)
+
+
+def test_p_values_are_adjusted_over_all_units_and_estimates_are_not():
+    both = pd.concat([answers(0, 1, seed=seed).assign(model=f"m{seed}") for seed in (0, 1)])
+    table = analyze(both, checks=CHECKS, rng=1).results
+    tests = table["pvalue"].notna()
+    assert tests.sum() == 2
+    adjusted = multipletests(table.loc[tests, "pvalue"], method="holm")[1]
+    assert table.loc[tests, "pvalue_holm"].tolist() == pytest.approx(adjusted.tolist())
+    assert set(table.loc[tests, "n_tests"]) == {2}
+    assert table.loc[~tests, "pvalue_holm"].isna().all()
