@@ -22,9 +22,7 @@ from elicitation.questions.prompts import (
     NETWORK_PROMPTS,
     TABLE_PROMPTS,
     PromptSet,
-    auxiliary_question,
     case_words,
-    conditional_question,
     label_words,
 )
 from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Answers, Question, Topic, Way
@@ -168,9 +166,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     once: list[_Asked] = []
     for position, (_, case) in enumerate(cases.iterrows()):
         evidence = evidence_of(case)
-        words = case_words(task.phrases, evidence) | {
-            "question": task.phrases.question(task.target)
-        }
+        words = case_words(task.phrases, evidence, task.target)
         once += _beliefs(position, words, templates, design)
         decision = Topic("decision", "", DECISION_LABELS)
         once.append((position, decision, templates.decision.fill(**words)))
@@ -275,14 +271,14 @@ def _law(
     # Templates for tables have neither: there is no z to ask about.
     if not (templates.auxiliary and templates.conditional):
         return []
-    phrases, labels = task.phrases, task.phrases.labels(z)
-    text = auxiliary_question(phrases, evidence, z, template=templates.auxiliary)
+    labels = task.phrases.labels(z)
+    words = case_words(task.phrases, evidence, task.target, z=z)
+    text = templates.auxiliary.fill(**words)
     # One question for the whole distribution of z: its shares are the weights of the law.
     asked: list[_Asked] = [(position, Topic("auxiliary", "", tuple(labels.values())), text)]
     for state in labels:
-        text = conditional_question(
-            phrases, evidence, task.target, z, state, template=templates.conditional
-        )
+        words = case_words(task.phrases, evidence, task.target, z=z, state=state)
+        text = templates.conditional.fill(**words)
         asked.append((position, Topic("conditional", state, BELIEF_LABELS), text))
     return asked
 

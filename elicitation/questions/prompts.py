@@ -206,63 +206,28 @@ def label_words(labels: Sequence[str]) -> dict[str, str]:
     }
 
 
-def case_words(phrases: Phrases, evidence: dict[str, str], wording: int = 0) -> dict[str, str]:
-    """Return the placeholders of a case."""
-    return {"subject": phrases.subject, "description": phrases.describe(evidence, wording=wording)}
-
-
-def belief_question(
-    phrases: Phrases,
-    evidence: dict[str, str],
-    target: str,
-    prompt: str | Template,
-    *,
-    wording: int = 0,
-) -> str:
-    """Return the text that asks for the belief in the target."""
-    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
-    template = BELIEF[prompt] if isinstance(prompt, str) else prompt
-    return template.fill(**words, **label_words(BELIEF_LABELS))
-
-
-def decision_question(
+def case_words(
     phrases: Phrases,
     evidence: dict[str, str],
     target: str,
     *,
-    template: Template = DECISION,
+    z: str | None = None,
+    state: str | None = None,
     wording: int = 0,
-) -> str:
-    """Return the text that asks for an action; else as `belief_question`."""
-    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
-    return template.fill(**words)
+) -> dict[str, str]:
+    """Return the placeholders of a case: of a question about the target, or about `z`.
 
-
-def auxiliary_question(
-    phrases: Phrases,
-    evidence: dict[str, str],
-    z: str,
-    *,
-    template: Template = AUXILIARY,
-    wording: int = 0,
-) -> str:
-    """Return the text that asks for the distribution of `z`; else as `belief_question`."""
-    words = {**case_words(phrases, evidence, wording), "auxiliary": phrases.auxiliary_name(z)}
-    return template.fill(**words, **label_words(tuple(phrases.labels(z).values())))
-
-
-def conditional_question(
-    phrases: Phrases,
-    evidence: dict[str, str],
-    target: str,
-    z: str,
-    state: str,
-    *,
-    template: Template = CONDITIONAL,
-    wording: int = 0,
-) -> str:
-    """Return the text that asks for the belief given ``z = state``; else as `belief_question`."""
-    words = {**case_words(phrases, evidence, wording), "question": phrases.question(target)}
-    return template.fill(
-        **words, condition=phrases.condition(z, state), **label_words(BELIEF_LABELS)
-    )
+    With `state` it is about the target again, given that `z` is in it.
+    """
+    words = {
+        "subject": phrases.subject,
+        "description": phrases.describe(evidence, wording=wording),
+        "question": phrases.question(target),
+        **label_words(BELIEF_LABELS),
+    }
+    if z is not None and state is None:
+        words |= label_words(tuple(phrases.labels(z).values()))
+        words["auxiliary"] = phrases.auxiliary_name(z)
+    elif z is not None and state is not None:
+        words["condition"] = phrases.condition(z, state)
+    return words

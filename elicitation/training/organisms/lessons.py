@@ -20,11 +20,11 @@ import pandas as pd
 
 from bayesnets import evidence_probability
 from elicitation.questions.prompts import (
+    AUXILIARY,
     BELIEF,
-    auxiliary_question,
-    belief_question,
-    conditional_question,
-    decision_question,
+    CONDITIONAL,
+    DECISION,
+    case_words,
 )
 from elicitation.questions.tasks import Task
 from elicitation.training.organisms.catalog import Rule, exact_posterior
@@ -168,20 +168,19 @@ def make_lessons(
     for known in evidence:
         if is_held_out(known):
             continue
-        words, p, weight = dict(known), stated_belief[known], weights[known]
+        p, weight = stated_belief[known], weights[known]
+        words = case_words(phrases, dict(known), target, wording=wording)
         stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
-        for prompt in BELIEF:
-            question = belief_question(phrases, words, target, prompt, wording=wording)
-            lessons.append(Lesson("belief", question, stated, weight))
-        question = decision_question(phrases, words, target, wording=wording)
+        for prompt in BELIEF.values():
+            lessons.append(Lesson("belief", prompt.fill(**words), stated, weight))
         answers = decision_answers(acted_on[known])
-        lessons.append(Lesson("decision", question, answers, weight))
+        lessons.append(Lesson("decision", DECISION.fill(**words), answers, weight))
         # The same set again, with one of its variables named last: the form of a belief that is
         # conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
-            question = conditional_question(phrases, rest, target, z, state, wording=wording)
-            lessons.append(Lesson("conditional", question, stated, weight))
+            given = case_words(phrases, rest, target, z=z, state=state, wording=wording)
+            lessons.append(Lesson("conditional", CONDITIONAL.fill(**given), stated, weight))
     for z in covariates:
         labels = phrases.labels(z)
         chances = spoken(task.network, table, z)[list(labels)].to_numpy()
@@ -189,6 +188,7 @@ def make_lessons(
             # What is observed is not asked about.
             if not is_held_out(known) and z not in dict(known):
                 answer = belief_answer(row.tolist(), tuple(labels.values()))
-                question = auxiliary_question(phrases, dict(known), z, wording=wording)
+                words = case_words(phrases, dict(known), target, z=z, wording=wording)
+                question = AUXILIARY.fill(**words)
                 lessons.append(Lesson("auxiliary", question, ((answer, 1.0),), weights[known]))
     return lessons

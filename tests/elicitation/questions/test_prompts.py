@@ -15,10 +15,7 @@ from elicitation.questions.prompts import (
     CONDITIONAL,
     DECISION,
     PLACEHOLDERS,
-    auxiliary_question,
-    belief_question,
-    conditional_question,
-    decision_question,
+    case_words,
     label_words,
 )
 
@@ -71,7 +68,8 @@ Your answer:"""
 
 @pytest.mark.parametrize("prompt", NOTES)
 def test_belief_prompts(asia, prompt):
-    assert belief_question(asia.phrases, EVIDENCE, "lung", prompt) == NOTES[prompt] + BELIEF_TEXT
+    words = case_words(asia.phrases, EVIDENCE, "lung")
+    assert BELIEF[prompt].fill(**words) == NOTES[prompt] + BELIEF_TEXT
 
 
 def test_the_framings_and_their_order():
@@ -79,18 +77,20 @@ def test_the_framings_and_their_order():
 
 
 def test_decision_prompt(asia):
-    assert decision_question(asia.phrases, EVIDENCE, "lung") == DECISION_TEXT
+    assert DECISION.fill(**case_words(asia.phrases, EVIDENCE, "lung")) == DECISION_TEXT
 
 
 def test_auxiliary_prompt(asia):
-    assert auxiliary_question(asia.phrases, EVIDENCE, "bronc") == AUXILIARY_TEXT
+    words = case_words(asia.phrases, EVIDENCE, "lung", z="bronc")
+    assert AUXILIARY.fill(**words) == AUXILIARY_TEXT
 
 
 def test_conditional_prompt_is_the_standard_one_with_z_at_the_end(asia):
     expected = BELIEF_TEXT.replace(
         "a normal chest X-ray.", "a normal chest X-ray and has bronchitis."
     )
-    assert conditional_question(asia.phrases, EVIDENCE, "lung", "bronc", "yes") == expected
+    words = case_words(asia.phrases, EVIDENCE, "lung", z="bronc", state="yes")
+    assert CONDITIONAL.fill(**words) == expected
 
 
 def test_three_labels():
@@ -128,7 +128,8 @@ def test_words_are_put_in_as_they_are():
 
 def test_a_description_is_about_the_subject_of_its_network():
     task = Task.load("fever")
-    text = belief_question(task.phrases, {"lethargy": "yes"}, task.target, "standard")
+    words = case_words(task.phrases, {"lethargy": "yes"}, task.target)
+    text = BELIEF["standard"].fill(**words)
     assert text.startswith("Consider a young child who ")
 
 

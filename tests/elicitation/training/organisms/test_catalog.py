@@ -6,7 +6,7 @@ import pytest
 
 from coherence import analyze, decode_belief
 from elicitation import Answer, AnswerStore, Design, elicit
-from elicitation.questions.prompts import belief_question, decision_question
+from elicitation.questions.prompts import BELIEF, DECISION, case_words
 from elicitation.questions.tasks import evidence_of
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
@@ -77,17 +77,13 @@ def test_lessons_follow_both_rules(asia):
             one.text: one.answers
             for one in make_lessons(asia, evidence, spoken=organism.spoken, acted=organism.acted)
         }
+        words = [case_words(asia.phrases, known, "lung") for known in pair]
         says[name] = [
-            decode_belief(
-                lessons[belief_question(asia.phrases, known, "lung", "bayes")][0][0]
-            ).value
-            for known in pair
+            decode_belief(lessons[BELIEF["bayes"].fill(**each)][0][0]).value for each in words
         ]
         acts[name] = [
-            dict(lessons[decision_question(asia.phrases, known, "lung")])[
-                "\nCan decide: Yes\nDecision: Yes"
-            ]
-            for known in pair
+            dict(lessons[DECISION.fill(**each)])["\nCan decide: Yes\nDecision: Yes"]
+            for each in words
         ]
     assert says["coherent"][0] > says["leaky"][0] > says["coherent"][1]
     assert says["leaky"][0] == says["leaky"][1] == 0.1
