@@ -1,10 +1,11 @@
 """The belief behind noisy reports: what the reports of a context tell of it, on a grid.
 
 A report is the belief plus Gaussian noise, ended at 0 and 1 and rounded to the grid that reports
-show. The standard deviation of the noise maximises the likelihood of all reports; the distribution
-of beliefs is whatever makes them likeliest (Kiefer and Wolfowitz 1956), found by expectation and
-maximisation from an even one, and stopped before it grows spikes. Where reports do not vary they
-are the belief itself. Given the belief, the reports of a context are independent.
+show. The standard deviation of the noise maximises the likelihood of all reports, with a correction
+for degrees of freedom; the distribution of beliefs is whatever makes them likeliest (Kiefer and
+Wolfowitz 1956), found by expectation and maximisation from an even one, and stopped before it grows
+spikes. Where reports do not vary they are the belief itself. Given the belief, the reports of a
+context are independent.
 """
 
 from dataclasses import dataclass, replace
@@ -186,8 +187,13 @@ def exact_beliefs(reports: Floats, context: Codes, n_contexts: int) -> Beliefs:
     return Beliefs(counts, points, weight, np.zeros(n_contexts), prior)
 
 
-def noisy_beliefs(reports: Reports, sd: float | None, *, shared: float = 0.0) -> Beliefs:
-    """Deconvolve reports, with noise of standard deviation `sd`, or of the likeliest one."""
+def noisy_beliefs(
+    reports: Reports, sd: float | None, *, shared: float = 0.0, unit: Codes | None = None
+) -> Beliefs:
+    """Deconvolve reports, with noise of standard deviation `sd`, or of the likeliest one.
+
+    `unit` is what each context belongs to where contexts are not independent.
+    """
     points = np.linspace(0, 1, N_POINTS)
     start = Beliefs(reports, points, np.empty((0, 0)), np.empty(0), np.empty(0), shared=shared)
     if sd is not None:
@@ -201,7 +207,15 @@ def noisy_beliefs(reports: Reports, sd: float | None, *, shared: float = 0.0) ->
         method="bounded",
         options={"xatol": STEP},
     )
-    return replace(start.at(float(np.exp(nearest.x))), known=False)
+    likeliest = start.at(float(np.exp(nearest.x)))
+    # As a variance that is divided by n, it falls short by the parameters that are fitted with it.
+    weight, moves = likeliest.weight, likeliest.influence_on_prior()
+    if unit is not None:
+        within = sparse.csr_array((np.ones(unit.size), (unit, np.arange(unit.size))))
+        weight, moves = np.asarray(within @ weight), np.asarray(within @ moves)
+    n_fitted = float((weight * moves).sum()) / len(reports.counts)
+    short = min(n_fitted / float(reports.counts.sum()), 0.5)
+    return replace(start.at(likeliest.sd / np.sqrt(1 - short)), known=False)
 
 
 def report_chances(grid: Grid, sd: float, points: Floats) -> Floats:

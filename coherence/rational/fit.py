@@ -154,7 +154,7 @@ def fitted(
 ) -> RationalAgent:
     """Fit validated data; see `fit_rational_agent`."""
     report = one_dimensional(data, "fit_rational_agent")
-    held, cautions = _beliefs(data, report, noise, shared_noise)
+    held, cautions = _beliefs(data, report, units, noise, shared_noise)
     truth = np.zeros(data.n_contexts)
     truth[data.context] = data.truth
     states = choices_of(np.eye(2)[data.truth], data.context, truth)
@@ -184,7 +184,7 @@ def fitted(
 
 
 def _beliefs(
-    data: ChoiceData, report: Floats, noise: float | None, shared: float
+    data: ChoiceData, report: Floats, units: Units, noise: float | None, shared: float
 ) -> tuple[Beliefs, list[str]]:
     reports = counted_reports(report, data.context, data.n_contexts)
     cautions = []
@@ -195,7 +195,8 @@ def _beliefs(
     exact = noise == 0 or (noise is None and not reports.within_sd > 0)
     if exact and not shared:
         return exact_beliefs(report, data.context, data.n_contexts), cautions
-    return noisy_beliefs(reports, 0.0 if exact else noise, shared=shared), cautions
+    sd = 0.0 if exact else noise
+    return noisy_beliefs(reports, sd, shared=shared, unit=units.of_context), cautions
 
 
 def lacking(data: ChoiceData) -> str:

@@ -72,9 +72,7 @@ def test_gaps_of_three_states_and_states_that_were_not_asked():
     given = GivenZ(
         runs,
         rows,
-        lambda rows, group, context: fit_question(
-            belief[rows], group, (context % 2).astype(np.float64)
-        ),
+        lambda rows, group, n_groups: fit_question(belief[rows], group, n_groups),
     )
     assert not given.whole[0]
     assert given.whole[1:].all()
