@@ -13,7 +13,6 @@ import pandas as pd
 from coherence.checks.check import Facts
 from coherence.inputs import Floats, as_codes
 from coherence.statistics.scatter import Scatter, scatter_within
-from coherence.table.audit import asked_for_action
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
 from coherence.table.schema import PARSED
@@ -173,7 +172,7 @@ class UnitRows:
         asked = runs.under(self.reference)
         self.asked, self.elsewhere = rows[asked], rows[~runs.given_z & ~asked]
         self.stated = self.asked[runs.believed[asked]]
-        decided = asked_for_action(runs, self.reference)
+        decided = runs.asked_for_action(self.reference)
         self.decided = rows[decided]
         self.choices = self.stated[(decided & runs.acted)[self.stated.index]]
         self.judged = self.choices[runs.known("theta")[self.choices.index]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.text_options import add_text_arguments, text_form
+from coherence.cli.reading import add_form_arguments, text_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
-    add_text_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
+    add_form_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
 def _refuse_own(logs: "Sequence[AnswerLog]") -> None:

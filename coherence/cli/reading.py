@@ -1,4 +1,4 @@
-"""The options that say how a runs table is to be read, shared by the commands that read one."""
+"""The options that say how a user's table is to be read, shared by the commands that read one."""
 
 import argparse
 import sys
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from coherence.cli.streams import STREAM, standard_input
-from coherence.cli.text_options import add_text_arguments
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.table.runs import Runs
     from coherence.table.scan import RunsScan
+    from coherence.table.text_files import TextForm
 
 LOG = ".eval"
 """Ending of a log of Inspect."""
@@ -54,9 +54,35 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_form_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how a file is written: separator, decimal mark, encoding, percentages."""
-    add_text_arguments(parser, percent="stated probabilities are percentages: 70 or 70%% is 0.7")
+def add_form_arguments(
+    parser: argparse.ArgumentParser,
+    *,
+    percent: str = "stated probabilities are percentages: 70 or 70%% is 0.7",
+) -> None:
+    """Declare ``--sep``, ``--decimal``, ``--encoding`` and ``--percent``."""
+    group = parser.add_argument_group("files", "how your file is written, where it does not tell")
+    group.add_argument(
+        "--sep",
+        metavar="CHARACTER",
+        help="separator of a .csv or .tsv file; ';', tab and '|' are recognised",
+    )
+    group.add_argument(
+        "--decimal", metavar="MARK", default=".", help="its decimal mark: . or , (default: .)"
+    )
+    group.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of a text file, such as latin-1 or cp1252 "
+        "(default: UTF-8; UTF-16 with its mark is recognised)",
+    )
+    group.add_argument("--percent", action="store_true", help=percent)
+
+
+def text_form(args: argparse.Namespace) -> "TextForm":
+    """Return how a file is written."""
+    from coherence.table.text_files import TextForm
+
+    return TextForm(args.sep, args.decimal, args.encoding)
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.importing.cells import as_number
 from coherence.importing.mapping import KNOWN_LABELS, is_belief
-from coherence.table.audit import asked_for_action
 from coherence.table.runs import Runs
 from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED
 from coherence.table.states import folded
@@ -119,7 +118,7 @@ def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame
     completed = Runs(runs.drop(columns="status")).completed()
     missing = pd.Series(False, index=completed.table.index)
     for _, unit in completed.units():
-        asked = asked_for_action(unit, unit.reference())
+        asked = unit.asked_for_action(unit.reference())
         missing[unit.table.index] = asked & ~unit.acted
     changed = missing.to_numpy() & runs["status"].isin(PARSED) & ~np.asarray(told, dtype=bool)
     return runs.assign(status=runs["status"].mask(changed, "unparsed").astype(runs["status"].dtype))

@@ -1,7 +1,7 @@
-"""What became of the answers, how they were got, and how much the unreadable ones could matter.
+"""What became of the answers, how they were got, and how much the unparsed ones could matter.
 
-Answers that cannot be read are left out of every rate, which is right only if they would have been
-like the others. The bounds here assume nothing: they are the rates if all unreadable answers had
+Unparsed answers are left out of every rate, which is right only if they would have been
+like the others. The bounds here assume nothing: they are the rates if all unparsed answers had
 gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection problem").
 
 A belief may be drawn and read, drawn among the answers that have the form, or computed from the
@@ -27,34 +27,12 @@ from coherence.table.schema import (
 
 GIVEN_Z = "given z"
 MISSING = "missing"
-"""Status of an unreadable answer in a table that has no status column."""
-
-
-def asked_for_action(unit: Runs, reference: str) -> "pd.Series[bool]":
-    """Tell which rows of one (task, model) asked for an action, answered readably or not.
-
-    A row with a readable status, a belief and no action asked for none, because an unreadable
-    action would have changed its status; a row with a failure counts as asked, because the failure
-    may be that of the action. Without a status column all rows of the reference prompt were asked,
-    or none if no action is there at all.
-    """
-    eligible = unit.under(reference)
-    if "action" not in unit.names and not unit.policies:
-        return eligible & False
-    has_status = "status" in unit.names
-    spared = ~unit.acted & unit.believed
-    spared &= unit.table["status"].isin(PARSED) if has_status else False
-    # Where nothing looks like an answer, one row that was not asked speaks for all: the failures
-    # are those of beliefs.
-    none = not (eligible & unit.asked_to_act).any() and (
-        not has_status or bool((eligible & spared).any())
-    )
-    return eligible & ~spared & (not none)
+"""Status of an unparsed answer in a table that has no status column."""
 
 
 def label_rows(unit: Runs, reference: str) -> pd.DataFrame:
     """Say of each row of one (task, model) what it asked and what became of the answer."""
-    asked = asked_for_action(unit, reference)
+    asked = unit.asked_for_action(reference)
     question = np.where(
         unit.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", unit.prompt)
     )
@@ -83,7 +61,7 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     table = known.assign(
         asked=rows.sum(axis=1),
         repaired=known[list(REPAIRS)].sum(axis=1),
-        # A hand-made record may bear a status of its own; it is not readable, and what it was is
+        # A hand-made record may bear a status of its own; it is not parsed, and what it was is
         # not known.
         **{MISSING: rows.sum(axis=1) - known.sum(axis=1)},
     )
@@ -93,7 +71,7 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
 
 
 def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:
-    """Bound mean beliefs and choice rates over what the unreadable answers could have been."""
+    """Bound mean beliefs and choice rates over what the unparsed answers could have been."""
     table, rows = unit.table, []
     plain = table[~unit.given_z]
     prompts = unit.prompt[~unit.given_z]
@@ -102,7 +80,7 @@ def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:
             label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
             numbers = pd.to_numeric(plain.loc[prompts == prompt, name])
             rows.append(_bounds("mean belief", label, numbers))
-    asked = asked_for_action(unit, reference)
+    asked = unit.asked_for_action(reference)
     if "action" in unit.names and table["action"].notna().any():
         action = table.loc[asked, "action"].astype(object)
         for label in sorted(action.dropna().unique(), key=str):

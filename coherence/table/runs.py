@@ -30,6 +30,7 @@ from coherence.table.schema import (
     COLUMN_NAMES,
     COMPUTED_KINDS,
     FEATURE_PREFIX,
+    PARSED,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
     REPAIRS,
@@ -246,6 +247,27 @@ class Runs:
     def under(self, prompt: str) -> "pd.Series[bool]":
         """Tell which rows were asked under a prompt, those given z left out."""
         return ~self.given_z & (self.prompt == prompt)
+
+    def asked_for_action(self, reference: str) -> "pd.Series[bool]":
+        """Tell which rows of one (task, model) asked for an action, whether it was parsed or not.
+
+        A row with a parsed status, a belief and no action asked for none, because an unparsed
+        action would have changed its status; a row with a failure counts as asked, because the
+        failure may be that of the action. Without a status column all rows of the reference prompt
+        were asked, or none if no action is there at all.
+        """
+        eligible = self.under(reference)
+        if "action" not in self.names and not self.policies:
+            return eligible & False
+        has_status = "status" in self.names
+        spared = ~self.acted & self.believed
+        spared &= self.table["status"].isin(PARSED) if has_status else False
+        # Where nothing looks like an answer, one row that was not asked speaks for all: the
+        # failures are those of beliefs.
+        none = not (eligible & self.asked_to_act).any() and (
+            not has_status or bool((eligible & spared).any())
+        )
+        return eligible & ~spared & (not none)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -5,13 +5,13 @@ import argparse
 import pytest
 
 from coherence.cli.main import main
-from coherence.cli.text_options import add_text_arguments, text_form
+from coherence.cli.reading import add_form_arguments, text_form
 from coherence.table.text_files import TextForm
 
 
 def test_what_is_said_and_what_is_not():
     parser = argparse.ArgumentParser()
-    add_text_arguments(parser, percent="percentages")
+    add_form_arguments(parser, percent="percentages")
     assert text_form(parser.parse_args([])) == TextForm()
     said = parser.parse_args(["--sep", "tab", "--decimal", ",", "--encoding", "latin-1"])
     assert text_form(said) == TextForm("\t", ",", "latin-1")

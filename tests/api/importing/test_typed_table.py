@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 from coherence.importing.typed_table import typed_table
-from coherence.table.audit import asked_for_action
 from coherence.table.runs import Runs
 
 
@@ -13,7 +12,7 @@ def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path, imported, w
     runs = imported(beliefs, actions, belief=["beliefs"]).runs
     assert runs["action"].isna().all()
     assert runs["status"].tolist() == ["unparsed", "unparsed"]
-    assert asked_for_action(Runs(runs), "standard").all()
+    assert Runs(runs).asked_for_action("standard").all()
     nobody_knows = write_table(tmp_path / "open.csv", "context,p,theta\na,0.2,\nb,0.8,\n")
     assert list(imported(nobody_knows).runs.columns) == ["context", "rep", "p", "status"]
 

@@ -11,7 +11,6 @@ import pytest
 from coherence import analyze, simulate
 from coherence.table.audit import (
     answering,
-    asked_for_action,
     audit_table,
     count_statuses,
     label_rows,
@@ -60,7 +59,7 @@ def test_an_action_that_was_not_asked_for_is_not_unreadable():
     six."""
     table = rows(status=["ok"] * 8 + ["refused"])
     table.loc[[0, 1, 2, 8], "action"] = None
-    assert asked_for_action(Runs(table), "standard").tolist() == [False] * 3 + [True] * 6
+    assert Runs(table).asked_for_action("standard").tolist() == [False] * 3 + [True] * 6
     counts = count_statuses(label_rows(Runs(table), "standard")).set_index(["question", "status"])[
         "rows"
     ]
@@ -83,7 +82,7 @@ def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = rows(action=None, **status)
     table.loc[8, "p"] = np.nan
     table = table if empty else table.drop(columns="action")
-    assert not asked_for_action(Runs(table), "standard").any()
+    assert not Runs(table).asked_for_action("standard").any()
     (row,) = audit_table(count_statuses(label_rows(Runs(table), "standard"))).to_dict("records")
     assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == (
         "standard",
@@ -95,8 +94,8 @@ def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
 
 
 def test_actions_that_nobody_could_read_were_asked_for():
-    assert asked_for_action(Runs(rows(action=None, status="unparsed")), "standard").all()
-    assert asked_for_action(Runs(rows(action=None, raw_action="hm")), "standard").all()
+    assert Runs(rows(action=None, status="unparsed")).asked_for_action("standard").all()
+    assert Runs(rows(action=None, raw_action="hm")).asked_for_action("standard").all()
 
 
 def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
@@ -178,7 +177,7 @@ def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
             "z_state": None,
         }
     )
-    assert asked_for_action(Runs(unit), "standard").tolist() == [True, True, True, False]
+    assert Runs(unit).asked_for_action("standard").tolist() == [True, True, True, False]
     bounds = worst_case_bounds(Runs(unit), "standard").set_index("label")
     assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
     assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
