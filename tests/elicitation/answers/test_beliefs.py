@@ -53,15 +53,29 @@ def test_what_cannot_be_probabilities_is_refused():
     assert len(ask_labels(Known({"No": 0.5, "Yes": 0.5 + 1e-9}), ["Does it?"])) == 1  # rounding
 
 
-def test_bounds_decide_whether_a_share_is_read():
-    narrow = token_belief('{"No": 0.5, "Yes": 0.48, "share": [0.49, 0.5]}')
-    assert (narrow.value, narrow.status) == (pytest.approx(0.495), "ok")
-    wide = token_belief('{"No": 0.5, "Yes": 0.4, "share": [0.4, 0.5]}')
-    assert (wide.value, wide.status, wide.answer_mass) == (None, "unparsed", pytest.approx(0.9))
-    # Bounds up to two hundredths apart are read, and no wider ones.
-    for high, value in ((0.519, 0.5095), (0.521, None)):
-        belief = token_belief(f'{{"No": 0.4, "Yes": 0.4, "share": [0.5, {high}]}}')
-        assert belief.value == (None if value is None else pytest.approx(value))
+@pytest.mark.parametrize(
+    ("masses", "value", "status"),
+    [
+        ({"No": 0.1, "Yes": 0.3}, 0.75, "low_mass"),
+        ({"No": 0.0, "Yes": 0.0}, None, "unparsed"),
+        ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"),
+        ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
+        # Bounds up to two hundredths apart are read, in their middle, and no wider ones.
+        ({"No": 0.4, "Yes": 0.5, "share": [0.55, 0.55]}, 0.55, "ok"),
+        ({"No": 0.4, "Yes": 0.5, "share": [0.5, 0.519]}, 0.5095, "ok"),
+        ({"No": 0.4, "Yes": 0.5, "share": [0.5, 0.521]}, None, "unparsed"),
+        ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"),
+    ],
+)
+def test_a_token_belief_says_where_it_has_little_mass_and_needs_narrow_bounds(
+    masses, value, status
+):
+    belief = token_belief(json.dumps(masses))
+    assert belief.value == (None if value is None else pytest.approx(value))
+    assert (belief.status, belief.answer_mass) == (
+        status,
+        pytest.approx(masses["No"] + masses["Yes"]),
+    )
 
 
 def test_a_rate_counts_readable_draws_alone_and_names_the_gravest_repair():
@@ -82,19 +96,3 @@ def test_a_model_without_labels_is_refused():
 
     with pytest.raises(InputError, match="silent does not. Take verbalised or sampled"):
         ask_labels(Silent(), ["Does it?"])
-
-
-def bounded(low, high):
-    return token_belief(json.dumps({"No": 0.4, "Yes": 0.5, "share": [low, high]}))
-
-
-@pytest.mark.parametrize("width", [0.0, 0.01, 0.019])
-def test_close_bounds_are_read_in_their_middle(width):
-    belief = bounded(0.55, 0.55 + width)
-    assert belief.status == "ok"
-    assert belief.value == pytest.approx(0.55 + width / 2)
-
-
-@pytest.mark.parametrize("width", [0.021, 0.03, 0.2])
-def test_bounds_more_than_two_hundredths_apart_are_unread(width):
-    assert bounded(0.55, 0.55 + width) == Reading(None, "unparsed", 0.9)

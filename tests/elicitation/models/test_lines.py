@@ -24,18 +24,3 @@ def test_an_answer_ends_after_its_lines(text, max_lines, end):
 def test_white_space_alone_is_no_line_and_what_follows_the_last_one_is_cut():
     assert first_lines("\n \nNo: 1\n\nYes: 0\nbye", 2) == "\n \nNo: 1\n\nYes: 0\n"
     assert first_lines("No: 1\nYes: 0", 2) == "No: 1\nYes: 0"  # not complete: nothing is cut
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("No: 1\nYes: 0\nbye", 2),
-        ("\n\na\n \nb\nc\n", 2),
-        ("a", 2),
-        ("a\nb", 2),
-        ("", 1),
-        ("a\nb\n", None),
-    ],
-)
-def test_lines_are_cut_like_those_of_local_models(text, lines):
-    assert first_lines(text, lines) == text[: end_of_lines(text, lines)]

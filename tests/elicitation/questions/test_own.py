@@ -11,7 +11,7 @@ import pytest
 
 from coherence import CoherenceError, InputError, validate_runs
 from elicitation import Answer, AnswerStore, Design, elicit, elicit_questions, load_questions
-from elicitation.answers.reading import Reading, sampled_belief, token_belief
+from elicitation.answers.reading import Reading, sampled_belief
 from elicitation.models.labels import bound_labels
 from elicitation.questions.own import check_questions
 
@@ -155,27 +155,6 @@ def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
     masses = runs["raw_belief"].map(json.loads)
     assert [sum(shares.values()) for shares in masses] == pytest.approx(
         runs["answer_mass"].tolist()
-    )
-
-
-@pytest.mark.parametrize(
-    ("masses", "value", "status"),
-    [
-        ({"No": 0.1, "Yes": 0.3}, 0.75, "low_mass"),
-        ({"No": 0.0, "Yes": 0.0}, None, "unparsed"),
-        ({"No": 0.5, "Yes": 0.5}, 0.5, "ok"),
-        ({"No": 0.0, "Yes": 1.0}, 1.0, "ok"),
-        ({"No": 0.2, "Yes": 0.6, "share": [0.6, 0.8]}, None, "unparsed"),
-        ({"No": 0.2, "Yes": 0.6, "share": [0.745, 0.755]}, 0.75, "ok"),
-    ],
-)
-def test_a_token_belief_says_where_it_has_little_mass_and_needs_narrow_bounds(
-    masses, value, status
-):
-    belief = token_belief(json.dumps(masses))
-    assert (belief.value, belief.status) == (
-        pytest.approx(value) if value is not None else None,
-        status,
     )
 
 

@@ -1,12 +1,15 @@
 """Study files. Breaks if a fault passes, or is told without its place and a remedy."""
 
+import inspect
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from coherence import InputError
+from coherence import InputError, analyze
 from elicitation.commands.study.study_file import load_study
+from elicitation.commands.study.units import units_of
 
 ONE = '[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
 
@@ -78,6 +81,10 @@ def test_names_follow_from_what_is_asked(write, tmp_path):
         (ONE + '[analysis]\nchecks = ["calibratoin"]\n', "found: 'calibration'"),
         (ONE + "[analysis]\nchecks = []\n", "checks must name at least one check"),
         (ONE + "[analysis]\nseed = -1\n", "seed must be at least 0; received -1"),
+        (ONE + "[analysis]\ntwins = 0\n", "twins must be at least 1; received 0"),
+        (ONE + "[analysis]\npublished = 1\n", "published must be true or false; received 1"),
+        (ONE + "[analysis]\npositive = 3\n", "positive must be a text or a list; received 3"),
+        (ONE + '[analysis]\ncheck = "cmi"\n', "check is unknown"),
         (ONE + '[[batteries]]\nbattery = "mix"\n', "all of these are simulated agents"),
         ('[study]\nreps = "x"\n' + ONE, "leaky on task asia: .*--reps: invalid int value"),
         ("[study\n", "is not TOML"),
@@ -86,6 +93,34 @@ def test_names_follow_from_what_is_asked(write, tmp_path):
 def test_faults_are_told_with_their_place(write, text, told):
     with pytest.raises(InputError, match=told):
         load_study(write(text))
+
+
+def test_every_option_of_the_analysis_may_be_said(write):
+    known = set(inspect.signature(analyze).parameters) - {"runs", "rng", "n_jobs", "progress"}
+    values = {
+        "checks": ["cmi"],
+        "published": True,
+        "positive": "yes",
+        "reference": "standard",
+        "strict": True,
+        "merge_labels": True,
+        "twins": 50,
+    }
+    assert set(values) <= known
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    assert load_study(write(f"{ONE}[analysis]\n{lines}seed = 3\n")).analysis == values | {"seed": 3}
+
+
+@pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "\\u202e", "-x"])
+def test_tables_stay_in_their_folder_whatever_a_model_is_called(write, tmp_path, name):
+    text = f'[[models]]\nagent = "leaky"\nname = "{name}"\n[[tasks]]\ntask = "asia"\n'
+    if "u202e" in name:  # not printable
+        with pytest.raises(InputError, match="name must be a text of one line"):
+            load_study(write(text))
+        return
+    (unit,) = units_of(load_study(write(text)), tmp_path)
+    assert unit.path.resolve().parent == tmp_path.resolve() / "runs"
+    assert not unit.path.name.startswith(".")
 
 
 def test_all_faults_are_told_at_once(write):
