@@ -331,7 +331,11 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     shown = ranked[:_RANKED]
     parts = by_measure(shown)
     among = ", within each unit of measurement" if len(parts) > 1 else ""
-    yield _text(f"By the effect of {clean(check)}, the largest first{among}:")
+    # Said once where all show the difference of the same action.
+    components = {Row(row.result).component for row in shown if row.result}
+    same = components.pop() if len(components) == 1 else ""
+    effect = ", ".join(filter(None, [clean(check), same]))
+    yield _text(f"By the effect of {effect}, the largest first{among}:")
     heading = interval_heading(row.result for row in shown if row.result)
     table = _table(["task · model", "effect", heading, "p (Holm)", "rejected tests"], right=(3,))
     table.columns[4].no_wrap = False
@@ -344,7 +348,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             if row.result is not None:
                 shown_as = Row(row.result)
                 numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
-                of = shown_as.component
+                of = "" if same else shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
             cells = [unit_heading(row.unit), *numbers, rejected]
             table.add_row(*(_cell(cell, style) for cell in cells))

@@ -44,6 +44,7 @@ def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitio
     squares = 0.0
     for column in columns:
         away = column - (np.bincount(codes, weights=column) / sizes)[codes]
+        away[np.abs(away) < 1e-12] = 0.0  # equal beliefs, whose mean is off by the last digit
         squares = max(squares, float(away @ away))
     # One degree of freedom goes for the mean of each group.
     return Scatter(math.sqrt(squares / (sizes[sizes > 1] - 1).sum()), n_groups, across)
