@@ -166,7 +166,21 @@ _COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied
 _MOST_NAMED = 3  # of what one note is true of
 
 _Row = dict[str, object]
-_Note = tuple[str, str]  # of whom, and what
+
+
+class _Notes(dict[str, list[str]]):
+    """What could not be computed: a sentence -> of whom it is true."""
+
+    def add(self, group: BetAnswers, said: str) -> None:
+        self.setdefault(said, []).append(f"{group.model}, {group.template}")
+
+    def lines(self) -> tuple[str, ...]:
+        """Return each sentence once, with what it is true of."""
+        return tuple(
+            f"{'; '.join(of[:_MOST_NAMED])}{f'; and {more} more' if more > 0 else ''}: {said}"
+            for said, of in self.items()
+            for more in [len(of) - _MOST_NAMED]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +257,7 @@ def score_bets(
         if group.kind == "value" and group.template == belief_template
     }
     rows: list[_Row] = []
-    notes: list[_Note] = []
+    notes = _Notes()
     ladders: dict[tuple[str, str], LadderFit] = {}
     for group in groups:
         if group.kind == "ladder":
@@ -253,103 +267,67 @@ def score_bets(
             continue
         test, dev = _of_split(group, split), _of_split(group, "dev")
         if not len(test.questions):
-            notes.append((_where(group), f"no answers to questions of split {split!r}."))
+            notes.add(group, f"no answers to questions of split {split!r}.")
             continue
-        notes += [
-            (_where(group), said) for said in constant_notes(test, correct_choices(test, rule))
-        ]
-        rows.append(_row(test, "correct", STANDARD, test.choice, correct_choices(test, rule)))
+        right = correct_choices(test, rule)
+        for said in constant_notes(test, right):
+            notes.add(group, said)
+        rows.append(_row(test, "correct", STANDARD, test.choice, right))
         if group.kind == "bet" and group.model in beliefs:
             rational = rational_choices(test, beliefs[group.model], rule)
             rows.append(_row(test, BCA, STANDARD, test.choice, rational))
         elif group.kind == "bet":
-            notes.append(
-                (
-                    _where(group),
-                    "no belief-conditioned accuracy without answers to the value "
-                    f"questions {belief_template!r}.",
-                )
-            )
+            without = f"without answers to the value questions {belief_template!r}."
+            notes.add(group, f"no belief-conditioned accuracy {without}")
         rows += _set_rows(test, dev, rule, notes)
-    notes += _unread_notes(groups, split)
+    for model, unread in _unread(groups, split).items():
+        if any(unread):
+            said = "answers on values and bets could not be read and count as wrong."
+            notes.setdefault(f"{sum(unread)} of {len(unread)} {said}", []).append(model)
     if not rows and not ladders:
         raise InputError(
             f"there are no answers to questions of split {split!r}. "
             "Choose another split, or answer its questions."
         )
-    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, _gathered(notes))
-
-
-def _gathered(notes: list[_Note]) -> tuple[str, ...]:
-    """Return each sentence once, with what it is true of."""
-    wheres: dict[str, list[str]] = {}
-    for where, said in notes:
-        wheres.setdefault(said, []).append(where)
-    return tuple(
-        f"{'; '.join(of[:_MOST_NAMED])}{f'; and {more} more' if more > 0 else ''}: {said}"
-        for said, of in wheres.items()
-        for more in [len(of) - _MOST_NAMED]
-    )
-
-
-def _where(group: BetAnswers) -> str:
-    return f"{group.model}, {group.template}"
+    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, notes.lines())
 
 
 def _of_split(group: BetAnswers, split: str) -> BetAnswers:
     return group.only((group.questions["split"] == split).to_numpy())
 
 
-def _fit_answers(group: BetAnswers, rule: BetRule, notes: list[_Note]) -> LadderFit | None:
+def _fit_answers(group: BetAnswers, rule: BetRule, notes: _Notes) -> LadderFit | None:
     """Fit the ladder of a model in one modality; None where that cannot be, with a note why."""
     if rule != "side":
         # Whoever bets gets whatever comes up then, and below one half the losing side costs less:
         # no stake tells such chances apart.
-        notes.append((_where(group), "ladders are fitted for the rule 'side' only."))
+        notes.add(group, "ladders are fitted for the rule 'side' only.")
         return None
     # Unread is not refused: taken for bets declined, such answers would move the chance acted on.
     read = group.choice != NO_CHOICE
     if not read.all():
-        notes.append(
-            (
-                _where(group),
-                f"{int((~read).sum())} of {read.size} ladder answers "
-                "have no single choice and are left out.",
-            )
-        )
+        lost = f"{int((~read).sum())} of {read.size} ladder answers"
+        notes.add(group, f"{lost} have no single choice and are left out.")
     if not read.any():
-        notes.append((_where(group), "no ladder without an answer that has a single choice."))
+        notes.add(group, "no ladder without an answer that has a single choice.")
         return None
     group = group.only(read)
     bets = group.questions
     several = min(bets["high"].nunique(), bets["low"].nunique()) > 1
     if not several:
-        notes.append(
-            (
-                _where(group),
-                "intervals of the ladder take answers as independent, "
-                "for it is about one thing of a kind.",
-            )
-        )
+        independent = "intervals of the ladder take answers as independent"
+        notes.add(group, f"{independent}, for it is about one thing of a kind.")
     high, low = (bets["high"], bets["low"]) if several else (None, None)
     return fit_ladder(bets["chance"], break_evens(bets), group.choice == 0, first=high, second=low)
 
 
-def _unread_notes(groups: list[BetAnswers], split: str) -> list[_Note]:
-    """Return a line for every model with answers that could not be read."""
+def _unread(groups: list[BetAnswers], split: str) -> dict[str, list[bool]]:
+    """Return by model which of its answers on values and bets could not be read."""
     unread: dict[str, list[bool]] = {}
     for group in groups:
         if group.kind != "ladder":
             unread.setdefault(group.model, []).extend(_of_split(group, split).unread)
-    return [
-        (
-            model,
-            f"{sum(answers)} of {len(answers)} answers on values and bets could not be read and "
-            "count as wrong.",
-        )
-        for model, answers in unread.items()
-        if any(answers)
-    ]
+    return unread
 
 
 def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
@@ -361,7 +339,7 @@ def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
     return bet_truths(bet_gains(group.questions, rule=rule)).sets()
 
 
-def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[_Note]) -> list[_Row]:
+def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: _Notes) -> list[_Row]:
     """Return the rows of the threshold method, or those of sets that were stated as letters."""
     truths, dev_truths = _set_truths(test, rule), _set_truths(dev, rule)
     if test.scores is None:
@@ -373,14 +351,9 @@ def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: list[_Not
     rows = []
     for name, right in truths.items():
         if not asked(right).any():
-            notes.append((_where(test), f"no question has a right answer under {name!r}."))
+            notes.add(test, f"no question has a right answer under {name!r}.")
         elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
-            notes.append(
-                (
-                    _where(test),
-                    f"no threshold for {name!r} without scores of development questions.",
-                )
-            )
+            notes.add(test, f"no threshold for {name!r} without scores of development questions.")
         else:
             tuned = tune_threshold(dev.scores, dev_truths[name])
             row = _row(test, name, THRESHOLD, threshold_sets(test.scores, tuned.value), right)
