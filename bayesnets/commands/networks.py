@@ -120,8 +120,7 @@ def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     from pathlib import Path
 
     from bayesnets.files import replace_file
-    from bayesnets.phrase_files import plain_phrases
-    from bayesnets.phrase_writer import format_phrases
+    from bayesnets.phrase_files import format_phrases, plain_phrases
     from bayesnets.phrases import positive_state
     from coherence.errors import InputError
 

@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
-from elicitation.commands.hosted_options import connect_to, is_hosted
-from elicitation.commands.model_options import add_model_options, add_store_options, answer_store
+from elicitation.commands.model_options import (
+    add_model_options,
+    add_store_options,
+    answer_store,
+    connect_to,
+    is_hosted,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

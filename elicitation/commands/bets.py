@@ -19,8 +19,7 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
-from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.model_options import add_device_options, load_local
+from elicitation.commands.model_options import add_device_options, is_hosted, load_local
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:

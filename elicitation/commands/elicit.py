@@ -17,8 +17,7 @@ from elicitation.commands.elicit_options import (
     plan_of,
     source_of,
 )
-from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.model_options import answer_store, drawn_at_a_time
+from elicitation.commands.model_options import answer_store, drawn_at_a_time, is_hosted
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.hosted_options import connect_to, is_hosted
-from elicitation.commands.model_options import add_model_options, add_store_options, load_local
+from elicitation.commands.model_options import (
+    add_model_options,
+    add_store_options,
+    connect_to,
+    is_hosted,
+    load_local,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

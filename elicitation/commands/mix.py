@@ -16,8 +16,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.hosted_options import is_hosted
-from elicitation.commands.model_options import drawn_at_a_time, load_causal
+from elicitation.commands.model_options import drawn_at_a_time, is_hosted, load_causal
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.hosted_options import connect_to, is_hosted
-from elicitation.commands.model_options import load_causal
+from elicitation.commands.model_options import connect_to, is_hosted, load_causal
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:

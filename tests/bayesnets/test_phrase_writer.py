@@ -3,7 +3,7 @@
 import pytest
 
 from bayesnets import Network, Node, load_network, load_phrases, network_names, plain_phrases
-from bayesnets.phrase_writer import format_phrases
+from bayesnets.phrase_files import format_phrases
 
 
 @pytest.mark.parametrize("name", network_names())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from coherence.errors import InputError
-from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
 from elicitation.models.hosted.background import as_they_come, start, wait_for
 from elicitation.models.hosted.keys import KeyMask
 from elicitation.models.hosted.names import is_completing, takes_any_field
@@ -30,7 +30,6 @@ from elicitation.models.hosted.replies import (
 )
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.models.labels import LabelBounds, bound_labels, check_labels
-from elicitation.models.lines import first_lines
 from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from elicitation.models.base import Answer, Request
-from elicitation.models.lines import end_of_lines, first_lines
+from elicitation.models.base import Answer, Request, end_of_lines, first_lines
 from elicitation.models.local.forward import read_texts, remembering
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from coherence import InputError
 from coherence.cli.main import MODULES, main
-from elicitation.commands.hosted_options import connect_to, is_hosted
+from elicitation.commands.model_options import connect_to, is_hosted
 
 COMMANDS = ("elicit", "mix", "reveal", "bets")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elicitation.models.lines import end_of_lines, first_lines
+from elicitation.models.base import end_of_lines, first_lines
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import fit, load_network, plain_phrases, sample, write_network
-from bayesnets.phrase_writer import format_phrases
+from bayesnets.phrase_files import format_phrases
 from coherence import InputError
 from elicitation import Design, load_task_file, plan_task
 from elicitation.questions.tasks import is_network_file
