@@ -30,7 +30,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import WORDINGS
 from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
-from coherence.table.validation import require_plain_table
+from coherence.table.validation import require_columns
 
 UNIT = "probability"
 TOO_FEW = (
@@ -201,12 +201,7 @@ def _validated(
     runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
-    require_plain_table(runs)
-    for column in ("context", "prompt", "p"):
-        require(
-            column in runs.columns,
-            f"runs must have a column {column!r}. {closest(column, runs.columns)}",
-        )
+    require_columns(runs, ("context", "prompt", "p"))
     runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
     plain = plain[plain["prompt"].notna()]

@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
-from coherence.table.validation import require_plain_table
+from coherence.table.validation import require_columns
 
 NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
@@ -139,13 +138,7 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     >>> random_forest_baseline(runs, n_trees=10).unit
     'of belief'
     """
-    require_plain_table(runs)
-    for column in (*KEY, "p_z"):
-        hint = closest(column, runs.columns)
-        require(
-            column in runs.columns,
-            f"runs must have a column {column!r} for the iterated expectation. {hint}",
-        )
+    require_columns(runs, (*KEY, "p_z"))
     n_trees = whole_number(n_trees, "n_trees", 1)
     names = Runs(runs).features
     undefined = CheckResult(

@@ -18,7 +18,6 @@ from scipy import optimize
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
-from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import (
@@ -41,7 +40,7 @@ from coherence.statistics.resample import (
 )
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
-from coherence.table.validation import require_plain_table
+from coherence.table.validation import require_columns
 
 KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}
@@ -455,14 +454,22 @@ def iterated_expectation_test(
     >>> result.check, result.n_contexts
     ('iterated_expectation', 60)
     """
-    _require_columns(runs)
+    require_columns(runs)
+    states = Runs(runs).states
+    require(
+        len(states) < 2,
+        "iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs "
+        f"over several states in {', '.join(states)}. "
+        "Test one state at a time: rename its column to 'p'.",
+    )
+    require_columns(runs, (*KEY, "p", "z", "z_state", "p_z"))
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
     reference = Runs(runs).reference() if reference is None else str(reference)
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
-    states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
-    gaps = gaps_of(used, states, computed=Runs(used).computed)
+    asked_states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
+    gaps = gaps_of(used, asked_states, computed=Runs(used).computed)
     n_contexts = int(gaps.rows["context"].nunique())
     result = CheckResult(
         check="iterated_expectation",
@@ -536,20 +543,6 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
         )
     few = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than"
     return f"{few} {MIN_CONTEXTS}"
-
-
-def _require_columns(runs: pd.DataFrame) -> None:
-    require_plain_table(runs)
-    states = Runs(runs).states
-    require(
-        len(states) < 2,
-        "iterated_expectation_test needs a belief in one state in the column 'p'; received beliefs "
-        f"over several states in {', '.join(states)}. "
-        "Test one state at a time: rename its column to 'p'.",
-    )
-    for column in (*KEY, "p", "z", "z_state", "p_z"):
-        lack = f"runs must have a column {column!r} for the iterated expectation. "
-        require(column in runs.columns, lack + closest(column, runs.columns))
 
 
 def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:

@@ -459,11 +459,14 @@ def validate_runs(
     return valid(runs, source=source, merge_labels=False if labels_apart else None)
 
 
-def require_plain_table(runs: pd.DataFrame) -> None:
-    """Raise `InputError` unless a table has one name a column and one value a cell."""
+def require_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> None:
+    """Raise `InputError` unless a table has plain cells under plain names, and some columns."""
     require_frame(runs)
     if strange := shape_errors(runs):
         raise InputError(f"runs: {strange[0]}")
+    for name in needed:
+        if name not in runs.columns:
+            raise InputError(f"runs must have a column {name!r}. {closest(name, runs.columns)}")
 
 
 def valid(

@@ -10,7 +10,7 @@ import pytest
 
 from coherence import InputError, analyze, validate_runs
 from coherence.table.frames import require_frame
-from coherence.table.validation import require_plain_table
+from coherence.table.validation import require_columns
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
 
 def test_an_index_named_like_a_column_is_refused():
     runs = pd.DataFrame({"context": ["a", "b"]})
-    require_plain_table(runs)
-    require_plain_table(runs.rename_axis("row"))
+    require_columns(runs)
+    require_columns(runs.rename_axis("row"))
     with pytest.raises(InputError, match="context occur more than once"):
-        require_plain_table(pd.concat([runs, runs], axis=1))
+        require_columns(pd.concat([runs, runs], axis=1))
     with pytest.raises(InputError, match="context .* drop the index"):
-        require_plain_table(runs.set_index("context", drop=False))
+        require_columns(runs.set_index("context", drop=False))
