@@ -71,12 +71,9 @@ def cmi(data: Arrays, draws: int) -> None:
 
 def estimate(data: Arrays, draws: int) -> None:
     """Ours: the bare nearest-neighbour estimate, k = 3."""
-    from coherence.statistics.knn import SortedNeighbours, as_levels
+    from coherence.statistics.knn import sorted_information
 
-    levels = as_levels(data["belief"])
-    order = np.argsort(levels, kind="stable")
-    neighbours = SortedNeighbours(levels[order], data["action"][order])
-    neighbours.information(data["truth"][order], (3,))
+    sorted_information(data["belief"], data["action"], data["truth"], 3)
 
 
 def covariance(data: Arrays, draws: int) -> None:

@@ -28,10 +28,6 @@ from coherence.statistics.choices import (
 )
 from coherence.statistics.knn import (
     SPREAD,
-    LevelCounts,
-    PairTable,
-    SortedNeighbours,
-    as_levels,
     calibrated,
     general_information,
     policy_information,
@@ -40,13 +36,14 @@ from coherence.statistics.knn import (
 )
 from coherence.statistics.permutation import (
     Permuted,
-    Statistic,
     contexts_of,
     permutation_blocks,
     permutation_test,
+    permuted_states,
     too_few,
 )
 from coherence.statistics.resample import Seed, as_generator, context_means, percentile_interval
+from coherence.statistics.windows import SIZES, chosen, local_information, ranked, window_size
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -54,14 +51,8 @@ NULL = (
     "against dependence of any direction and of different directions at different beliefs"
 )
 UNIT = "nats"
-TEST_SHARE = 0.15  # many neighbours of the test, as a share of the rows
-# Items of several columns, above which a table of all pairs would take more than 200 MB, and rows
-# over all arrangements that trees search then.
-MOST_ITEMS, SEARCHED_ROWS, FEWEST_SEARCHED = 2_000, 2_000_000, 99
-OF_PAIRS = 999  # permutations at the most where each takes a pass over all pairs
-# Answers of a context in the test: divisible by every number up to ten, or fewer where contexts are
-# so many that counts of all would no longer be cheap.
-MOST_COPIES, MOST_ROWS = 2_520, 2_000_000
+# Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
+AVERAGED = 39
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = "{:.3g} nats on average where states are permuted; no interval of known coverage"
 
@@ -111,10 +102,11 @@ def cmi_test(
         spread like that of beliefs; booleans, text and categories are labels. Contexts then trade
         states only with contexts of like belief and features.
     isotonic : bool
-        Replace the belief by its isotonic calibration, fitted anew in every permutation and
-        resample. Two states and no features only.
+        Estimate given the isotonic calibration of the belief, fitted anew in every permutation and
+        resample. The p-value is the same: the states are exchangeable given the belief or not. Two
+        states and no features only.
     k : int
-        Neighbours of the estimate.
+        Neighbours of the estimate; the p-value does not depend on it.
     n_permutations : int
         Random permutations; ten times as many where the p-value lies within two Monte Carlo errors
         of .05. All arrangements where they are fewer.
@@ -131,12 +123,11 @@ def cmi_test(
     -------
     CheckResult
         `statistic` is the nearest-neighbour estimate with `k` neighbours (nats; it may be below 0),
-        the same with ``published=True``. `details` holds it, its mean over the permutations, their
-        difference (excess information), the estimate with many neighbours, and the p-value that
-        each has alone; where contexts have unequally many answers, all but the first are of
-        contexts that weigh the same. There is no interval, because none of known coverage is at
-        hand; with ``published=True`` there is the paper's, and no p-value. NaN with a reason where
-        fewer than ten contexts can be permuted.
+        the same with ``published=True``. `details` holds it and the information in windows of both
+        sizes, each with its mean over permutations (of the estimate over 39 of them), the excess
+        over that mean and, of windows, the p-value that it has alone. There is no interval, because
+        none of known coverage is at hand; with ``published=True`` there is the paper's, and no
+        p-value. NaN with a reason where fewer than ten contexts can be permuted.
 
     Raises
     ------
@@ -146,21 +137,20 @@ def cmi_test(
 
     Notes
     -----
-    The p-value ranks the larger of two estimates, with `k` neighbours and with as many as 15% of
-    the rows, each in standard deviations over the same permutations. Blocks of contexts are
-    those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and neighbouring ones
-    joined until a block holds four contexts; given several columns, nearest neighbours no more than
-    .1 apart (.4 standard deviations of a numeric feature). Every context weighs the same in both
-    estimates of the test, however many answers it has (except with `isotonic`, and where trees
-    search). Assumes that contexts are independent.
+    The p-value ranks the information between state and choice that is counted in windows of the 10%
+    and of the 70% of contexts nearest in belief (and features), at least eight: the larger of the
+    two, each in standard deviations over the same permutations. The first sees a state that matters
+    differently at different beliefs, the second one that matters everywhere. Windows lie about at
+    most 60 contexts, and every context weighs the same in them, however many answers it has. Blocks
+    of contexts are those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and
+    neighbouring ones joined until a block holds four contexts; given several columns, nearest
+    neighbours no more than .1 apart (.4 standard deviations of a numeric feature). Assumes that
+    contexts are independent.
 
-    Permutations tell a thousand beliefs apart, and more are taken to steps of .001. Given several
-    columns, or policies, above 2,000 distinct items k-d trees search anew in each permutation, and
-    there are fewer of them (`settings`); at most 999 where they do not.
-
-    Probabilities of actions give the information between the policy and the truth, each probability
-    in units of its spread: two policies are as far apart as the most different of them, so that a
-    state is seen that moves their spread alone. There is no published procedure for them, and no
+    Probabilities of actions give the information between the policy and the truth. The estimate
+    takes each probability in units of its spread, two policies as far apart as the most different
+    of them; windows count in which quarter of the window's contexts each probability lies, so that
+    a state is seen that moves their spread alone. There is no published procedure for them, and no
     calibration of the belief.
 
     References
@@ -219,7 +209,7 @@ def cmi_test(
         return replace(result, pvalue=None, reason=NO_PUBLISHED)
     estimate = partial(_estimate, data, given, k=k, isotonic=isotonic)
     if published:
-        return _published(result, estimate, k, n_bootstraps, generator)
+        return _published(result, estimate, data.truth, n_bootstraps, generator)
     contexts = contexts_of(data, group)
     line = _on_a_line(given)
     cuts, pooled = permutation_blocks(
@@ -228,20 +218,20 @@ def cmi_test(
     similar = "belief" if condition_on is None else "belief and features"
     if few := too_few(cuts[0], contexts.state, similar):
         return replace(result, reason=few)
-    n_rows = data.n_rows
-    k_test = max(k, min(round(TEST_SHARE * n_rows), n_rows - 1))
-    copies = _copies(data.context)
-    statistic, n_possible = _statistic(data, given, copies, (k, k_test), isotonic)
-    position = contexts.position
-    permuted = permutation_test(
-        lambda _: lambda states: statistic(states[:, position]),
-        _larger,
-        cuts,
-        contexts.state,
-        min(n_permutations, n_possible),
-        generator,
+    position = contexts.position[data.context]
+    choices = chosen(contexts.share) if data.policy is None else ranked(data.policy, position)
+    statistic = local_information(
+        contexts.belief if line else given.summary[contexts.order], choices, len(data.states)
     )
-    value = estimate(np.arange(n_rows))
+    permuted = permutation_test(
+        lambda _: statistic, _larger, cuts, contexts.state, n_permutations, generator
+    )
+    every = np.arange(data.n_rows)
+    value = estimate(every, data.truth)
+    averaged = np.concatenate(
+        list(permuted_states(cuts[0], contexts.state, min(n_permutations, AVERAGED), generator))
+    )
+    mean = float(np.mean([estimate(every, states[position]) for states in averaged]))
     return replace(
         result,
         statistic=value,
@@ -249,13 +239,12 @@ def cmi_test(
         settings={
             **settings,
             "unit of resampling": "context" if group is None else "group",
-            "k_test": k_test,
             **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
-        details=_details(value, permuted, (k, k_test)),
+        details=_details(value, mean, permuted, data.n_contexts),
         # The estimate alone would be read against 0.
-        reason=NO_INTERVAL.format(permuted.drawn[:, 0].mean()),
+        reason=NO_INTERVAL.format(mean),
         assumptions=(
             "contexts are independent" if group is None else "groups are independent",
             EXACT_REPORT,
@@ -388,10 +377,10 @@ def _on_a_line(given: Conditioning) -> bool:
 
 
 def _estimate(
-    data: ChoiceData, given: Conditioning, rows: Codes, *, k: int, isotonic: bool
+    data: ChoiceData, given: Conditioning, rows: Codes, truth: Codes, *, k: int, isotonic: bool
 ) -> float:
-    """Nearest-neighbour estimate from a choice of rows, repeats allowed."""
-    truth = np.unique(data.truth[rows], return_inverse=True)[1]
+    """Nearest-neighbour estimate from a choice of rows, repeats allowed, and their truth."""
+    truth = np.unique(truth, return_inverse=True)[1]
     columns, stratum = given.continuous[rows], given.stratum[rows]
     if data.policy is not None:
         return policy_information(columns, stratum, scaled_policies(data.policy[rows]), truth, k)
@@ -400,72 +389,6 @@ def _estimate(
         return general_information(columns, stratum, action, truth, k)
     belief = columns[:, 0]
     return sorted_information(calibrated(belief, truth) if isotonic else belief, action, truth, k)
-
-
-def _copies(context: Codes) -> Codes:
-    """Copies of every row by which all contexts count alike."""
-    # Where the state decides how many answers a context has (some are lost, or it was asked more
-    # often), contexts that trade states would otherwise trade weights too.
-    counts = np.bincount(context)
-    held = max(min(MOST_COPIES, MOST_ROWS // counts.size), int(counts.max()))
-    common = min(math.lcm(*np.unique(counts).tolist()), held)
-    return np.maximum(np.rint(common / counts[context]), 1).astype(np.int64)
-
-
-def _statistic(
-    data: ChoiceData,
-    given: Conditioning,
-    copies: Codes,
-    neighbours: tuple[int, int],
-    isotonic: bool,
-) -> tuple[Statistic, int]:
-    """Both estimates as a function of the states of contexts, and how many may be drawn."""
-    columns, unlimited = given.continuous, 10**9
-    if isotonic:
-
-        def after_calibration(states: Codes) -> Floats:
-            estimates = []
-            for state in states:
-                truth = state[data.context]
-                levels = as_levels(calibrated(columns[:, 0], truth))
-                order = np.argsort(levels, kind="stable")
-                prepared = SortedNeighbours(levels[order], data.action[order])
-                estimates.append(prepared.information(truth[order], neighbours))
-            return np.array(estimates)
-
-        return after_calibration, unlimited
-    among = [round(k * float(copies.mean())) for k in neighbours]
-    if data.policy is None and _on_a_line(given):
-        counts = LevelCounts(columns[:, 0], data.action, data.context, copies, len(data.states))
-        return partial(counts.information, neighbours=among), unlimited
-    policies = None if data.policy is None else scaled_policies(data.policy)
-    chosen = data.action[:, None] if policies is None else as_levels(policies)
-    rows = np.column_stack([data.context, as_levels(columns), given.stratum, chosen])
-    _, first, repeats = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    if first.size <= MOST_ITEMS:
-        of_action = data.action if policies is None else policies
-        table = PairTable(
-            columns[first],
-            given.stratum[first],
-            of_action[first],
-            data.context[first],
-            repeats * copies[first],
-        )
-        return partial(table.information, neighbours=among), OF_PAIRS
-
-    def searched(states: Codes) -> Floats:
-        """Trees take little memory, and long for each arrangement."""
-        estimates = []
-        for state in states:
-            truth = state[data.context]
-            if policies is None:
-                search = partial(general_information, columns, given.stratum, data.action, truth)
-            else:
-                search = partial(policy_information, columns, given.stratum, policies, truth)
-            estimates.append([search(k) for k in neighbours])
-        return np.array(estimates)
-
-    return searched, max(SEARCHED_ROWS // data.n_rows, FEWEST_SEARCHED)
 
 
 def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
@@ -478,33 +401,39 @@ def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     return scores[0], scores[1:]
 
 
-def _details(value: float, permuted: Permuted, neighbours: tuple[int, int]) -> pd.DataFrame:
-    """Tabulate both estimates, their means over permutations, and their p-values alone."""
-    means, pvalues = permuted.drawn.mean(axis=0), permuted.pvalues[1:]
-    k, k_test = neighbours
+def _details(value: float, mean: float, permuted: Permuted, n_contexts: int) -> pd.DataFrame:
+    """Tabulate the estimate against permutations, and the information in windows of each size."""
     records = [
-        ("estimate", k, value, pvalues[0]),
-        ("mean of permuted estimates", k, means[0], math.nan),
-        ("excess information", k, permuted.observed[0] - means[0], math.nan),
-        ("estimate with many neighbours", k_test, permuted.observed[1], pvalues[1]),
-        ("mean of permuted estimates", k_test, means[1], math.nan),
+        ("estimate", math.nan, value, mean, value - mean, math.nan),
+        *(
+            ("information in windows", window_size(n_contexts, share), observed, *rest)
+            for share, observed, *rest in zip(
+                SIZES,
+                permuted.observed,
+                permuted.drawn.mean(axis=0),
+                permuted.observed - permuted.drawn.mean(axis=0),
+                permuted.pvalues[1:],
+                strict=True,
+            )
+        ),
     ]
-    return pd.DataFrame(records, columns=["quantity", "neighbours", "nats", "pvalue"])
+    return pd.DataFrame(
+        records, columns=["quantity", "contexts", "nats", "permuted", "excess", "pvalue"]
+    )
 
 
 def _published(
     result: CheckResult,
     estimate: partial[float],
-    k: int,
+    truth: Codes,
     n_bootstraps: int,
     rng: np.random.Generator,
 ) -> CheckResult:
     """Estimate with a percentile interval over resampled rows."""
     n_rows = result.n_rows
-    value = estimate(np.arange(n_rows))
-    draws: Floats = np.array(
-        [estimate(rng.integers(n_rows, size=n_rows)) for _ in range(n_bootstraps)]
-    )
+    value = estimate(np.arange(n_rows), truth)
+    resamples = (rng.integers(n_rows, size=n_rows) for _ in range(n_bootstraps))
+    draws: Floats = np.array([estimate(rows, truth[rows]) for rows in resamples])
     method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
     return replace(
         result,
@@ -512,7 +441,7 @@ def _published(
         interval=Interval(*percentile_interval(draws), 0.95, method),
         pvalue=None,
         settings={**result.settings, "n_bootstraps": n_bootstraps},
-        details=pd.DataFrame({"quantity": ["estimate"], "neighbours": [k], "nats": [value]}),
+        details=pd.DataFrame({"quantity": ["estimate"], "nats": [value]}),
         assumptions=("rows are independent", "duplicated rows do not bias the estimate (they do)"),
     )
 

@@ -4,17 +4,13 @@ The estimator of Mesner and Shalizi (2021, IEEE Transactions on Information Theo
 1): distances combine by their maximum, discrete columns are at distance 0 or 1, and every point
 within the distance of the k-th neighbour counts. A row whose k-th neighbour lies at distance 1 sees
 the same neighbours in every subspace and contributes 0. Given one belief, rows are sorted; given
-several columns, or policies in the place of actions, k-d trees find neighbours. For permutations of
-states, what does not depend on them is computed once: windows of belief in `LevelCounts`, orders of
-neighbours in `PairTable`. No assumption is made here; rows are points.
+several columns, or policies in the place of actions, k-d trees find neighbours. No assumption is
+made here; rows are points.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
@@ -27,8 +23,6 @@ RESOLUTION = 10**9  # beliefs closer than 1e-9 are the same belief: .15 and .05 
 # are nearer.
 HALF_STEP = 0.5
 SPREAD = 4.0  # standard deviations of a number that weigh as much as the whole range of a belief
-MOST_LEVELS = 1_000  # distinct beliefs that permutations tell apart
-COUNTS_HELD = 2_000_000  # numbers of a batch of arrangements
 
 
 def as_levels(belief: Floats) -> Codes:
@@ -87,84 +81,42 @@ def _running_counts(codes: Codes, n_codes: int) -> Codes:
     return np.cumsum(counts, axis=1, out=counts).ravel()
 
 
-class SortedNeighbours:
-    """Estimates of I(action; truth | belief) for many arrangements of the truth.
-
-    What does not depend on the truth is computed once: a permutation test calls `information` a
-    thousand times.
-
-    Parameters
-    ----------
-    levels : ndarray of int, shape (n,)
-        Beliefs from `as_levels`, sorted in ascending order.
-    action : ndarray of int, shape (n,)
-        Codes in the order of `levels`.
-    """
-
-    def __init__(self, levels: Codes, action: Codes) -> None:
-        self._levels, self._action = levels, action
-        self._psi = digamma_table(levels.size)
-        self._action_counts = _running_counts(action, int(action.max()) + 1)
-        self._distinct, first = np.unique(levels, return_index=True)
-        self._first_row = np.append(first, levels.size)  # of each distinct belief, and the end
-
-    def information(self, truth: Codes, neighbours: Sequence[int]) -> list[float]:
-        """Estimate the information with several numbers of neighbours."""
-        levels, width = self._levels, self._levels.size + 1
-        n_states = int(truth.max()) + 1
-        cell = self._action * n_states + truth
-        # Few cells: one byte each, which numpy sorts by counting.
-        by_cell = np.argsort(cell.astype(np.uint8) if cell.max() < 256 else cell, kind="stable")
-        edges = np.concatenate(([0], np.cumsum(np.bincount(cell))))
-        grouped, in_order = levels[by_cell], cell[by_cell]
-        # Rows that agree in belief, action and truth have equal terms: one of each run of them is
-        # computed and counted as often.
-        first = np.flatnonzero(
-            np.concatenate(
-                ([True], (grouped[1:] != grouped[:-1]) | (in_order[1:] != in_order[:-1]))
-            )
-        )
-        copies = np.diff(first, append=levels.size)
-        cell_of_run = in_order[first]
-        counted = [
-            (counts, codes * width)
-            for counts, codes in (
-                (_running_counts(cell, edges.size - 1), cell_of_run),
-                (self._action_counts, cell_of_run // n_states),
-                (_running_counts(truth, n_states), cell_of_run % n_states),
-            )
-        ]
-        estimates = []
-        for k in neighbours:
-            distance = _neighbour_distance(
-                grouped, first, edges[cell_of_run], edges[cell_of_run + 1], k
-            )
-            centre = grouped[first]
-            start = self._first_row[np.searchsorted(self._distinct, centre - distance, side="left")]
-            stop = self._first_row[np.searchsorted(self._distinct, centre + distance, side="right")]
-            in_cell, in_action, in_truth = (
-                counts[offset + stop] - counts[offset + start] - 1 for counts, offset in counted
-            )
-            # Mesner and Shalizi (2021), algorithm 1: psi(k) - psi(n_az) - psi(n_tz) + psi(n_z),
-            # where ties may make the first count larger than k.
-            terms = (
-                self._psi[in_cell]
-                - self._psi[in_action]
-                - self._psi[in_truth]
-                + self._psi[stop - start - 1]
-            )
-            # At distance 1 every row is a neighbour in every subspace and the term is 0.
-            estimates.append(
-                float((copies * np.where(distance < RESOLUTION, terms, 0.0)).sum() / levels.size)
-            )
-        return estimates
-
-
 def sorted_information(belief: Floats, action: Codes, truth: Codes, k: int) -> float:
     """Estimate I(action; truth | belief) in nats, for beliefs in any order, shape (n,)."""
     levels = as_levels(belief)
     order = np.argsort(levels, kind="stable")
-    return SortedNeighbours(levels[order], action[order]).information(truth[order], (k,))[0]
+    levels, action, truth = levels[order], action[order], truth[order]
+    n_states, width = int(truth.max()) + 1, levels.size + 1
+    cell = action * n_states + truth
+    # Few cells: one byte each, which numpy sorts by counting.
+    by_cell = np.argsort(cell.astype(np.uint8) if cell.max() < 256 else cell, kind="stable")
+    edges = np.concatenate(([0], np.cumsum(np.bincount(cell))))
+    grouped, in_order = levels[by_cell], cell[by_cell]
+    # Rows that agree in belief, action and truth have equal terms: one of each run of them is
+    # computed and counted as often.
+    changed = (grouped[1:] != grouped[:-1]) | (in_order[1:] != in_order[:-1])
+    first = np.flatnonzero(np.concatenate(([True], changed)))
+    copies, of_run = np.diff(first, append=levels.size), in_order[first]
+    distance = _neighbour_distance(grouped, first, edges[of_run], edges[of_run + 1], k)
+    start = np.searchsorted(levels, grouped[first] - distance, side="left")
+    stop = np.searchsorted(levels, grouped[first] + distance, side="right")
+
+    def within(codes: Codes, of_each: Codes) -> Codes:
+        counts = _running_counts(codes, int(codes.max()) + 1)
+        held: Codes = counts[of_each * width + stop] - counts[of_each * width + start]
+        return held - 1
+
+    psi = digamma_table(levels.size)
+    # Mesner and Shalizi (2021), algorithm 1: psi(k) - psi(n_az) - psi(n_tz) + psi(n_z), where ties
+    # may make the first count larger than k.
+    terms = (
+        psi[within(cell, of_run)]
+        - psi[within(action, of_run // n_states)]
+        - psi[within(truth, of_run % n_states)]
+        + psi[stop - start - 1]
+    )
+    # At distance 1 every row is a neighbour in every subspace and the term is 0.
+    return float((copies * np.where(distance < RESOLUTION, terms, 0.0)).sum() / levels.size)
 
 
 def calibrated(belief: Floats, truth: Codes) -> Floats:
@@ -274,194 +226,3 @@ def policy_information(
         alike = truth == code
         total += counted(joint, alike, near & alike) - counted(given, alike, near & alike)
     return total / n
-
-
-class LevelCounts:
-    """Estimates of I(action; truth | belief) for many arrangements of the states at once.
-
-    Rows that agree in belief, action and state have equal terms, so that counts are all that a
-    permutation changes: those of each action and state within windows about each belief.
-
-    Parameters
-    ----------
-    belief : ndarray, shape (n,)
-        One belief per row; more than a thousand distinct ones are taken to steps of .001.
-    action, context : ndarray of int, shape (n,)
-        Codes; states are those of contexts.
-    copies : ndarray of int, shape (n,)
-        Rows that each row stands for.
-    n_states : int
-        Number of states.
-    """
-
-    def __init__(
-        self, belief: Floats, action: Codes, context: Codes, copies: Codes, n_states: int
-    ) -> None:
-        levels = as_levels(belief)
-        if np.unique(levels).size > MOST_LEVELS:
-            step = RESOLUTION // MOST_LEVELS
-            levels = np.rint(levels / step).astype(np.int64) * step
-        values, level_of = np.unique(levels, return_inverse=True)
-        n_levels, self._n_actions = values.size, int(action.max()) + 1
-        self._n_states, self._n_rows = n_states, int(copies.sum())
-        cells = action * n_levels + level_of
-        shape = self._n_actions * n_levels, int(context.max()) + 1
-        self._rows_of = csr_array((copies.astype(np.float64), (cells, context)), shape=shape)
-        # Window j about a level reaches as far as its j-th nearest level.
-        radius = np.sort(np.abs(values[:, None] - values), axis=1)
-        self._n_windows = (radius < RESOLUTION).sum(axis=1)
-        self._first = np.searchsorted(values, values[:, None] - radius, side="left")
-        self._stop = np.searchsorted(values, values[:, None] + radius, side="right")
-        self._psi = digamma_table(self._n_rows)
-        counts = np.bincount(cells, weights=copies, minlength=shape[0]).reshape(
-            self._n_actions, n_levels
-        )
-        sums = np.concatenate([np.zeros((self._n_actions, 1)), counts.cumsum(axis=1)], axis=1)
-        # What all rows, and all rows of an action, add to the term of each window.
-        within = sums[:, self._stop] - sums[:, self._first]
-        psi = self._psi[np.maximum(within - 1, 0).astype(np.int64)]
-        every = self._psi[np.maximum(within.sum(axis=0) - 1, 0).astype(np.int64)]
-        self._fixed = every - psi
-
-    def information(self, states: Codes, neighbours: Sequence[int]) -> Floats:
-        """Estimate with several numbers of neighbours, shape (n_arrangements, n_neighbours).
-
-        `states` has a row for each arrangement and a column for each context.
-        """
-        n_levels = len(self._first)
-        batch = max(1, COUNTS_HELD // (n_levels * self._n_actions * self._n_states))
-        return np.concatenate(
-            [
-                self._of_batch(states[start : start + batch], neighbours)
-                for start in range(0, len(states), batch)
-            ]
-        )
-
-    def _of_batch(self, states: Codes, neighbours: Sequence[int]) -> Floats:
-        n, n_levels = len(states), len(self._first)
-        estimates = np.zeros((n, len(neighbours)))
-        for state in range(self._n_states):
-            held = self._rows_of @ (states == state).T.astype(np.float64)
-            counts = held.astype(np.int32).reshape(self._n_actions, n_levels, n)
-            sums = np.zeros((self._n_actions, n_levels + 1, n), dtype=np.int32)
-            np.cumsum(counts, axis=1, out=sums[:, 1:])
-            of_state = sums.sum(axis=0, dtype=np.int32)
-            flat_state = of_state.ravel()
-            for action in range(self._n_actions):
-                flat = sums[action].ravel()
-                level, number = np.nonzero(counts[action])
-                rows = counts[action][level, number]
-                for at, k in enumerate(neighbours):
-                    window = self._window(flat, n, level, number, k)
-                    near = window < self._n_windows[level]
-                    j, level_near, of = window[near], level[near], number[near]
-                    first = self._first[level_near, j] * n + of
-                    stop = self._stop[level_near, j] * n + of
-                    joint = flat.take(stop) - flat.take(first)
-                    truth = flat_state.take(stop) - flat_state.take(first)
-                    terms = self._psi.take(joint - 1) - self._psi.take(truth - 1)
-                    terms += self._fixed[action, level_near, j]
-                    estimates[:, at] += np.bincount(of, weights=rows[near] * terms, minlength=n)
-        return estimates / self._n_rows
-
-    def _window(
-        self, flat: NDArray[np.int32], n: int, level: Codes, number: Codes, k: int
-    ) -> Codes:
-        """Find the first window that holds k other rows of the cell; as many as levels if none."""
-        n_levels = len(self._first)
-        begins, ends = self._first.ravel(), self._stop.ravel()
-        row = level * n_levels
-        low = np.zeros(level.size, dtype=np.int64)
-        high = np.full(level.size, n_levels)
-        for _ in range(n_levels.bit_length()):
-            middle = (low + high) >> 1
-            at = row + np.minimum(middle, n_levels - 1)
-            inside = flat.take(ends.take(at) * n + number) - flat.take(begins.take(at) * n + number)
-            # Where the search has ended, low and high agree and stay.
-            enough = inside > k
-            high = np.where(enough, middle, high)
-            low = np.where(enough | (middle >= n_levels), low, middle + 1)
-        return np.minimum(low, n_levels)
-
-
-class PairTable:
-    """Estimates given several columns, or of policies, for many arrangements of the states.
-
-    Time and memory grow with the square of the number of items.
-
-    Parameters
-    ----------
-    continuous : ndarray, shape (n_items, n_columns)
-        Conditioning columns.
-    stratum : ndarray of int, shape (n_items,)
-        Combination of discrete conditioning values.
-    chosen : ndarray of int, shape (n_items,), or ndarray, shape (n_items, n_actions)
-        Codes of actions, or scaled policies.
-    context, rows : ndarray of int, shape (n_items,)
-        Context of each item, and rows that it stands for.
-    """
-
-    def __init__(
-        self,
-        continuous: Floats,
-        stratum: Codes,
-        chosen: Codes | Floats,
-        context: Codes,
-        rows: Codes,
-    ) -> None:
-        given = np.where(stratum[:, None] == stratum, 0, RESOLUTION)
-        for column in as_levels(continuous).T:
-            np.maximum(given, np.abs(column[:, None] - column), out=given)
-        if chosen.ndim == 1:
-            joint = np.where(chosen[:, None] == chosen, given, RESOLUTION)
-        else:
-            joint = given.copy()
-            for column in as_levels(np.asarray(chosen, dtype=np.float64)).T:
-                np.maximum(joint, np.abs(column[:, None] - column), out=joint)
-        self._context, self._rows, n = context, rows, len(rows)
-        # What lies at distance 1 is never counted.
-        orders = [
-            np.argsort(each, axis=1, kind="stable")[:, : int((each < RESOLUTION).sum(axis=1).max())]
-            for each in (joint, given)
-        ]
-        self._order, self._order_given = (order.astype(np.int32) for order in orders)
-        ranked, ranked_given = np.sort(joint, axis=1), np.sort(given, axis=1)
-        # Items, the item itself included, that lie no further away than the one at each position.
-        self._within, self._within_given = np.zeros((2, n, n), dtype=np.int32)
-        for item in range(n):
-            near = ranked[item] < RESOLUTION
-            for counts, distances in (
-                (self._within, ranked[item]),
-                (self._within_given, ranked_given[item]),
-            ):
-                counts[item, near] = np.searchsorted(distances, ranked[item, near], side="right")
-        self._psi = digamma_table(int(rows.sum()))
-        self._all = rows[self._order].cumsum(axis=1)
-        self._all_given = rows[self._order_given].cumsum(axis=1)
-
-    def information(self, states: Codes, neighbours: Sequence[int]) -> Floats:
-        """Estimate with several numbers of neighbours, shape (n_arrangements, n_neighbours)."""
-        return np.array([self._of_one(each[self._context], neighbours) for each in states])
-
-    def _of_one(self, state: Codes, neighbours: Sequence[int]) -> list[float]:
-        small, rows = state.astype(np.int16), self._rows.astype(np.int32)
-        agreeing, agreeing_given = (
-            np.cumsum((small[order] == small[:, None]) * rows[order], axis=1, dtype=np.int32)
-            for order in (self._order, self._order_given)
-        )
-        estimates = []
-        for k in neighbours:
-            # Where the running count reaches k + 1, the row itself included.
-            position = np.count_nonzero(agreeing < k + 1, axis=1)
-            items = np.flatnonzero(position < agreeing.shape[1])
-            together = self._within[items, position[items]]
-            items, together = items[together > 0], together[together > 0]
-            given = self._within_given[items, position[items]]
-            terms = (
-                self._psi[agreeing[items, together - 1] - 1]
-                - self._psi[self._all[items, together - 1] - 1]
-                - self._psi[agreeing_given[items, given - 1] - 1]
-                + self._psi[self._all_given[items, given - 1] - 1]
-            )
-            estimates.append(float((terms * self._rows[items]).sum() / self._rows.sum()))
-        return estimates

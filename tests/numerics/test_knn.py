@@ -12,8 +12,6 @@ from sklearn.isotonic import IsotonicRegression
 
 from coherence.statistics.knn import (
     RESOLUTION,
-    LevelCounts,
-    PairTable,
     as_levels,
     calibrated,
     general_information,
@@ -64,17 +62,12 @@ def test_one_belief(n, k, grid, n_states, seed):
     belief = rng.random(n)
     if grid:
         belief = np.where(rng.random(n) < 0.7, np.round(belief * grid) / grid, belief)
-    action, state = rng.integers(0, 3, n), rng.integers(0, n_states, n)
-    context = rng.integers(0, n, n)
-    truth = state[context]
+    action, truth = rng.integers(0, 3, n), rng.integers(0, n_states, n)
     zeros = np.zeros(n, dtype=int)
     exact = pytest.approx(brute_force(belief[:, None], zeros, action, truth, k), abs=1e-10)
     assert sorted_information(belief, action, truth, k) == exact
     shuffled = rng.permutation(n)
     assert sorted_information(belief[shuffled], action[shuffled], truth[shuffled], k) == exact
-    known = np.unique(context, return_inverse=True)
-    counts = LevelCounts(belief, action, known[1], np.ones(n, dtype=int), n_states)
-    assert counts.information(state[known[0]][None], (k, k)).tolist() == [[exact, exact]]
 
 
 @given(
@@ -99,32 +92,6 @@ def test_several_columns_and_policies(n, k, n_columns, n_strata, scale, policies
     exact = pytest.approx(brute_force(continuous, stratum, chosen, truth, k), abs=1e-10)
     estimate = policy_information if policies else general_information
     assert estimate(continuous, stratum, chosen, truth, k) == exact
-    table = PairTable(continuous, stratum, chosen, np.arange(n), np.ones(n, dtype=int))
-    assert table.information(truth[None], (k, k)).tolist() == [[exact, exact]]
-
-
-def test_an_item_that_stands_for_several_rows_counts_as_often():
-    rng = np.random.default_rng(0)
-    belief, action, truth = rng.random((30, 2)), rng.integers(0, 2, 30), rng.integers(0, 2, 30)
-    times = rng.integers(1, 4, 30)
-    table = PairTable(belief, np.zeros(30, dtype=int), action, np.arange(30), times)
-    rows = np.repeat(np.arange(30), times)
-    zeros = np.zeros(rows.size, dtype=int)
-    exact = brute_force(belief[rows], zeros, action[rows], truth[rows], 3)
-    assert table.information(truth[None], (3,))[0, 0] == pytest.approx(exact, abs=1e-10)
-    counts = LevelCounts(belief[:, 0], action, np.arange(30), times, 2)
-    exact = brute_force(belief[rows, :1], zeros, action[rows], truth[rows], 3)
-    assert counts.information(truth[None], (3,))[0, 0] == pytest.approx(exact, abs=1e-10)
-
-
-def test_portions_of_arrangements_change_no_number(monkeypatch):
-    rng = np.random.default_rng(1)
-    ones = np.ones(40, dtype=int)
-    counts = LevelCounts(rng.random(40), rng.integers(0, 2, 40), np.arange(40), ones, 2)
-    states = rng.integers(0, 2, (9, 40))
-    whole = counts.information(states, (3, 8))
-    monkeypatch.setattr("coherence.statistics.knn.COUNTS_HELD", 1)
-    assert (counts.information(states, (3, 8)) == whole).all()
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['kind']}-{case['k']}")

@@ -1,0 +1,128 @@
+"""Information between states and choices among contexts of like belief.
+
+A window holds the contexts nearest to one of them in what is conditioned on. Counting in it, as in
+a contingency table, gives the mutual information of state and choice there, which is averaged over
+windows. Such a plug-in value is biased upwards: it is for comparison with permuted states.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import xlogy
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.knn import as_levels
+from coherence.statistics.permutation import Statistic
+
+SIZES = 0.1, 0.7  # of windows, as shares of all contexts
+FEWEST = 8  # contexts of a window
+CENTRES = 60  # contexts about which windows lie, spread evenly over all of them
+QUARTERS = 4
+
+Choices = Callable[[Codes], Floats]
+"""Contexts of a window -> what they choose, shape (n, n_tables, n_choices): weights sum to 1."""
+
+
+def window_size(n_contexts: int, share: float) -> int:
+    """Return how many contexts a window holds, ties left out."""
+    return min(max(round(share * n_contexts), FEWEST), n_contexts)
+
+
+def chosen(share: Floats) -> Choices:
+    """Count choices by their shares in each context, shape (n_contexts, n_actions)."""
+    return lambda window: share[window][:, None]
+
+
+def ranked(policy: Floats, context: Codes) -> Choices:
+    """Put each probability into a quarter of those of the window; a table for every action.
+
+    Ranks within the window see a state that moves the spread of a policy alone, and policies that
+    hardly move.
+
+    Parameters
+    ----------
+    policy : ndarray, shape (n_rows, n_actions)
+        Probabilities of actions.
+    context : ndarray of int, shape (n_rows,)
+        Place of each row's context in the order of the windows.
+    """
+    weight = 1 / np.bincount(context)[context]
+    levels = as_levels(policy)
+
+    def quarters(window: Codes) -> Floats:
+        rows = np.flatnonzero(np.isin(context, window))
+        place, of_row = np.searchsorted(window, context[rows]), weight[rows]
+        tables = np.empty((window.size, policy.shape[1], QUARTERS))
+        for action in range(policy.shape[1]):
+            _, level = np.unique(levels[rows, action], return_inverse=True)
+            held = np.bincount(level, weights=of_row)
+            # Equal probabilities share a quarter: that of the middle of their ranks.
+            middle = (held.cumsum() - held / 2) / held.sum()
+            quarter = np.minimum((QUARTERS * middle).astype(np.int64), QUARTERS - 1)[level]
+            cell = place * QUARTERS + quarter
+            counts = np.bincount(cell, weights=of_row, minlength=window.size * QUARTERS)
+            tables[:, action] = counts.reshape(window.size, QUARTERS)
+        return tables
+
+    return quarters
+
+
+def local_information(summary: Floats, choices: Choices, n_states: int) -> Statistic:
+    """Prepare the information in windows of both sizes, as a function of contexts' states.
+
+    Parameters
+    ----------
+    summary : ndarray, shape (n_contexts,) or (n_contexts, n_columns)
+        What is conditioned on; contexts are as far apart as their most different column.
+    choices : Choices
+        What the contexts of a window choose.
+    n_states : int
+        Number of states.
+
+    Returns
+    -------
+    Statistic
+        Of arrangements of states, shape (n, n_contexts): nats, shape (n, 2).
+    """
+    points = as_levels(summary.reshape(len(summary), -1))
+    n = len(points)
+    centres, times = np.unique(
+        points[np.linspace(0, n - 1, min(n, CENTRES)).round().astype(np.int64)],
+        axis=0,
+        return_counts=True,
+    )
+    prepared = []
+    for size, share in enumerate(SIZES):
+        for centre, weight in zip(centres, times / times.sum(), strict=True):
+            distance = np.abs(points - centre).max(axis=1)
+            last = window_size(n, share) - 1
+            window = np.flatnonzero(distance <= np.partition(distance, last)[last])
+            prepared.append((size, weight, window, choices(window)))
+
+    def information(states: Codes) -> Floats:
+        happened = [(states == state).astype(np.float64) for state in range(1, n_states)]
+        nats = np.zeros((len(states), len(SIZES)))
+        for size, weight, window, tables in prepared:
+            # Neighbours along a line are a slice, which needs no copy.
+            joined = window[-1] - window[0] + 1 == window.size
+            at = slice(window[0], window[-1] + 1) if joined else window
+            flat = tables.reshape(window.size, -1)
+            counts = [each[:, at] @ flat for each in happened]
+            counts.append(np.maximum(flat.sum(axis=0) - sum(counts), 0))  # of the first state
+            of_tables = np.stack(counts).reshape(n_states, -1, *tables.shape[1:])
+            nats[:, size] += weight * _mutual_information(of_tables).mean(axis=1) / window.size
+        return nats
+
+    return information
+
+
+def _mutual_information(counts: Floats) -> Floats:
+    """Return N times the plug-in information of tables, shape (n_states, ..., n_choices)."""
+    of_state, of_choice = counts.sum(axis=-1), counts.sum(axis=0)
+    every = of_choice.sum(axis=-1)
+    return np.asarray(
+        xlogy(counts, counts).sum(axis=(0, -1))
+        - xlogy(of_state, of_state).sum(axis=0)
+        - xlogy(of_choice, of_choice).sum(axis=-1)
+        + xlogy(every, every)
+    )
