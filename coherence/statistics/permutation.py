@@ -26,7 +26,8 @@ BLOCK = 4  # contexts that a block of different beliefs holds at the least
 CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
 WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
-BATCH = 200_000  # states in a batch of arrangements, which a cache holds
+# States in a batch of arrangements, which a cache holds, and arrangements of many contexts.
+BATCH, FEWEST = 200_000, 32
 LONGER = 10  # times as many permutations where the first leave the verdict open
 
 
@@ -271,7 +272,7 @@ def permuted_states(
     block_bits = int(blocks.max()).bit_length()
     random_bits = 63 - state_bits - block_bits
     packed = (blocks[home] << (63 - block_bits)) | state[home]
-    batch = max(1, BATCH // blocks.size)
+    batch = max(FEWEST, BATCH // blocks.size)
     for start in range(0, n_permutations, batch):
         shape = (min(batch, n_permutations - start), blocks.size)
         keys = rng.integers(0, 1 << random_bits, size=shape) << state_bits
