@@ -61,8 +61,8 @@ _RAW = Block(
     "kNN CMI, nats",
     "kNN CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats, "
     "estimated by nearest neighbours; it may fall below 0. Published: with a percentile interval, "
-    "of which no error rate is controlled. Repaired: the same estimate, tested together "
-    "with one of more neighbours by permuting states between whole contexts of like belief.",
+    "of which no error rate is controlled. Repaired: the same estimate, with a p-value from "
+    "permuting states between whole contexts of like belief.",
 )
 _GAIN = (
     "the part of the out-of-sample log-loss of the action, in percent, that boosted trees save by "
