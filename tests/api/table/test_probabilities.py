@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError
+from coherence import InputError, SchemaError, validate_runs
 from coherence.table.probabilities import Tally, judge_percentages, log_notes, read_probabilities
 from coherence.table.schema import Naming
-from coherence.table.validation import examined
 
 
 def read(percent=False, decimal=".", **columns):
@@ -166,6 +165,6 @@ def test_one_slip_makes_no_column_of_percentages():
     with pytest.raises(InputError, match=r"4 of 5 values lie between 0 and 1, .* is 95"):
         read(percent=True, p=slipped)
     runs = pd.DataFrame({"p": slipped, "action": list("ababa"), "theta": [0, 1, 0, 1, 0]})
-    _, (fault,) = examined(runs)
-    assert "Most values are probabilities; correct the others" in fault
-    assert "--percent" not in fault
+    with pytest.raises(SchemaError, match="Most values are probabilities; correct the") as refused:
+        validate_runs(runs)
+    assert "--percent" not in str(refused.value)
