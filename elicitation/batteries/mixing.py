@@ -21,7 +21,7 @@ from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import EXACT_AT_ONCE, ask
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import Answer, LabelModel, Model, ScoringModel
-from elicitation.questions.question import Question
+from elicitation.questions.question import Question, Topic
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -110,15 +110,7 @@ class MixingQuestion:
     @property
     def about(self) -> str:
         """How to read the answer, for those who look into the store."""
-        return json.dumps(
-            {
-                "role": "choice",
-                "key": self.experiment,
-                "lines": self.answers,
-                "form": "lines",
-                "way": "verbalised",
-            }
-        )
+        return Topic("choice", self.experiment, self.answers).about
 
 
 def mixing_questions() -> list[MixingQuestion]:

@@ -142,8 +142,9 @@ def transfer(args: argparse.Namespace) -> int:
     from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import print_transfer, transfer_tables
     from coherence.table.writing import write_table
-    from elicitation.batteries.bets.models import load_chooser, score_choices
+    from elicitation.batteries.bets.models import score_choices
     from elicitation.batteries.bets.questions import bet_questions
+    from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
     items, out, recipe = things_of(args), folder_of(args.out), _recipe(args)
     paper = paper_folder(args)
@@ -154,7 +155,7 @@ def transfer(args: argparse.Namespace) -> int:
         for modality in MODALITIES:
             record = _fit(args, items, base, modality, out / modality, recipe, show)
             print(_course(modality, record), file=sys.stderr)
-            model = load_chooser(
+            model = load_multiple_choice_model(
                 out / modality, device=args.device, dtype="float32", threads=args.threads
             )
             answers.append(score_choices(model, questions).assign(model=modality))

@@ -43,11 +43,6 @@ class LabelBounds:
     other: float
 
     @property
-    def remaining(self) -> float:
-        """Probability of all tokens that were not listed."""
-        return 1.0 - self.seen
-
-    @property
     def status(self) -> str:
         """``"seen"`` if every label was listed, ``"partly"`` if some were, else ``"unseen"``."""
         count = sum(value > 0 for value in self.lower)

@@ -29,9 +29,9 @@ from elicitation.batteries.bets.questions import (
     value_questions,
 )
 from elicitation.models.base import Answer
-from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.causal import CausalModel
 from elicitation.models.local.forward import n_shared
-from elicitation.models.local.multiple_choice import MultipleChoiceModel, load_multiple_choice_model
+from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
 from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
 from elicitation.training.organisms.chooser import Shape, make_chooser
@@ -42,27 +42,6 @@ SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 ones."""
 _PORTION = 256
 _ABOUT = "scores of options"
-
-
-def load_chooser(
-    folder: str | os.PathLike[str],
-    *,
-    device: str = "auto",
-    dtype: str = "auto",
-    threads: int | None = None,
-) -> Any:
-    """Load the model in a folder as what its configuration says it is."""
-    try:
-        config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"model must be a folder with config.json and safetensors weights; {folder} is none."
-        ) from error
-    # Anything else than a table of settings names no architecture, and is refused on loading.
-    names = config.get("architectures") if isinstance(config, dict) else None
-    if any(str(name).endswith("ForMultipleChoice") for name in names or ()):
-        return load_multiple_choice_model(folder, device=device, dtype=dtype, threads=threads)
-    return load_causal_model(folder, device=device, dtype=dtype, threads=threads)
 
 
 def score_choices(

@@ -6,12 +6,17 @@ import pytest
 
 from coherence import InputError, score_bets
 from coherence.batteries.bets.scores import right_roles
-from elicitation import bet_questions, fine_tune, score_choices, value_questions
+from elicitation import (
+    bet_questions,
+    fine_tune,
+    load_multiple_choice_model,
+    score_choices,
+    value_questions,
+)
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.models import (
     SCRATCH,
     lessons_from,
-    load_chooser,
     make_value_reader,
     with_values,
 )
@@ -107,7 +112,6 @@ def test_kept_scores_are_not_asked_again(model, monkeypatch):
 @pytest.mark.lengthy
 def test_only_models_that_score_options_are_asked(model):
     from elicitation import score_choices
-    from elicitation.batteries.bets.models import load_chooser
 
     questions = bet_questions(ITEMS, splits=["test"]).head(1)
     with pytest.raises(
@@ -116,8 +120,6 @@ def test_only_models_that_score_options_are_asked(model):
         score_choices("model", questions)
     with pytest.raises(InputError, match="likelihood must be 'total' or 'token'"):
         score_choices(model, questions, likelihood="mean")
-    with pytest.raises(InputError, match="model must be a folder with config.json"):
-        load_chooser("/nowhere")
 
 
 @pytest.mark.lengthy
@@ -130,7 +132,7 @@ def test_multiple_choice_models_answer_bets(tmp_path):
         tmp_path / "values", items, shape=Shape(hidden=32, inner=64, layers=1, heads=2)
     )
     assert record["history"][-1]["dev"] > 0.6
-    model = load_chooser(tmp_path / "values", device="cpu")
+    model = load_multiple_choice_model(tmp_path / "values", device="cpu")
     questions = value_questions(items, splits=["test"])
     table = score_choices(model, questions)
     logits = np.log(
@@ -168,6 +170,7 @@ def test_a_model_from_scratch_learns_bets_and_applies_them_to_other_things(modal
     assert record["seconds"] < 300
     questions = bet_questions(items, splits=["dev", "test"], modalities=[modality])
     accuracy = score_bets(
-        questions, score_choices(load_chooser(tmp_path / "out", device="cpu"), questions)
+        questions,
+        score_choices(load_multiple_choice_model(tmp_path / "out", device="cpu"), questions),
     ).accuracy
     assert accuracy.set_index("truth").loc["correct", "accuracy"] >= 0.8
