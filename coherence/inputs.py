@@ -5,6 +5,7 @@ rule, received value, position and remedy.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -270,6 +271,28 @@ def _as_policies(values: Any, length: int) -> Actions:
 # below this a permutation or a bootstrap over contexts has too few distinct outcomes to mean
 # anything
 MIN_CONTEXTS = 10
+
+
+def of_contexts(
+    codes: Codes,
+    labels: Sequence[Any],
+    context: Codes,
+    contexts: Sequence[Any],
+    name: str,
+    remedy: str,
+) -> Codes:
+    """Return the label of each context, as a code; refuse labels that differ within one."""
+    first = np.zeros(len(contexts), dtype=np.int64)
+    # From the last row to the first, so that what stays is each context's first.
+    first[context[::-1]] = codes[::-1]
+    varies = first[context] != codes
+    if varies.any():
+        at = int(np.flatnonzero(varies)[0])
+        raise InputError(
+            f"{name} must be constant within a context; in context {contexts[context[at]]!r} it is "
+            f"{labels[first[context[at]]]!r} and, at position {at}, {labels[codes[at]]!r}. {remedy}"
+        )
+    return first
 
 
 def as_contexts(context: ArrayLike | None, n_rows: int) -> tuple[Codes, tuple[Any, ...]]:

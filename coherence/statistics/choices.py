@@ -16,6 +16,7 @@ from coherence.inputs import (
     as_belief,
     as_codes,
     as_contexts,
+    of_contexts,
     require,
     require_aligned,
 )
@@ -81,18 +82,8 @@ def as_choices(
     chosen = as_actions(action, n_rows)
     truth_codes, states = as_codes(truth, "truth", n_rows)
     context_codes, contexts = as_contexts(context, n_rows)
-    # Assigned from the last row to the first, so that what stays is each context's first truth.
-    first = np.zeros(len(contexts), dtype=np.int64)
-    first[context_codes[::-1]] = truth_codes[::-1]
-    varies = first[context_codes] != truth_codes
-    if varies.any():
-        position = int(np.flatnonzero(varies)[0])
-        raise InputError(
-            "truth must be constant within a context; in context "
-            f"{contexts[context_codes[position]]!r} it is "
-            f"{states[first[context_codes[position]]]!r} and, at position {position}, "
-            f"{states[truth_codes[position]]!r}. Give every realised state its own context id."
-        )
+    remedy = "Give every realised state its own context id."
+    of_contexts(truth_codes, states, context_codes, contexts, "truth", remedy)
     in_one = checked.ndim == 1 or checked.shape[1] == 2
     require(
         in_one or positive is None,

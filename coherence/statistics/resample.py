@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes, of_contexts
 
 Seed = np.random.Generator | int | None
 
@@ -56,17 +56,7 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
 def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ...]) -> Codes:
     """Return the group of each context, shape (n_contexts,); refuse those that cut through one."""
     codes, labels = as_codes(group, "group", len(context))
-    first = np.zeros(len(contexts), dtype=np.int64)
-    first[context[::-1]] = codes[::-1]
-    varies = first[context] != codes
-    if varies.any():
-        at = int(np.flatnonzero(varies)[0])
-        raise InputError(
-            "group must be the same in all rows of a context; in context "
-            f"{contexts[context[at]]!r} it is {labels[first[context[at]]]!r} and, "
-            f"at position {at}, {labels[codes[at]]!r}. Give each context one group."
-        )
-    return first
+    return of_contexts(codes, labels, context, contexts, "group", "Give each context one group.")
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def test_groups_are_the_units_of_the_interval_and_few_have_none():
     assert few.interval is None
     assert "5 groups" in few.reason
     assert not math.isnan(few.pvalue)
-    with pytest.raises(InputError, match="group must be the same in all rows of a context"):
+    with pytest.raises(InputError, match="group must be constant within a context"):
         residual_covariance_test(
             belief, action, truth, context=2 * (group // 2) + truth, group=group
         )
