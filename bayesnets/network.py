@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -236,16 +235,6 @@ class Network:
         opening = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
         lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries)
         return f'{opening},\n "nodes": [\n{lines}\n ]\n}}\n'
-
-
-def read_text(path: str | Path, what: str) -> str:
-    """Return the text of a file, or raise an `InputError` that calls it `what` and says why not."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{what} must be readable UTF-8 text; {path} is not: {error}. Check the path."
-        ) from error
 
 
 def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:

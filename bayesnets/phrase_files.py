@@ -13,7 +13,7 @@ from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
 from bayesnets.conversion import as_network
-from bayesnets.network import Network, read_text
+from bayesnets.network import Network
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
 from coherence.errors import InputError, suggestion
 
@@ -82,7 +82,13 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     ('a patient', 'lung')
     """
     if isinstance(name_or_path, Path) or str(name_or_path).endswith(".toml"):
-        text = read_text(name_or_path, "phrase file")
+        try:
+            text = Path(name_or_path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"phrase file must be readable UTF-8 text; {name_or_path} is not: {error}. "
+                "Check the path."
+            ) from error
     elif name_or_path in catalog_names(".toml"):
         text = catalog_text(f"{name_or_path}.toml")
         network = load_network(name_or_path) if network is None else network

@@ -15,8 +15,7 @@ from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfal
 from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats
-from bayesnets.records.cells import Strata
-from bayesnets.records.strata import CountedRecords, stratum_table
+from bayesnets.records.strata import CountedRecords, Strata, stratum_table
 from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
