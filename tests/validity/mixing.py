@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from scipy import special, stats
 
 from coherence import expected_answers
-from coherence.batteries.mixing.answers import Counts, count_answers
+from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
 from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
 from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.batteries.mixing.scores import (
@@ -122,7 +122,7 @@ def intervals(
     agent: str, n_draws: int, sessions: int, seed: int, parallel: Parallel
 ) -> list[dict[str, object]]:
     """Return a line per quantity."""
-    (parts,) = count_answers(AGENTS[agent]()).values()
+    (parts,) = count_checked(check_answers(AGENTS[agent]())).values()
     measures = {name: measures_of(counts) for name, counts in parts.items()}
     exact = {
         name: list(

@@ -8,7 +8,7 @@ from mixing import AGENTS, ALTERNATION, DRAWS, INTERVALS, TESTS, beta_answers, i
 from scipy import stats
 
 from coherence import expected_answers
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import check_answers, count_checked
 
 N = 40
 
@@ -43,7 +43,7 @@ def test_the_agent_in_between_is_in_between():
         "probability"
     ].sum().to_numpy() == pytest.approx(1.0)
     (beta,), (ideal,), (steep,) = (
-        count_answers(answers).values()
+        count_checked(check_answers(answers)).values()
         for answers in (table, expected_answers("ideal"), expected_answers("steep"))
     )
     rates, low, high = (parts["flip"].shares[11:20, 0] for parts in (beta, ideal, steep))

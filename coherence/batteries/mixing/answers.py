@@ -191,11 +191,6 @@ class Counts:
         )
 
 
-def count_answers(answers: pd.DataFrame) -> dict[str, dict[str, Counts]]:
-    """Check a table of answers and count it."""
-    return count_checked(check_answers(answers))
-
-
 def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
     """Return a table with all `COLUMNS` in their types, and the number of each row's `outcome`."""
     require_frame(answers, "answers")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import check_answers, count_checked
 
 
 def test_counts_single_answers_and_orders_of_rows_agree():
@@ -24,7 +24,9 @@ def test_counts_single_answers_and_orders_of_rows_agree():
 
 def counts_of(rows, **columns):
     names = ["experiment", "p", "answer", "status", "count"]
-    (parts,) = count_answers(pd.DataFrame(rows, columns=names).assign(**columns)).values()
+    (parts,) = count_checked(
+        check_answers(pd.DataFrame(rows, columns=names).assign(**columns))
+    ).values()
     (counts,) = parts.values()
     return counts
 
@@ -53,7 +55,7 @@ def test_what_exact_rates_lack_to_one_could_not_be_read():
         {"experiment": "flip", "p": [0.5, 0.5, 0.75], "answer": ["1", "0", "1"]}
         | {"probability": [0.5, 0.25, 1.0]}
     )
-    counts = count_answers(table)[""]["flip"]
+    counts = count_checked(check_answers(table))[""]["flip"]
     assert counts.exact
     assert counts.draws.tolist() == [math.inf, math.inf]
     assert counts.parsed.tolist() == [0.75, 1]
@@ -69,7 +71,7 @@ def test_words_are_counted_by_their_place_in_the_pair():
         | {"order": ["forward"] * 3 + ["reverse"] * 2}
         | {"answer": ["cat", "DOG", " dog ", "cat", "Cat"]}
     )
-    counts = count_answers(table)[""]["words"]
+    counts = count_checked(check_answers(table))[""]["words"]
     assert counts.conditions["order"].tolist() == ["forward", "reverse"]
     assert counts.weights.tolist() == [[1, 2], [2, 0]]
     assert counts.p.tolist() == [0.5, 0.5]
@@ -87,7 +89,7 @@ def test_words_are_counted_by_their_place_in_the_pair():
 )
 def test_answers_are_read_in_every_spelling_of_a_spreadsheet(experiment, answers, expected):
     table = pd.DataFrame({"experiment": experiment, "p": 0.5, "answer": answers})
-    assert count_answers(table)[""][experiment].weights.tolist() == [expected]
+    assert count_checked(check_answers(table))[""][experiment].weights.tolist() == [expected]
 
 
 def test_what_is_no_number_is_a_fault_and_not_an_error_of_another_library():
@@ -101,6 +103,6 @@ def test_what_is_no_number_is_a_fault_and_not_an_error_of_another_library():
 
 def test_an_answer_without_a_status_is_ok_and_none_is_unparsed():
     table = pd.DataFrame({"experiment": "flip", "p": 0.5, "answer": ["1", None, "0"]})
-    counts = count_answers(table)[""]["flip"]
+    counts = count_checked(check_answers(table))[""]["flip"]
     assert counts.weights.tolist() == [[1, 1]]
     assert counts.failures["unparsed"].tolist() == [1]

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import expected_answers, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
 from coherence.batteries.mixing.scores import Estimate, corrected_points, estimate, score_interval
 
@@ -81,7 +81,7 @@ def flips_at(ones, n, p=(0.1, 0.3)):
         for label, count in (("1", number), ("0", n - number))
     ]
     table = pd.DataFrame(rows, columns=["experiment", "p", "answer", "count"])
-    return count_answers(table)[""]["flip"]
+    return count_checked(check_answers(table))[""]["flip"]
 
 
 @pytest.mark.parametrize("n", [20, 40])
@@ -115,7 +115,7 @@ def test_too_few_answers_leave_a_loss_unknown_and_exact_rates_leave_no_noise():
     table = pd.DataFrame(
         {"experiment": "flip", "p": [0.1, 0.3], "answer": "1", "probability": [0.5, 0.3]}
     )
-    exact = count_answers(table)[""]["flip"]
+    exact = count_checked(check_answers(table))[""]["flip"]
     (sure,) = estimate(exact, measures_of(exact), 100, np.random.default_rng(0))
     assert sure.resampled.shape == (1,)
     assert sure.reach == 0

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, expected_answers, score_mixing
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import (
     PARTS,
 )
@@ -85,7 +85,7 @@ def test_corrected_step_likeness_in_samples(agent, n_draws):
 
 
 def test_the_points_of_all_measures_are_the_published_ones():
-    (parts,) = count_answers(expected_answers("literal")).values()
+    (parts,) = count_checked(check_answers(expected_answers("literal"))).values()
     points = {
         (name, measure.name): measure.points
         for name, counts in parts.items()

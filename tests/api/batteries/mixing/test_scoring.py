@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import expected_answers, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import count_answers
+from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
 
 TENTHS = np.arange(1, 10) / 10
@@ -66,7 +66,7 @@ def test_the_reference_of_an_ideal_sampler():
             table.loc[rows, "probability"] = chosen.where(
                 table.loc[rows, "answer"] == first, 1 - chosen
             )
-        (parts,) = count_answers(table).values()
+        (parts,) = count_checked(check_answers(table)).values()
         points, losses = {}, {}
         for name, counts in parts.items():
             for measure in measures_of(counts):

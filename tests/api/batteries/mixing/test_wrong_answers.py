@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError, read_mixing_answers, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import MOST_DRAWS, count_answers
+from coherence.batteries.mixing.answers import MOST_DRAWS, check_answers, count_checked
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def flips(**columns):
 
 def faults(table):
     with pytest.raises(SchemaError) as caught:
-        count_answers(table)
+        count_checked(check_answers(table))
     return caught.value.errors
 
 
@@ -166,7 +166,10 @@ def test_text_for_p_of_words_is_a_fault_and_nothing_is_one_half():
     )
     (message,) = faults(words)
     assert "the first other value is '50%' (row 0)" in message
-    assert count_answers(words.assign(p=["", " "]))[""]["words"].p.tolist() == [0.5, 0.5]
+    assert count_checked(check_answers(words.assign(p=["", " "])))[""]["words"].p.tolist() == [
+        0.5,
+        0.5,
+    ]
 
 
 def test_a_draw_counts_once():
@@ -178,9 +181,9 @@ def test_a_draw_counts_once():
     )
     # The same number in another condition, order or model is another draw, and answers without a
     # number are counted as they are.
-    count_answers(pd.concat([table, table.assign(model="other")]))
+    count_checked(check_answers(pd.concat([table, table.assign(model="other")])))
     assert (
-        count_answers(pd.concat([table, table]).drop(columns="draw"))["uniform"][
+        count_checked(check_answers(pd.concat([table, table]).drop(columns="draw")))["uniform"][
             "flip"
         ].parsed.tolist()
         == [6] * 21
@@ -226,7 +229,7 @@ def test_more_answers_than_can_be_scored_exactly():
 def test_rates_may_miss_one_by_a_rounding_error():
     rates = {"answer": ["1", "0", "1", "0"]}
     for probability in ([1.0, 0.0, 1.0, 0.0], [1 + 1e-7, 0, 0.5 + 2e-7, 0.5 + 2e-7]):
-        counts = count_answers(flips(**rates, probability=probability))[""]["flip"]
+        counts = count_checked(check_answers(flips(**rates, probability=probability)))[""]["flip"]
         assert counts.weights[0].tolist() == pytest.approx([1, 0])
     (message,) = faults(flips(**rates, probability=[1.0001, 0, 0.5, 0.5]))
     assert (
@@ -250,7 +253,7 @@ def test_percentages_are_told_by_a_sign_or_by_a_p_above_one():
 
 def test_the_largest_probability_among_three_may_be_asked():
     rows = pd.DataFrame({"experiment": "three_outcomes", "p": [0.0, 1 - 0.4], "answer": "1"})
-    assert count_answers(rows)[""]["three_outcomes"].p.tolist() == [0, 0.6]
+    assert count_checked(check_answers(rows))[""]["three_outcomes"].p.tolist() == [0, 0.6]
 
 
 def test_many_rows_are_named_by_the_first_five():
