@@ -1,6 +1,6 @@
 """Networks read from files and written to them: BIF, XMLBIF and JSON, by the ending of the name.
 
-The readers are our own. pgmpy's pass over faults without a word (a row given twice, a cut-off end,
+The readers are our own. pgmpy's pass over errors without a word (a row given twice, a cut-off end,
 words where numbers belong), take seconds for a file, and lose names with spaces.
 """
 

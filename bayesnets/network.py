@@ -164,7 +164,7 @@ class Network:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            # Besides faults of JSON: numbers of thousands of digits, brackets thousands deep.
+            # Besides errors of JSON: numbers of thousands of digits, brackets thousands deep.
             raise InputError(
                 f"{where} must hold JSON; {error}. Correct the file at that place."
             ) from None

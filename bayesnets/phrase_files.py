@@ -1,7 +1,7 @@
 """Words of a network: read from a file of phrases, made from the network's own names, written.
 
 A phrase file (TOML) gives every state of every variable a label, a question and one phrase per
-wording; `load_phrases` describes it. All faults of a file are reported at once.
+wording; `load_phrases` describes it. All errors of a file are reported at once.
 """
 
 import json
@@ -73,7 +73,7 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
     ------
     InputError
         Unknown name, unreadable file, or missing, repeated or misspelt entries; the message lists
-        every fault.
+        every error.
 
     Examples
     --------
@@ -176,31 +176,31 @@ def _parsed(data: dict[str, Any], network: Network | None, where: str) -> Phrase
     known = network.names if network else tuple(tables)
     unobserved = data.get("unobserved")
     n_wordings = len(unobserved) if isinstance(unobserved, list) else 0
-    faults = _misspelt(data, ("subject", "default_target", "unobserved", "variables"), "the file")
+    errors = _misspelt(data, ("subject", "default_target", "unobserved", "variables"), "the file")
     if n_wordings:
-        faults += _wording_faults(unobserved or (), n_wordings, "'unobserved'")
+        errors += _wording_errors(unobserved or (), n_wordings, "'unobserved'")
     else:
-        faults.append("'unobserved' must be a list of phrases, one per wording")
-    faults += _text_faults({"subject": SUBJECT, **data}, ("subject",), "the file")
+        errors.append("'unobserved' must be a list of phrases, one per wording")
+    errors += _text_errors({"subject": SUBJECT, **data}, ("subject",), "the file")
     if network:
-        faults += [
+        errors += [
             f"[variables.{name}] is no variable of network {network.name!r}"
             for name in tables
             if name not in known
         ]
     if data.get("default_target") not in known:
-        faults.append(f"'default_target' must be a variable, not {data.get('default_target')!r}")
+        errors.append(f"'default_target' must be a variable, not {data.get('default_target')!r}")
     variables = {}
-    # In the order of the file, which is that of mention; what it lacks comes last, as a fault.
+    # In the order of the file, which is that of mention; what it lacks comes last, as an error.
     for variable in [*tables, *(name for name in known if name not in tables)]:
         expected = network.states(variable) if network and variable in known else None
         table = _table(tables.get(variable))
         variables[variable], wrong = _variable_words(variable, table, expected, n_wordings)
-        faults += wrong
-    if faults:
-        count = "1 error" if len(faults) == 1 else f"{len(faults)} errors"
+        errors += wrong
+    if errors:
+        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
         raise InputError(
-            f"phrases {where!r} must cover the network; {count}: {'; '.join(faults)}. "
+            f"phrases {where!r} must cover the network; {count}: {'; '.join(errors)}. "
             "Correct or add these words."
         )
     return Phrases(
@@ -217,18 +217,18 @@ def _variable_words(
     """Return the words of a variable, and what is wrong with them."""
     entries = _table(table.get("states"))
     states = tuple(entries) if expected is None else tuple(expected)
-    faults = _misspelt(table, ("name", "positive", "states"), variable)
-    faults += _text_faults(table, ("name",), variable)
+    errors = _misspelt(table, ("name", "positive", "states"), variable)
+    errors += _text_errors(table, ("name",), variable)
     if table.get("positive") not in states:
-        faults.append(f"{variable} has no 'positive' state")
-    faults += [f"{variable} has no state {state!r}" for state in entries if state not in states]
+        errors.append(f"{variable} has no 'positive' state")
+    errors += [f"{variable} has no state {state!r}" for state in entries if state not in states]
     words = {}
     for state in states:
         entry, where = _table(entries.get(state)), f"{variable}={state}"
         phrases = entry["phrases"] if isinstance(entry.get("phrases"), list) else []
-        faults += _misspelt(entry, ("label", "question", "phrases"), where)
-        faults += _text_faults(entry, ("label", "question"), where)
-        faults += _wording_faults(phrases, n_wordings, where)
+        errors += _misspelt(entry, ("label", "question", "phrases"), where)
+        errors += _text_errors(entry, ("label", "question"), where)
+        errors += _wording_errors(phrases, n_wordings, where)
         words[state] = StateWords(entry.get("label", ""), entry.get("question", ""), tuple(phrases))
     texts_of = {
         "label": [state.label for state in words.values()],
@@ -236,20 +236,20 @@ def _variable_words(
         "phrase": [phrase for state in words.values() for phrase in state.phrases],
     }
     # An answer gives a label, a colon and a number.
-    faults += [
+    errors += [
         f"{variable} has a colon in label {label!r}"
         for label in texts_of["label"]
         if ":" in str(label)
     ]
     # Two states of one wording could not be told apart in an answer or a prompt.
     for key, texts in texts_of.items():
-        faults += [
+        errors += [
             f"{variable} has {key} {text!r} twice"
             for position, text in enumerate(texts)
             if text and text in texts[:position]
         ]
     name, positive = table.get("name", ""), table.get("positive", "")
-    return VariableWords(name, positive, MappingProxyType(words)), faults
+    return VariableWords(name, positive, MappingProxyType(words)), errors
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -260,25 +260,25 @@ def _misspelt(table: dict[str, Any], known: Sequence[str], where: str) -> list[s
     return [f"{where} has an unknown entry {key!r}" for key in table if key not in known]
 
 
-def _text_faults(table: dict[str, Any], keys: Sequence[str], where: str) -> list[str]:
-    faults = [
+def _text_errors(table: dict[str, Any], keys: Sequence[str], where: str) -> list[str]:
+    errors = [
         f"{where} has no {key}"
         for key in keys
         if not (isinstance(table.get(key), str) and table[key].strip())
     ]
-    return faults or [
+    return errors or [
         f"{where} has a {key} that is {_SHAPE}: {table[key]!r}"
         for key in keys
         if not _is_line(table[key])
     ]
 
 
-def _wording_faults(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
-    # Without wordings to compare with, the file has a fault of its own, which must not repeat
+def _wording_errors(phrases: Sequence[Any], n_wordings: int, where: str) -> list[str]:
+    # Without wordings to compare with, the file has an error of its own, which must not repeat
     # itself at every state.
     uneven = n_wordings and len(phrases) != n_wordings
-    faults = [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"] if uneven else []
-    return faults + [
+    errors = [f"{where} has {len(phrases)} phrases for {n_wordings} wordings"] if uneven else []
+    return errors + [
         f"{where} has a phrase that is {_SHAPE}: {phrase!r}"
         for phrase in phrases
         if not _is_line(phrase)

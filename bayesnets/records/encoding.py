@@ -25,7 +25,7 @@ def encode_records(
         raise InputError(f"missing must be 'error' or 'drop', not {missing!r}. Choose one.")
     check_columns(records, states)
     # All columns with unknown states are named at once.
-    columns, faults = [], []
+    columns, errors = [], []
     for variable, known in states.items():
         labels, values = _factorized(records, variable)
         unknown = [position for position, value in enumerate(values) if value not in known]
@@ -33,7 +33,7 @@ def encode_records(
             rows = np.isin(labels, unknown)
             spelt = listing(repr(values[position]) for position in unknown)
             first = records.index[rows][0]
-            faults.append(
+            errors.append(
                 f"{spelt} in column {variable!r} ({_count(rows)}, the first at index {first}; "
                 f"{suggestion(values[unknown[0]], known).rstrip('.')})"
             )
@@ -42,9 +42,9 @@ def encode_records(
         columns.append(
             np.array([*(known.index(value) for value in values), -1], dtype=np.int64)[labels]
         )
-    if faults:
+    if errors:
         raise InputError(
-            f"records must hold only the states that are stated; they hold {'; '.join(faults)}. "
+            f"records must hold only the states that are stated; they hold {'; '.join(errors)}. "
             "Correct the records or state these too."
         )
     codes = np.column_stack(columns)

@@ -138,15 +138,15 @@ def fit(
     codes, complete = encode_records(
         records, {node.name: node.states for node in skeleton.nodes}, missing=missing
     )
-    nodes, support, faults = [], [], []
+    nodes, support, errors = [], [], []
     for node in skeleton.nodes:
         family = [skeleton.index(variable) for variable in (node.name, *node.parents)]
         counts = _counts(codes[:, family], node.table.shape)
         total = counts.sum(axis=0)
-        # All faults are gathered, so that one run says everything that the records lack.
+        # All errors are gathered, so that one run says everything that the records lack.
         if empty == "error" and prior == 0 and (total == 0).any():
             labels = _configurations(skeleton, node)[total.ravel() == 0]
-            faults.append(
+            errors.append(
                 f"{node.name!r} has {len(labels)} of {total.size} "
                 f"({labels[0]}{', ...' if len(labels) > 1 else ''})"
             )
@@ -155,10 +155,10 @@ def fit(
             Node(node.name, node.states, node.parents, _table(counts, total, prior, empty))
         )
         support.append(_support(skeleton, node, total, prior, min_support, empty))
-    if faults:
+    if errors:
         raise InputError(
             "records must cover every parent configuration; "
-            f"among {len(codes)} records these occur in none: {listing(faults)}. Pass "
+            f"among {len(codes)} records these occur in none: {listing(errors)}. Pass "
             "a prior above 0, or choose what stands there with empty='marginal' or "
             "empty='uniform', or use a sparser structure."
         )

@@ -2,7 +2,7 @@
 
 A battery says how answers are read, asked for and scored (`Battery`); which options say so, what
 goes together, whose answers are kept where, and how a folder is written stands here. Results of an
-earlier call in the folders are replaced, and a fault leaves no folder behind.
+earlier call in the folders are replaced, and an error leaves no folder behind.
 """
 
 import argparse
@@ -171,7 +171,7 @@ def find_models(args: argparse.Namespace) -> "Asked":
 def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
     """Ask or read, score, write and print."""
     if args.answers is not None:
-        # Before folders are made: a table with faults leaves none behind.
+        # Before folders are made: a table with errors leaves none behind.
         results = battery.score(args, battery.read(args))
         inputs = [args.answers] if isinstance(args.answers, str) else list(args.answers)
         inputs += [path for name in ("questions", "items") if (path := getattr(args, name, None))]

@@ -55,7 +55,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The file cannot be read, or with every fault at once (rows counted from 0).
+        The file cannot be read, or with every error at once (rows counted from 0).
 
     Examples
     --------
@@ -82,20 +82,20 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
     require_frame(table, "questions")
     table = table.reset_index(drop=True)
     names = [str(name) for name in table.columns]
-    faults = [
+    errors = [
         f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
         f"{closest(name, COLUMNS)}"
         for name in names
         if name not in COLUMNS and not name.startswith(FEATURE_PREFIX)
     ]
     if not len(table):
-        faults.append("it has no rows.")
+        errors.append("it has no rows.")
     if "context" not in names:
-        faults.append("column 'context' (or 'id') is missing.")
+        errors.append("column 'context' (or 'id') is missing.")
     if not {"belief_question", "yes_no_question"} & set(names):
-        faults.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
+        errors.append(f"column 'belief_question' is missing. {closest('belief_question', names)}")
     if ("action_question" in names) != ("options" in names):
-        faults.append(
+        errors.append(
             "columns 'action_question' and 'options' belong together; one of them is missing."
         )
     if "options" in names:
@@ -105,13 +105,13 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
         for rule, broken in _rules(name, table[name]).items():
             if rows := [str(row) for row, wrong in enumerate(map(bool, broken)) if wrong]:
                 more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-                faults.append(
+                errors.append(
                     f"column {name!r} {rule}; see row{'s'[: len(rows) > 1]} "
                     f"{', '.join(rows[:5])}{more}."
                 )
-    if faults:
+    if errors:
         raise InputError.all_at_once(
-            f"{source} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
+            f"{source} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
     if "p_true" in names:
         table = table.assign(p_true=pd.to_numeric(table["p_true"]))
@@ -138,7 +138,7 @@ def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
         ] = [not _usable(options) for options in column]
     if name == "p_true":
         numbers = pd.to_numeric(column, errors="coerce")
-        # An empty cell is a truth that is not known; a word in its place is a fault.
+        # An empty cell is a truth that is not known; a word in its place is an error.
         wrong = (numbers.isna() & ~blank) | (numbers < 0) | (numbers > 1)
         rules["must hold probabilities in [0, 1]"] = wrong
     if name in _AS_TEXT:

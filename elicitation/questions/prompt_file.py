@@ -2,7 +2,7 @@
 
 Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``,
 ``[auxiliary]``, ``[conditional]``. What the file leaves out is taken from the built-in templates. A
-file is checked as a whole, and all its faults are reported at once.
+file is checked as a whole, and all its errors are reported at once.
 """
 
 import os
@@ -53,7 +53,7 @@ def load_prompts(
     Raises
     ------
     InputError
-        The file cannot be read, or with every fault at once.
+        The file cannot be read, or with every error at once.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def load_prompts(
     """
     source = require_path(path)
     content = read_toml(source, "prompts")
-    faults: list[str] = []
+    errors: list[str] = []
     single = {
         name: template
         for name in ("decision", "yes_no", "auxiliary", "conditional")
@@ -85,18 +85,18 @@ def load_prompts(
         if name not in allowed:
             known = ", ".join(allowed)
             hint = closest(name, allowed)
-            faults.append(f"[{name}] is no template; there are {known}. {hint}")
-    framings = _framings(content.get("belief", {}), next(iter(base.belief.values())), faults)
+            errors.append(f"[{name}] is no template; there are {known}. {hint}")
+    framings = _framings(content.get("belief", {}), next(iter(base.belief.values())), errors)
     changed = {
-        name: _template(name, name, content[name], old, faults)
+        name: _template(name, name, content[name], old, errors)
         for name, old in single.items()
         if name in content
     }
     if not content:
-        faults.append("it holds no template.")
-    if faults:
+        errors.append("it holds no template.")
+    if errors:
         raise InputError.all_at_once(
-            f"prompts {source} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
+            f"prompts {source} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
     belief = MappingProxyType({**base.belief, **framings})
     return replace(base, belief=belief, **changed), tuple(framings)
@@ -120,21 +120,21 @@ def read_toml(source: Path, what: str) -> dict[str, Any]:
         ) from error
 
 
-def _framings(belief: Any, old: Template, faults: list[str]) -> dict[str, Template]:
+def _framings(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
     """Make the framings of a belief, or note what is wrong with them."""
     if not isinstance(belief, dict) or any(
         not isinstance(table, dict) for table in belief.values()
     ):
-        faults.append('framings are tables of their own, such as [belief.mine] with text = "...".')
+        errors.append('framings are tables of their own, such as [belief.mine] with text = "...".')
         return {}
     framings = {}
     for name, table in belief.items():
         if not _NAME.fullmatch(name) or name in RESERVED:
-            faults.append(
+            errors.append(
                 f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
                 f"(40 at most), and not {' or '.join(RESERVED)}."
             )
-        framings[name] = _template(f"belief.{name}", name, table, old, faults)
+        framings[name] = _template(f"belief.{name}", name, table, old, errors)
     return framings
 
 
@@ -151,30 +151,30 @@ def _template(
     name: str,
     table: Any,
     old: Template,
-    faults: list[str],
+    errors: list[str],
 ) -> Template:
     """Make a template in the place of a built-in one, or note what is wrong with it."""
     if not isinstance(table, Mapping):
-        faults.append(f'[{label}] must be a table with text = "...".')
+        errors.append(f'[{label}] must be a table with text = "...".')
         return Template(name, "")
     is_belief = label.startswith("belief.")
     keys = ("text", "form") if is_belief else ("text",)
     for key in table:
         if key not in keys:
-            faults.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
-    # What is wrong is noted and replaced, so that all faults of a file come at once.
+            errors.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    # What is wrong is noted and replaced, so that all errors of a file come at once.
     form = table.get("form", "lines")
     if is_belief and form not in _FORMS:
-        faults.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
+        errors.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
         form = "lines"
     text = table.get("text")
     if not isinstance(text, str) or not text.strip():
-        faults.append(f"[{label}] needs text, a string that is not empty.")
+        errors.append(f"[{label}] needs text, a string that is not empty.")
         return Template(name, "")
     try:
         parsed = list(string.Formatter().parse(text))
     except ValueError as error:
-        faults.append(
+        errors.append(
             f"[{label}] text has a stray brace ({error}). "
             "Write {{ and }} for braces that are meant as such."
         )
@@ -187,11 +187,11 @@ def _template(
     for _, word, spec, conversion in parsed:
         # An exact name and nothing else: "{question.x}" or "{question!r}" would reach into Python.
         if word is not None and (word not in known or spec or conversion):
-            faults.append(
+            errors.append(
                 f"[{label}] text has an unknown placeholder {{{word}}}; "
                 f"there are {', '.join(known)}. {closest(word, known)}"
             )
     for word in needed:
         if word not in [field for _, field, _, _ in parsed]:
-            faults.append(f"[{label}] text lacks the placeholder {{{word}}}.")
+            errors.append(f"[{label}] text lacks the placeholder {{{word}}}.")
     return Template(name, text, form)

@@ -131,25 +131,25 @@ def read_items(path: str | os.PathLike[str]) -> Items:
         raise InputError(
             f"items {source} lacks column {missing[0]!r}. {closest(missing[0], names)}"
         )
-    faults: list[str] = []
+    errors: list[str] = []
     items = []
     for number, row in enumerate(rows, start=2):  # line 1 holds the names of the columns
         name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
         if not name or not name.isprintable():
-            faults.append(f"line {number}: item must be a word or a few on one line")
+            errors.append(f"line {number}: item must be a word or a few on one line")
         elif len(name) > _LONGEST:
-            faults.append(
+            errors.append(
                 f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}"
             )
         elif None in row:  # where the csv module puts what has no column
-            faults.append(
+            errors.append(
                 f"line {number}: there are more cells than columns; put quotes around a text with "
                 "commas"
             )
         elif value not in CLASSES:
-            faults.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")
+            errors.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")
         elif split not in SPLITS:
-            faults.append(
+            errors.append(
                 f"line {number}: split must be train, dev or test, not {split[:_LONGEST]!r}"
             )
         else:
@@ -158,12 +158,12 @@ def read_items(path: str | os.PathLike[str]) -> Items:
                     Item(name, value, split, float(price) if price else DEFAULT_PRICES[value])
                 )
             except ValueError:
-                faults.append(f"line {number}: price must be a number, not {price[:_LONGEST]!r}")
-    if faults:
+                errors.append(f"line {number}: price must be a number, not {price[:_LONGEST]!r}")
+    if errors:
         raise InputError(
             f"items {source}: "
-            + "; ".join(faults[:10])
-            + (f"; and {len(faults) - 10} more" if len(faults) > 10 else "")
+            + "; ".join(errors[:10])
+            + (f"; and {len(errors) - 10} more" if len(errors) > 10 else "")
             + "."
         )
     return Items(tuple(items))

@@ -111,7 +111,7 @@ def parse(command: str, table: Mapping[str, Any]) -> argparse.Namespace:
 
 
 def unknown_keys(table: Mapping[str, Any], known: tuple[str, ...]) -> list[str]:
-    """Return a fault for each key that is not known, with the nearest that is."""
+    """Return an error for each key that is not known, with the nearest that is."""
     return [f"{key} is unknown. {closest(key, known)}" for key in table if key not in known]
 
 

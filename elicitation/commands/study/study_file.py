@@ -1,6 +1,6 @@
 """The study file: which models are asked about which tasks, in which ways, at which prices.
 
-A file is checked as a whole before anything is loaded, and all its faults are reported at once.
+A file is checked as a whole before anything is loaded, and all its errors are reported at once.
 """
 
 import os
@@ -113,41 +113,41 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     """Read a study file."""
     file = Path(path)
     content = read_toml(file, "study")
-    faults = unknown_keys(content, SECTIONS)
-    study = _table(content, "study", faults)
+    errors = unknown_keys(content, SECTIONS)
+    study = _table(content, "study", errors)
     shared = (*DESIGN, *CASES, *_FOR_ALL)
-    faults += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
-    name = _text_of(study, "name", file.stem, "[study]", faults)
+    errors += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
+    name = _text_of(study, "name", file.stem, "[study]", errors)
     usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)
-    models = _entries(content, "models", lambda table: _model(table, file.parent), faults)
-    tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), faults)
-    batteries = _entries(content, "batteries", _battery, faults)
-    analysis = _table(content, "analysis", faults)
-    faults += [f"[analysis] {text}" for text in analysis_faults(analysis)]
+    models = _entries(content, "models", lambda table: _model(table, file.parent), errors)
+    tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), errors)
+    batteries = _entries(content, "batteries", _battery, errors)
+    analysis = _table(content, "analysis", errors)
+    errors += [f"[analysis] {text}" for text in analysis_errors(analysis)]
     if batteries and models and all(model.is_agent for model in models):
-        faults.append("[[batteries]] are put to models, and all of these are simulated agents.")
+        errors.append("[[batteries]] are put to models, and all of these are simulated agents.")
     if not content.get("models"):
-        faults.append("there is no [[models]]: nobody is asked.")
+        errors.append("there is no [[models]]: nobody is asked.")
     if not content.get("tasks") and not content.get("batteries"):
-        faults.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
-    faults += _strangers(batteries, models)
-    faults += repeated("models", (entry.name for entry in models))
-    faults += repeated("tasks", (entry.name for entry in tasks))
-    faults += repeated("batteries", (entry.name for entry in batteries))
-    if not faults:
-        faults += _pair_faults(usual, models, tasks)
-    if faults:
+        errors.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
+    errors += _strangers(batteries, models)
+    errors += repeated("models", (entry.name for entry in models))
+    errors += repeated("tasks", (entry.name for entry in tasks))
+    errors += repeated("batteries", (entry.name for entry in batteries))
+    if not errors:
+        errors += _pair_errors(usual, models, tasks)
+    if errors:
         raise InputError.all_at_once(
-            f"study {file} has {len(faults)} error{'s' if len(faults) > 1 else ''}", faults
+            f"study {file} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
     return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
 
 
-def _table(content: Mapping[str, Any], section: str, faults: list[str]) -> dict[str, Any]:
+def _table(content: Mapping[str, Any], section: str, errors: list[str]) -> dict[str, Any]:
     table = content.get(section, {})
     if isinstance(table, dict):
         return table
-    faults.append(f"{section} must be one table: [{section}].")
+    errors.append(f"{section} must be one table: [{section}].")
     return {}
 
 
@@ -155,12 +155,12 @@ def _entries(
     content: Mapping[str, Any],
     section: str,
     make: Callable[[dict[str, Any]], Entry],
-    faults: list[str],
+    errors: list[str],
 ) -> list[Entry]:
     """Return the entries of a list of tables, and add what is wrong with the others."""
     tables = content.get(section, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        faults.append(f"{section} must be a list of tables, each headed [[{section}]].")
+        errors.append(f"{section} must be a list of tables, each headed [[{section}]].")
         return []
     made = []
     for number, table in enumerate(tables, start=1):
@@ -168,7 +168,7 @@ def _entries(
             made.append(make(table))
         except InputError as error:
             said = table.get("name", number)
-            faults.append(f"[[{section}]] {said}: {error}")
+            errors.append(f"[[{section}]] {said}: {error}")
     return made
 
 
@@ -228,9 +228,9 @@ def _battery(table: dict[str, Any]) -> BatteryEntry:
     return BatteryEntry(_name(table, command), command, options, chosen)
 
 
-def _refuse(faults: list[str]) -> None:
-    if faults:
-        raise InputError(" ".join(faults))
+def _refuse(errors: list[str]) -> None:
+    if errors:
+        raise InputError(" ".join(errors))
 
 
 def _name(table: Mapping[str, Any], usual: str) -> str:
@@ -257,16 +257,16 @@ def _price(table: Mapping[str, Any], key: str) -> float | None:
     return float(price)
 
 
-def _text_of(table: Mapping[str, Any], key: str, usual: str, where: str, faults: list[str]) -> str:
+def _text_of(table: Mapping[str, Any], key: str, usual: str, where: str, errors: list[str]) -> str:
     try:
         return _name({"name": table.get(key, usual)}, usual)
     except InputError as error:
-        faults.append(f"{where} {error}")
+        errors.append(f"{where} {error}")
         return usual
 
 
 def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[str]:
-    """Return a fault for each model that a battery is put to and that is none."""
+    """Return an error for each model that a battery is put to and that is none."""
     names = [model.name for model in models]
     return [
         f"[[batteries]] {battery.name}: there is no model {name!r}. {closest(name, names)}"
@@ -276,36 +276,36 @@ def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[
     ]
 
 
-def _pair_faults(
+def _pair_errors(
     usual: Mapping[str, Any], models: list[ModelEntry], tasks: list[TaskEntry]
 ) -> list[str]:
     """Return what is wrong with a model on a task, though each is right by itself."""
-    faults = []
+    errors = []
     for model in models:
         for task in tasks:
             where = f"model {model.name} on task {task.name}:"
             if model.is_agent and "questions" in task.options:
-                faults.append(f"{where} an agent answers about networks, not about questions.")
+                errors.append(f"{where} an agent answers about networks, not about questions.")
                 continue
             try:
                 parse("elicit", merged(usual, model.options, task.options))
             except InputError as error:
-                faults.append(f"{where} {error}")
+                errors.append(f"{where} {error}")
     stems = Counter(
         file_stem(task.name, model.name).casefold() for model in models for task in tasks
     )
-    faults += [
+    errors += [
         f"two models on two tasks would share the file {stem!r}. Choose names without '--'."
         for stem, number in stems.items()
         if number > 1
     ]
     # One wrong value of a model shows in each of its tasks.
-    return list(dict.fromkeys(faults))
+    return list(dict.fromkeys(errors))
 
 
-def analysis_faults(table: Mapping[str, Any]) -> list[str]:
+def analysis_errors(table: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with a table ``[analysis]``, before anyone is asked."""
-    faults = unknown_keys(table, tuple(ANALYSIS))
+    errors = unknown_keys(table, tuple(ANALYSIS))
     for key, kind in ANALYSIS.items():
         value = table.get(key)
         # A truth value is a whole number to Python, and none to who wrote it.
@@ -313,24 +313,24 @@ def analysis_faults(table: Mapping[str, Any]) -> list[str]:
         if key in table and (wrong or not isinstance(value, kind)):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             names = " or ".join(_KINDS[each] for each in kinds)
-            faults.append(f"{key} must be {names}; received {value!r}.")
-    if faults:
-        return faults
+            errors.append(f"{key} must be {names}; received {value!r}.")
+    if errors:
+        return errors
     # After hours of asking is no time to hear of a name mistyped.
     checks = table.get("checks")
     if checks is not None and not checks:
-        faults.append("checks must name at least one check. Leave it out to run all.")
-    faults += [
+        errors.append("checks must name at least one check. Leave it out to run all.")
+    errors += [
         f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(str(name), CHECKS)}"
         for name in checks or ()
         if name not in CHECKS
     ]
-    faults += [
+    errors += [
         f"{key} must be at least {least}; received {table[key]}."
         for key, least in (("seed", 0), ("twins", 1))
         if table.get(key, least) < least
     ]
-    return faults
+    return errors
 
 
 def file_stem(*names: str) -> str:
@@ -339,8 +339,8 @@ def file_stem(*names: str) -> str:
 
 
 def repeated(section: str, names: Iterable[str]) -> list[str]:
-    """Return a fault for each name that another entry has, or that makes the same file."""
-    faults: list[str] = []
+    """Return an error for each name that another entry has, or that makes the same file."""
+    errors: list[str] = []
     seen: dict[str, str] = {}
     for name in names:
         # File systems that do not tell capitals apart would lose one of two files, and readers of
@@ -348,6 +348,6 @@ def repeated(section: str, names: Iterable[str]) -> list[str]:
         keys = {file_stem(name).casefold(), unicodedata.normalize("NFKC", name).casefold()}
         if earlier := [seen[key] for key in keys if key in seen]:
             how = "repeats an earlier one" if name in earlier else f"is too like {earlier[0]!r}"
-            faults.append(f"[[{section}]] name {name!r} {how}. Give each a name of its own.")
+            errors.append(f"[[{section}]] name {name!r} {how}. Give each a name of its own.")
         seen |= dict.fromkeys(keys, name)
-    return faults
+    return errors

@@ -206,16 +206,16 @@ def units_of(study: Study, folder: Path) -> list[Unit]:
 
 def check_units(units: list[Unit]) -> None:
     """Raise for what can be known before a model is loaded, of all units at once."""
-    faults: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for unit in units:
         try:
             # With one repetition: what is wrong with a question is wrong with all.
             plan_of(unit.options, unit.source(), replace(design_of(unit.options), reps=1))
         except InputError as error:
-            # A fault of a task shows for each model: it is said once, of the first.
-            faults.setdefault(str(error), unit.label)
-    if faults:
-        told = [f"{label}: {text}" for text, label in faults.items()]
+            # An error of a task shows for each model: it is said once, of the first.
+            errors.setdefault(str(error), unit.label)
+    if errors:
+        told = [f"{label}: {text}" for text, label in errors.items()]
         opening = f"the study has {len(told)} error{'s'[: len(told) > 1]}"
         raise InputError.all_at_once(opening, told)
 
