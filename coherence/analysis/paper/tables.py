@@ -5,9 +5,9 @@ the numbers come out of the frame of results, and captions say how they were com
 """
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -28,8 +28,9 @@ from coherence.report.wording import format_numbers, format_pvalue
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _KEY = ["procedure", "task", "model", "check"]
-_TESTED = "tested"
-"""Stands for a procedure in the columns of p-values."""
+Unit = tuple[str, str]
+"""Task and model."""
+Row = dict[Hashable, Any]
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,8 @@ TABLES = (
 def paper_tables(results: PaperResults) -> list[PaperTable]:
     """Build Tables 1 to 5."""
     frame = results.frame()
-    return [_Layout(declared, results, frame).table() for declared in TABLES]
+    rows = {tuple(str(row[name]) for name in _KEY): row for row in frame.to_dict("records")}
+    return [_table(declared, results, frame, rows) for declared in TABLES]
 
 
 def unit_name(task: str, model: str) -> tuple[str, str]:
@@ -178,185 +180,169 @@ def unit_name(task: str, model: str) -> tuple[str, str]:
     return task or "all rows", model or "–"
 
 
-class _Layout:
-    """A table while it is built."""
+def _table(
+    declared: Declared, results: PaperResults, frame: pd.DataFrame, rows: Mapping[Any, Row]
+) -> PaperTable:
+    """Build one table: a line for each unit, then means."""
+    blocks = list(_expanded(declared.blocks, list(dict.fromkeys(frame["check"]))))
+    columns: list[tuple[Column, Callable[[Unit], Cell]]] = []
+    for block, check, group in blocks:
+        if block.published:
+            column = Column(f"{check}.{PUBLISHED}", "published", group)
+            cell = partial(_cell, results, rows, PUBLISHED, check, percent=block.published_percent)
+            columns.append((column, cell))
+        column = Column(f"{check}.{REPAIRED}", block.repaired_heading, group)
+        columns.append((column, partial(_cell, results, rows, REPAIRED, check)))
+        if block.tested:
+            columns.append((Column("", "p (Holm)", group), partial(_tested, rows, check)))
+    units = [(unit.task, unit.model) for unit in results.units]
+    cells = {unit: [cell(unit) for _, cell in columns] for unit in units}
+    lines = [(*map(text_cell, unit_name(*unit)), *cells[unit]) for unit in units]
+    means = [
+        (text_cell(label), text_cell(model), *map(_mean, zip(*map(cells.get, of), strict=True)))
+        for label, model, of in (_averaged(units) if declared.with_means else ())
+    ]
+    names = (Column("task", "task", number=False), Column("model", "model", number=False))
+    # In the order of the columns, the published numbers first.
+    order = {check: at for at, (_, check, _) in enumerate(blocks)}
+    shown = frame[frame["check"].isin(order)]
+    shown = shown.assign(at=shown["check"].map(order)).sort_values(
+        ["procedure", "at"], kind="stable", ignore_index=True
+    )
+    return PaperTable(
+        name=f"table{declared.number}",
+        label=f"Table {declared.number}",
+        title=declared.title,
+        caption=" ".join(_caption(declared, blocks, shown)),
+        columns=(*names, *(column for column, _ in columns)),
+        rows=(*lines, *means),
+        n_last=len(means),
+    )
 
-    def __init__(self, declared: Declared, results: PaperResults, frame: pd.DataFrame) -> None:
-        self.declared, self.results = declared, results
-        self.units = [(unit.task, unit.model) for unit in results.units]
-        self.rows: dict[tuple[str, ...], dict[Hashable, Any]] = {
-            tuple(str(row[name]) for name in _KEY): row for row in frame.to_dict("records")
-        }
-        self.blocks = list(self._expanded(list(dict.fromkeys(frame["check"]))))
-        self.columns = list(self._columns())
-        checks = [check for _, check, _ in self.blocks]
-        keys = [
-            (procedure, *unit, check)
-            for procedure, check, unit in product((PUBLISHED, REPAIRED), checks, self.units)
-        ]
-        self.shown = pd.DataFrame(
-            [self.rows[key] for key in keys if key in self.rows], columns=frame.columns
+
+def _expanded(blocks: Sequence[Block], named: Sequence[str]) -> Iterator[tuple[Block, str, str]]:
+    """Yield every block with the name of its result and its heading.
+
+    Neighbouring blocks with variants alternate, so that what belongs to a prompt stands together.
+    """
+    varying = [block for block in blocks if block.check.endswith(":")]
+    for block in blocks:
+        if block not in varying:
+            yield block, block.check, block.heading
+    variants = list(
+        dict.fromkeys(
+            name.removeprefix(block.check)
+            for block in varying
+            for name in named
+            if name.startswith(block.check)
         )
+    )
+    of_prompts = not any(block.check == "monotone_choice:" for block in varying)
+    for variant in in_paper_order(variants) if of_prompts else variants:
+        for block in varying:
+            yield block, f"{block.check}{variant}", block.heading.format(variant=variant)
 
-    def _expanded(self, named: Sequence[str]) -> Iterator[tuple[Block, str, str]]:
-        """Yield every block with the name of its result and its heading.
 
-        Neighbouring blocks with variants alternate, so that what belongs to a prompt stands
-        together.
-        """
-        varying = [block for block in self.declared.blocks if block.check.endswith(":")]
-        for block in self.declared.blocks:
-            if block not in varying:
-                yield block, block.check, block.heading
-        variants = list(
-            dict.fromkeys(
-                name.removeprefix(block.check)
-                for block in varying
-                for name in named
-                if name.startswith(block.check)
+def _cell(
+    results: PaperResults,
+    rows: Mapping[Any, Row],
+    procedure: str,
+    check: str,
+    unit: Unit,
+    *,
+    percent: bool = False,
+) -> Cell:
+    """Show a number with its interval, or say why there is none."""
+    row = rows.get((procedure, *unit, check))
+    if row is None:
+        return Cell("not run", note=results.why_absent(procedure, *unit, check))
+    exact = {"": row["statistic"]} | {name: row[name] for name in _EXACT}
+    note = as_sentence(row["reason"])
+    if math.isnan(row["statistic"]):
+        return Cell("undefined", exact, note)
+    numbers = [row["statistic"]]
+    if not math.isnan(row["low"]):
+        numbers += [row["low"], row["high"]]
+    texts = [f"{100 * n:.1f}%" for n in numbers] if percent else format_numbers(numbers)
+    return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if texts[1:] else texts[0], exact, note)
+
+
+def _tested(rows: Mapping[Any, Row], check: str, unit: Unit) -> Cell:
+    """Show the p-value of the repaired test, Holm's in brackets."""
+    row = rows.get((REPAIRED, *unit, check))
+    if row is None:
+        return Cell("–")
+    text = format_pvalue(row["pvalue"])
+    adjusted = not math.isnan(row["pvalue"]) and not math.isnan(row["pvalue_holm"])
+    return Cell(f"{text} ({format_pvalue(row['pvalue_holm'])})" if adjusted else text)
+
+
+def _averaged(units: Sequence[Unit]) -> Iterator[tuple[str, str, list[Unit]]]:
+    """Yield label, model and units of each row of means: over tasks of a model, and over all."""
+    models = list(dict.fromkeys(model for _, model in units))
+    if len({task for task, _ in units}) > 1:
+        for model in models:
+            of_model = [unit for unit in units if unit[1] == model]
+            if len(of_model) > 1:
+                yield "mean over tasks", unit_name("", model)[1], of_model
+    if len(models) > 1:
+        yield "mean over all", "all", list(units)
+
+
+def _mean(cells: Sequence[Cell]) -> Cell:
+    """Average the numbers of a column; without any, the first cell says why."""
+    numbers = [float(cell.values.get("", math.nan)) for cell in cells]  # type: ignore[arg-type]
+    known = [number for number in numbers if not math.isnan(number)]
+    if not known:
+        return Cell(cells[0].text, note=cells[0].note)
+    mean = math.fsum(known) / len(known)
+    few = f"Mean of the {len(known)} of {len(cells)} that have a number."
+    return Cell(format_numbers([mean])[0], {"": mean}, few if len(known) < len(cells) else "")
+
+
+def _caption(
+    declared: Declared, blocks: Sequence[tuple[Block, str, str]], shown: pd.DataFrame
+) -> Iterator[str]:
+    yield from (block.says for block in declared.blocks if block.says)
+    for procedure in (PUBLISHED, REPAIRED):
+        numbers = shown[shown["procedure"] == procedure].dropna(subset="low")
+        methods = numbers[["level", "interval_method"]].drop_duplicates()
+        if len(methods):
+            listed = "; ".join(f"{level:.0%}, {method}" for level, method in methods.to_numpy())
+            both = any(block.published for block in declared.blocks)
+            of_which = f" of the {procedure} numbers" if both else ""
+            yield f"Intervals{of_which} in brackets: {listed}."
+    if any(block.tested for block in declared.blocks):
+        yield from dict.fromkeys(_families(blocks, shown))
+    if declared.with_means:
+        yield "Rows of means average the numbers above them and have no interval."
+    numbers = shown.dropna(subset="statistic")
+    if numbers.empty:
+        yield "No cell has a number."
+        return
+    # The column of a unit that the most answers were asked for.
+    asked = (numbers["n_rows"] + numbers["n_dropped"]).groupby([numbers["task"], numbers["model"]])
+    fullest = numbers.loc[asked.idxmax()]
+    n = spoken_range(numbers["n_contexts"].astype(int).tolist())
+    yield (
+        f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
+        f"fullest column, and {fullest['n_dropped'].sum():.0f} that were asked had no parsed "
+        "answer and were left out."
+    )
+
+
+def _families(blocks: Sequence[tuple[Block, str, str]], shown: pd.DataFrame) -> Iterator[str]:
+    """Say over how many tests Holm's p-values are adjusted."""
+    repaired = shown[shown["procedure"] == REPAIRED].dropna(subset="n_tests")
+    for check, n_tests in repaired.drop_duplicates("check")[["check", "n_tests"]].to_numpy():
+        if check == ISOTONIC:
+            heading = next(group for _, name, group in blocks if name == check)
+            yield (
+                f"{heading}: adjusted over {n_tests:.0f} tests, those of the report and of this "
+                "column."
             )
-        )
-        of_prompts = not any(block.check == "monotone_choice:" for block in varying)
-        for variant in in_paper_order(variants) if of_prompts else variants:
-            for block in varying:
-                yield block, f"{block.check}{variant}", block.heading.format(variant=variant)
-
-    def _columns(self) -> Iterator[tuple[str, str, bool, Column]]:
-        """Yield procedure, result, and whether it is in percent, of every column of numbers."""
-        for block, check, group in self.blocks:
-            if block.published:
-                column = Column(f"{check}.{PUBLISHED}", "published", group)
-                yield PUBLISHED, check, block.published_percent, column
-            column = Column(f"{check}.{REPAIRED}", block.repaired_heading, group)
-            yield REPAIRED, check, False, column
-            if block.tested:
-                yield _TESTED, check, False, Column("", "p (Holm)", group)
-
-    def table(self) -> PaperTable:
-        """Return the finished table."""
-        rows = [
-            (
-                *map(text_cell, unit_name(*unit)),
-                *(
-                    self._cell(procedure, check, percent, unit)
-                    for procedure, check, percent, _ in self.columns
-                ),
+        else:
+            yield (
+                f"p is that of one test, in brackets adjusted by Holm over all {n_tests:.0f} "
+                "tests of the report."
             )
-            for unit in self.units
-        ]
-        means = list(self._means()) if self.declared.with_means else []
-        names = (Column("task", "task", number=False), Column("model", "model", number=False))
-        return PaperTable(
-            name=f"table{self.declared.number}",
-            label=f"Table {self.declared.number}",
-            title=self.declared.title,
-            caption=" ".join(self._caption()),
-            columns=(*names, *(column for *_, column in self.columns)),
-            rows=(*rows, *means),
-            n_last=len(means),
-        )
-
-    def _cell(self, procedure: str, check: str, percent: bool, unit: tuple[str, str]) -> Cell:
-        if procedure == _TESTED:
-            return self._tested(check, unit)
-        row = self.rows.get((procedure, *unit, check))
-        if row is None:
-            return Cell("not run", note=self.results.why_absent(procedure, *unit, check))
-        exact = {"": row["statistic"]} | {name: row[name] for name in _EXACT}
-        note = as_sentence(row["reason"])
-        if math.isnan(row["statistic"]):
-            return Cell("undefined", exact, note)
-        numbers = [row["statistic"]]
-        if not math.isnan(row["low"]):
-            numbers += [row["low"], row["high"]]
-        texts = [f"{100 * n:.1f}%" for n in numbers] if percent else format_numbers(numbers)
-        return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if texts[1:] else texts[0], exact, note)
-
-    def _tested(self, check: str, unit: tuple[str, str]) -> Cell:
-        row = self.rows.get((REPAIRED, *unit, check))
-        if row is None:
-            return Cell("–")
-        text = format_pvalue(row["pvalue"])
-        adjusted = not math.isnan(row["pvalue"]) and not math.isnan(row["pvalue_holm"])
-        return Cell(f"{text} ({format_pvalue(row['pvalue_holm'])})" if adjusted else text)
-
-    def _means(self) -> Iterator[tuple[Cell, ...]]:
-        """Yield the mean over tasks of every model, and over all units."""
-        tasks = list(dict.fromkeys(task for task, _ in self.units))
-        models = list(dict.fromkeys(model for _, model in self.units))
-        if len(tasks) > 1:
-            for model in models:
-                of_model = [unit for unit in self.units if unit[1] == model]
-                if len(of_model) > 1:
-                    yield self._mean("mean over tasks", unit_name("", model)[1], of_model)
-        if len(models) > 1:
-            yield self._mean("mean over all", "all", self.units)
-
-    def _mean(self, label: str, model: str, units: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
-        cells = [text_cell(label), text_cell(model)]
-        for procedure, check, percent, _ in self.columns:
-            rows = [self.rows.get((procedure, *unit, check)) for unit in units]
-            known = [row["statistic"] for row in rows if row and not math.isnan(row["statistic"])]
-            if not known:
-                # As the cells above, which say why.
-                above = self._cell(procedure, check, percent, units[0])
-                cells.append(Cell(above.text, note=above.note))
-                continue
-            mean = math.fsum(known) / len(known)
-            few = f"Mean of the {len(known)} of {len(units)} that have a number."
-            note = few if len(known) < len(units) else ""
-            cells.append(Cell(format_numbers([mean])[0], {"": mean}, note))
-        return tuple(cells)
-
-    def _caption(self) -> Iterator[str]:
-        blocks = self.declared.blocks
-        yield from (block.says for block in blocks if block.says)
-        for procedure in (PUBLISHED, REPAIRED):
-            shown = self.shown[self.shown["procedure"] == procedure].dropna(subset="low")
-            methods = shown[["level", "interval_method"]].drop_duplicates()
-            if len(methods):
-                listed = "; ".join(f"{level:.0%}, {method}" for level, method in methods.to_numpy())
-                of_which = (
-                    f" of the {procedure} numbers" if any(b.published for b in blocks) else ""
-                )
-                yield f"Intervals{of_which} in brackets: {listed}."
-        if any(block.tested for block in blocks):
-            yield from self._tests()
-        if self.declared.with_means:
-            yield "Rows of means average the numbers above them and have no interval."
-        yield self._counted()
-
-    def _tests(self) -> list[str]:
-        """Say over how many tests Holm's p-values are adjusted, each family in a sentence."""
-        sentences = []
-        repaired = self.shown[self.shown["procedure"] == REPAIRED].dropna(subset="n_tests")
-        for check, n_tests in repaired.drop_duplicates("check")[["check", "n_tests"]].to_numpy():
-            if check == ISOTONIC:
-                heading = next(group for _, name, group in self.blocks if name == check)
-                sentences.append(
-                    f"{heading}: adjusted over {n_tests:.0f} tests, those of the report "
-                    "and of this column."
-                )
-            else:
-                sentences.append(
-                    f"p is that of one test, in brackets adjusted by Holm over all {n_tests:.0f} "
-                    "tests of the report."
-                )
-        return list(dict.fromkeys(sentences))
-
-    def _counted(self) -> str:
-        """Say how many contexts there are, and how many answers could not be read."""
-        numbers = self.shown.dropna(subset="statistic")
-        if numbers.empty:
-            return "No cell has a number."
-        # The column of a unit that the most answers were asked for.
-        asked = (numbers["n_rows"] + numbers["n_dropped"]).groupby(
-            [numbers["task"], numbers["model"]]
-        )
-        fullest = numbers.loc[asked.idxmax()]
-        n = spoken_range(numbers["n_contexts"].astype(int).tolist())
-        return (
-            f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-            f"fullest column, and {fullest['n_dropped'].sum():.0f} that were asked had no parsed "
-            "answer and were left out."
-        )
