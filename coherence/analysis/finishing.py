@@ -18,18 +18,21 @@ from coherence.table.audit import answering, count_statuses, label_rows, worst_c
 from coherence.table.typos import spelling_notes
 
 
-def adjusted(outcomes: list[list[CheckResult]]) -> list[list[CheckResult]]:
-    """Add the p-values adjusted over every test of the report."""
+def adjusted(
+    outcomes: Sequence[list[CheckResult]], *, beside: Sequence[float] = ()
+) -> list[list[CheckResult]]:
+    """Add the p-values adjusted over every test of the report, and those `beside` it."""
     pvalues = [
         math.nan if result.pvalue is None else result.pvalue
         for results in outcomes
         for result in results
     ]
+    pvalues += beside
     n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    adjusted = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
+    by_test = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
 
     def with_adjusted(result: CheckResult) -> CheckResult:
-        by_holm, by_bh = next(adjusted)
+        by_holm, by_bh = next(by_test)
         return (
             result
             if result.pvalue is None

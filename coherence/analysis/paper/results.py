@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
+from coherence.analysis.finishing import adjusted
 from coherence.analysis.reading import as_runs, read_units
 from coherence.analysis.unit import UnitRows
 from coherence.checks.calibration import calibration_estimates
@@ -25,7 +26,6 @@ from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
@@ -225,29 +225,11 @@ def supplement(
     )
     streams = as_generator(rng).spawn(len(units))
     calls = [(unit, published, stream) for (_, unit), stream in zip(units, streams, strict=True)]
-    results = [
-        (str(task), str(model), result)
-        for ((task, model), _), of_unit in zip(units, run_calls(_added, calls, n_jobs), strict=True)
-        for result in of_unit
-    ]
-    pvalues = [math.nan if result.pvalue is None else result.pvalue for _, _, result in results]
-    family = [*pvalues, *beside]
-    n_tests = sum(not math.isnan(pvalue) for pvalue in family)
-    by_holm, by_bh = holm(family), benjamini_hochberg(family)
+    found = adjusted(list(run_calls(_added, calls, n_jobs)), beside=beside)
     return [
         (task, model, result)
-        if result.pvalue is None
-        else (
-            task,
-            model,
-            replace(
-                result,
-                pvalue_holm=float(by_holm[position]),
-                pvalue_bh=float(by_bh[position]),
-                n_tests=n_tests,
-            ),
-        )
-        for position, (task, model, result) in enumerate(results)
+        for ((task, model), _), results in zip(units, found, strict=True)
+        for result in results
     ]
 
 
