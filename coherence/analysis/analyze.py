@@ -5,8 +5,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,12 @@ from coherence.inputs import number_of_jobs, require, whole_number
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.report.unit import Unit
-from coherence.result import CheckResult
-from coherence.statistics.parallel import run_calls
+from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.runs import Runs
 from coherence.table.scan import RunsScan
 
 FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
-Progress = Callable[[int, int, str], None]
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -68,55 +65,41 @@ def _require_twins(twins: int | None, published: bool) -> None:
         )
 
 
-def _run(jobs: list[Job], n_jobs: int, progress: Progress | None) -> list[list[CheckResult]]:
-    outcomes = []
-    running = run_calls(Job.run, [(job,) for job in jobs], n_jobs)
-    for job, results in zip(jobs, running, strict=True):
-        outcomes.append(results)
-        if progress is not None:
-            progress(len(outcomes), len(jobs), job.check)
-    return outcomes
-
-
-@dataclass(frozen=True)
-class _Plans:
-    """What is run on units that are in memory."""
-
-    checks: tuple[str, ...]
-    on_demand: Sequence[str]
-    published: bool
-    twins: int | None
-    n_jobs: int
-    progress: Progress | None
-
-
 def _in_memory(
     units: Sequence[tuple[tuple[Any, ...], UnitRows]],
     assumed: Sequence[str],
-    plan: _Plans,
-    rngs: Sequence[np.random.Generator],
+    names: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    on_demand: Sequence[str],
+    published: bool,
+    twins: int | None,
+    n_jobs: int,
+    progress: Progress | None,
 ) -> list[Unit]:
     """Run every check of every unit, and twins beside them, over processes."""
-    plans = []
+    plans, rngs = [], rng.spawn(len(units))
     for (_, unit), unit_rng in zip(units, rngs, strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
         streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
-        plans.append(plan_unit(unit, plan.checks, published=plan.published, streams=streams))
+        plans.append(plan_unit(unit, names, published=published, streams=streams))
     jobs = [job for jobs, _ in plans for job in jobs]
-    outcomes = iter(adjusted(_run(jobs, plan.n_jobs, plan.progress)))
+    labels = [job.check for job in jobs]
+    running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
+    outcomes = iter(adjusted(list(running)))
     found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
     beside = [Beside(tuple(results)) for results in found]
-    if plan.twins is not None:
+    if twins is not None:
         beside = beside_twins(
             [unit for _, unit in units],
             found,
-            plan.checks,
-            n_twins=plan.twins,
-            on_demand=plan.on_demand,
+            names,
+            n_twins=twins,
+            on_demand=on_demand,
             rngs=rngs,
-            n_jobs=plan.n_jobs,
-            progress=plan.progress,
+            n_jobs=n_jobs,
+            progress=progress,
         )
     return [
         with_results(measured(key, unit, (*assumed, *notes)), of_twins)
@@ -222,16 +205,17 @@ def analyze(
     margin = None if margin is None else as_margin(margin)
     n_jobs = number_of_jobs(n_jobs)
     options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
+    shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
     if isinstance(runs, RunsScan):
         _require_by_unit(twins, merge_labels)
-        shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
         found, data = analyze_scan(runs, names, rng=as_generator(rng), **options, **shared)
     else:
         table = as_runs(runs, merge_labels=merge_labels)
         units, assumed = read_units(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
-        plans = _Plans(names, checks or (), published, twins, n_jobs, progress)
-        found = _in_memory(units, assumed, plans, as_generator(rng).spawn(len(units)))
+        found = _in_memory(
+            units, assumed, names, as_generator(rng), on_demand=checks or (), twins=twins, **shared
+        )
     if margin is not None:
         found = [with_margin(unit, margin) for unit in found]
     seed = int(rng) if isinstance(rng, int | np.integer) else None

@@ -5,7 +5,6 @@ of a unit is what its results say, without rows and beliefs.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +19,9 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
-from coherence.statistics.parallel import run_calls
+from coherence.statistics.parallel import Progress, run_calls
 from coherence.table.runs import Runs
 from coherence.table.scan import Key, RunsScan, regrouped
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,6 @@ def analyze_scan(
     labels = Runs(scan.labels.assign(**dict.fromkeys(header.states, np.nan)))
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, published, strict, reference, states)
-    found: list[tuple[Unit, list[CheckResult], str]] = []
     with regrouped(scan) as laid_out:
         streams = rng.spawn(len(scan.units))
         jobs = [
@@ -63,10 +59,8 @@ def analyze_scan(
             (replace(laid_out, parts={key: laid_out.parts[key]}), key, options, stream)
             for key, stream in zip(scan.units, streams, strict=True)
         ]
-        for outcome in run_calls(_analyse, jobs, n_jobs):
-            found.append(outcome)
-            if progress is not None:
-                progress(len(found), len(jobs), outcome[0].model)
+        models = [model for _, model in scan.units]
+        found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
     results = adjusted([of_unit for _, of_unit, _ in found])
     units = [
         with_results(unit, Beside(tuple(of_unit)))

@@ -25,13 +25,12 @@ from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.rational.twin import compare
 from coherence.result import CheckResult, rejects
 from coherence.statistics.choices import as_choices
-from coherence.statistics.parallel import call, run_calls
+from coherence.statistics.parallel import Progress, call, run_calls
 from coherence.table.needs import ACTION, JUDGED_CHOICES
 
 PREDICTIVE = "predictive_gain"
 RATIONAL, EXACT = "rational_agent", "residual_covariance"
 PER_TASK = 5  # twins that a process draws before it hands back what it found
-Progress = Callable[[int, int, str], None]
 NO_TWINS = "no rational twins were drawn: {why}."
 NO_CHOICES = "no row has a parsed belief, action and state to fit a rational agent to"
 NOT_MATCHED = "it is not known which belief is in which state"
@@ -177,14 +176,14 @@ def beside_twins(
         ]
     drawn: list[list[dict[str, float]]] = [[] for _ in units]
     sensitivities: list[Sensitivity | None] = [None for _ in units]
-    running = run_calls(call, [task[2:] for task in tasks], n_jobs)
-    for done, ((number, label, *_), found) in enumerate(zip(tasks, running, strict=True), start=1):
+    labels = [label for _, label, *_ in tasks]
+    calls = [task[2:] for task in tasks]
+    running = run_calls(call, calls, n_jobs, progress=progress, labels=labels)
+    for (number, *_), found in zip(tasks, running, strict=True):
         if isinstance(found, Sensitivity):
             sensitivities[number] = found
         else:
             drawn[number] += found
-        if progress is not None:
-            progress(done, len(tasks), label)
     return [
         Beside(with_twins(results, of_unit) if of_unit else tuple(results), tuple(said), amounts)
         for results, of_unit, said, amounts in zip(

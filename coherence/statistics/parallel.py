@@ -1,21 +1,35 @@
 """Calls that run over processes, or wherever `joblib.parallel_config` says."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
 T = TypeVar("T")
+Progress = Callable[[int, int, str], None]
+"""Called with (done, total, label)."""
 
 
 def run_calls(
-    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], n_jobs: int = 1
+    function: Callable[..., T],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int = 1,
+    *,
+    progress: Progress | None = None,
+    labels: Sequence[str] = (),
 ) -> Iterator[T]:
-    """Call a function with every tuple of arguments, and yield what comes back in their order."""
+    """Call a function with every tuple of arguments, and yield what comes back in their order.
+
+    `progress` is called after each, whose names are `labels`.
+    """
     # Backends hash the function that they are given, and waited for ever on a method of an object
     # that cannot be hashed; so it goes as an argument.
     calls = (delayed(call)(function, *each) for each in arguments)
-    yield from Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    running = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    for done, outcome in enumerate(running, start=1):
+        yield outcome
+        if progress is not None:
+            progress(done, len(labels), labels[done - 1])
 
 
 def call(function: Callable[..., T], *arguments: Any) -> T:

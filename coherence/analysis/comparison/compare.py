@@ -4,7 +4,7 @@ Models must be asked about the same cases (`cases`), and are compared by what al
 (`questions`), in the results of checks (`effects`), by what each case adds to them (`ranking`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,9 @@ from coherence.analysis.reading import positive_labels
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.statistics.parallel import run_calls
+from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
-
-Progress = Callable[[int, int, str], None]
 
 
 def compare(
@@ -110,11 +108,8 @@ def compare(
         for effect, seed in zip(EFFECTS.values(), seeds_of_task, strict=True)
         if effect.name in names
     ]
-    ranked: list[Ranked] = []
-    for outcome in run_calls(rank_effect, jobs, n_jobs):
-        ranked.append(outcome)
-        if progress is not None:
-            progress(len(ranked), len(jobs), jobs[len(ranked) - 1][2].name)
+    labels = [effect.name for _, _, effect, *_ in jobs]
+    ranked = list(run_calls(rank_effect, jobs, n_jobs, progress=progress, labels=labels))
     notes += [*of_cases, *of_questions]
     notes += [note for task in tasks for note in task.notes]
     notes += [note for outcome in ranked for note in outcome.notes]

@@ -6,7 +6,7 @@ SD of repetitions, and the error to the exact posterior under every prompt varia
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import mean_interval, why_none
-from coherence.statistics.parallel import run_calls
+from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import JUDGED_CHOICES
 from coherence.table.runs import REFERENCE, Runs
@@ -60,7 +60,6 @@ _READ_BACK = ("strict", "reference", "merge_labels")
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
 _UNIT = "probability"
 
-Progress = Callable[[int, int, str], None]
 UnitResult = tuple[str, str, CheckResult]
 """Task, model, result."""
 
