@@ -51,19 +51,8 @@ def sample_record_cases(
         Records, covariates and outcome.
     n : int
         Number of cases, positive; no stratum appears twice.
-    even : bool
-        Whether to spread the cases over the bins; otherwise they come from the natural design,
-        without repetition.
-    n_bins : int
-        Number of bins of [0, 1]; bin b holds b / n_bins <= p_true < (b + 1) / n_bins, and the last
-        one includes 1.
-    n_observed : int, pair of int or None
-        How many covariates are observed, or the fewest and the most. None: from one to all that
-        leave one for the auxiliary variable.
-    auxiliary : str or None
-        The auxiliary variable of all cases, never observed; None draws one per case.
-    rng : Generator, int or None
-        Source of all draws; None draws fresh entropy.
+    even, n_bins, n_observed, auxiliary, rng
+        As of `sample_cases`; bins are of the share.
 
     Returns
     -------
