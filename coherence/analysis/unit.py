@@ -15,7 +15,7 @@ from coherence.inputs import Floats, as_codes
 from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
-from coherence.table.schema import PARSED
+from coherence.table.schema import PARSED, STATE_PREFIX
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -40,9 +40,9 @@ def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:
     """Return the p_<state> column that is named after a state; empty if none is."""
-    names = [f"p_{state}"]
+    names = [f"{STATE_PREFIX}{state}"]
     if isinstance(state, float) and state.is_integer():
-        names.append(f"p_{int(state)}")  # empty cells in theta turn 1 into 1.0
+        names.append(f"{STATE_PREFIX}{int(state)}")  # empty cells in theta turn 1 into 1.0
     return next((name for name in names if name in columns), "")
 
 
@@ -54,7 +54,7 @@ def _second(columns: Sequence[str]) -> str:
 def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> tuple[list[str], str]:
     """Order the p_<state> columns as the states of theta are, or say why its labels cannot tell."""
     try:
-        ordered = sorted(columns, key=lambda name: float(name.removeprefix("p_")))
+        ordered = sorted(columns, key=lambda name: float(name.removeprefix(STATE_PREFIX)))
     except ValueError:
         ordered = sorted(columns)
     labels = as_codes(theta, "theta")[1]
@@ -66,7 +66,7 @@ def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> tupl
     # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
     # number after 2.
     ordered = named if len(named) == len(columns) else ordered
-    codes = zero_or_one([name.removeprefix("p_") for name in ordered], positive)
+    codes = zero_or_one([name.removeprefix(STATE_PREFIX) for name in ordered], positive)
     if len(ordered) == 2 and codes == (1, 0):
         ordered = ordered[::-1]
     return ordered, ""
@@ -99,11 +99,12 @@ def _realised_columns(
     labels = as_codes(theta, "theta")[1]
     # One state may be all that came true: the columns say which of the two it is.
     by_label = {label: columns.index(_column_of(label, columns)) for label in labels}
-    second = next((label for label, code in by_label.items() if code), columns[1][2:])
+    named = columns[1].removeprefix(STATE_PREFIX)
+    second = next((label for label, code in by_label.items() if code), named)
     note = ""
     if positive is not None:
         note = f"theta: beliefs are those of the column {columns[1]}, as was said."
-    elif known_pair([name.removeprefix("p_") for name in columns]) is None:
+    elif known_pair([name.removeprefix(STATE_PREFIX) for name in columns]) is None:
         note = f"theta: {_second(columns)}"
     return theta.astype(object).map(by_label).astype(np.float64), second, note
 

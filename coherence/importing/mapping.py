@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from coherence.errors import InputError, closest
 from coherence.importing.log_format import AnswerLog
-from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX, STATE_PREFIX, is_state
 from coherence.table.states import KNOWN_PAIRS, folded
 
 LEFT_OUT = "-"
@@ -70,7 +70,7 @@ def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None
     for column, field in mapping.items():
         if field == LEFT_OUT:
             continue
-        if column not in COLUMN_NAMES and not column.startswith((FEATURE_PREFIX, "p_")):
+        if column not in COLUMN_NAMES and not column.startswith((FEATURE_PREFIX, STATE_PREFIX)):
             raise InputError(
                 f"map names {column!r}, which is not a column of the runs table. "
                 f"{closest(column, COLUMN_NAMES)}"
@@ -164,7 +164,7 @@ def positive_state(states: Sequence[str], positive: str | None) -> str | None:
 
 def is_belief(column: str) -> bool:
     """Whether a column holds the stated belief: ``p`` or ``p_<state>``."""
-    return column == "p" or (column.startswith("p_") and column not in COLUMN_NAMES)
+    return column == "p" or is_state(column)
 
 
 def _mapped(log: AnswerLog, mapping: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from coherence.errors import InputError
 from coherence.importing.log_format import AnswerLog, LogFormat, flatten
 from coherence.table.csv_files import read_cells
 from coherence.table.reading import LINES, PARQUET
-from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX, is_state
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
@@ -125,7 +125,7 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
     }
     # With p there, a column such as p_value is no state.
     if "p" not in names:
-        known |= {name: name for name in names if name.startswith("p_")}
+        known |= {name: name for name in names if is_state(name)}
     return AnswerLog(
         file=path.name, task=None, model=None, records=records, fields=known, is_text=False
     )

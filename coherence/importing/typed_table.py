@@ -8,9 +8,9 @@ import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.importing.cells import as_number
-from coherence.importing.mapping import KNOWN_LABELS, is_belief
+from coherence.importing.mapping import KNOWN_LABELS
 from coherence.table.runs import Runs
-from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED
+from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED, is_state
 from coherence.table.states import folded
 
 NUMBER_COLUMNS = tuple(
@@ -23,7 +23,7 @@ NUMBER_COLUMNS = tuple(
 def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.DataFrame:
     """Lay out rows as a runs table."""
     seen = list(dict.fromkeys(column for row in rows for column in row))
-    states = [column for column in seen if is_belief(column) and column != "p"]
+    states = [column for column in seen if is_state(column)]
     order = []
     # States stand where p would, features before what describes the asking.
     for column in COLUMNS:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.table.runs import Runs
-from coherence.table.schema import AS_IN_RUNS, COLUMN_NAMES, PROBABILITIES, Naming
+from coherence.table.schema import AS_IN_RUNS, PROBABILITIES, Naming, is_state
 
 logger = logging.getLogger(__name__)
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+))\s*(?P<sign>%?)\s*")
@@ -167,7 +167,7 @@ def _quoted(names: Sequence[str], named: Naming) -> str:
 def _groups(names: Iterable[str]) -> list[list[str]]:
     """Put the columns of several states together, which are one distribution."""
     listed = list(names)
-    states = [name for name in listed if name not in COLUMN_NAMES and name.startswith("p_")]
+    states = [name for name in listed if is_state(name)]
     return [[name] for name in listed if name not in states] + ([states] if states else [])
 
 

@@ -34,6 +34,8 @@ from coherence.table.schema import (
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
     REPAIRS,
+    STATE_PREFIX,
+    is_state,
 )
 
 REFERENCE = "standard"
@@ -88,7 +90,7 @@ class Runs:
         """Columns p_<state> of beliefs, in table order; none where there is one column p."""
         if "p" in self.table.columns:
             return []  # a table with p may well have a column p_value or p_note that is no belief
-        return [name for name in self.names if name.startswith("p_") and name not in COLUMN_NAMES]
+        return [name for name in self.names if is_state(name)]
 
     @cached_property
     def beliefs(self) -> list[str]:
@@ -98,7 +100,7 @@ class Runs:
     @cached_property
     def state_names(self) -> list[str]:
         """What the states of `states` are called."""
-        return [name.removeprefix("p_") for name in self.states]
+        return [name.removeprefix(STATE_PREFIX) for name in self.states]
 
     @cached_property
     def features(self) -> list[str]:

@@ -137,6 +137,7 @@ COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
 ACTION_PREFIX = "action_"
+STATE_PREFIX = "p_"
 BELIEF_KINDS = (
     "stated:drawn",
     "stated:forced",
@@ -151,6 +152,11 @@ COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+
+
+def is_state(name: str) -> bool:
+    """Tell whether a column, where there is none called p, is the belief in one of the states."""
+    return name.startswith(STATE_PREFIX) and name not in COLUMN_NAMES
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from coherence.table.schema import (
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
     REPAIRS,
+    STATE_PREFIX,
     STATE_SUM_TOLERANCE,
     STATUSES,
     Naming,
@@ -53,7 +54,7 @@ def shape_errors(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
         ]
     errors = []
     for name in table.columns:
-        prefixed = str(name).startswith((FEATURE_PREFIX, ACTION_PREFIX, "p_"))
+        prefixed = str(name).startswith((FEATURE_PREFIX, ACTION_PREFIX, STATE_PREFIX))
         # A raw answer may hold anything that a model said.
         if prefixed or (name in COLUMN_NAMES and name not in _TEXTS):
             errors += _cell_errors(table[name], named)
