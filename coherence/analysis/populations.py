@@ -36,8 +36,8 @@ ONCE = (
     "they were taken as independent given the belief, and repetitions may bring less than shown"
 )
 SCATTER = (
-    "reports scatter around the belief, which can make tests reject that take them as exact (all "
-    "but rational_agent): read their power beside their size at signal 0"
+    "reports have noise around the belief, which can make tests reject that take them as exact "
+    "(all but rational_agent): read their power beside their size at signal 0"
 )
 PILOT = (
     "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "

@@ -57,7 +57,7 @@ _REJECTED: dict[Noise, tuple[str, str, str]] = {
 """What noise explains of a rejection -> what the result says, how far the rejections of a unit are
 trusted where noise explains all of them, and where it explains some."""
 _SETTLED = {
-    Outcome.REJECTED: "rational_agent, which allows for scatter of reports, rejects too",
+    Outcome.REJECTED: "rational_agent, which allows for report noise, rejects too",
     Outcome.UNCORRECTED: "rational_agent, which allows for it, does not survive the correction "
     "(p = {p})",
     Outcome.KEPT: "rational_agent, which allows for it, sees no more (p = {p})",
@@ -73,8 +73,7 @@ def _explained(
     if not suspect or scatter is None or not scatter.misleads:
         return Noise.NOTHING, {}
     cause = (
-        f"scatter of reports (standard deviation {scatter.sd:.2f} "
-        f"between {scatter.across} of a context)"
+        f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a context)"
     )
     if allowed is None:
         return Noise.PERHAPS, {"cause": cause}
@@ -261,7 +260,7 @@ def _trust(
     exact = ""
     if any(sentences_of(result.check)[0].scatter_misleads for result in rejected):
         unknown = scatter is None or math.isnan(scatter.sd)
-        exact = " and reports do not scatter around the belief acted on"
+        exact = " and reports have no noise around the belief acted on"
         exact += ", which this table cannot show" if unknown else ""
     words |= {"exact": exact, "suspects": _named(suspects) if suspects else ""}
     of_all, of_some = _REJECTED[noise][1:]
@@ -283,16 +282,16 @@ def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
 
 
 def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:
-    """Say how far reports scatter, alongside the names of the tests that this misleads."""
+    """Say how much noise reports have, alongside the names of the tests that this misleads."""
     suspects = [r for r in results if sentences_of(r.check)[0].scatter_misleads]
     if not suspects:
         return ()
     several = len(suspects) > 1
     exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
-    alone = f"such scatter alone could make {'them' if several else 'it'} reject"
+    alone = f"such noise alone could make {'them' if several else 'it'} reject"
     if math.isnan(scatter.sd):
         return (
-            f"how far reports scatter is not known, as no context has several {scatter.across}; "
+            f"report noise is not known, as no context has several {scatter.across}; "
             f"{exact}, and {alone}.",
         )
     size = (

@@ -334,4 +334,4 @@ def test_a_fitted_agent_is_asked_for_what_it_can_give():
     table = power(fitted, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)
     assert "iterated_expectation" not in set(table.table["check"])
     assert table.settings["population"] == "mine"
-    assert any("reports scatter" in note for note in table.notes)
+    assert any("reports have noise" in note for note in table.notes)

@@ -70,7 +70,7 @@ def test_a_table_of_answers_is_fitted(tmp_path, capsys):
     assert main(["power", *arguments, *SMALL, "--checks", "residual_covariance"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("an agent like noisy on simulated (drawn actions), hidden_signal")
-    assert "note: reports scatter around the belief" in out
+    assert "note: reports have noise around the belief" in out
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_failing_names_what_fails_once():
     )
     assert second == (
         "A coherent agent fails anywhere in at most 5% of reports, as long as contexts are "
-        "independent and reports do not scatter around the belief acted on."
+        "independent and reports have no noise around the belief acted on."
     )
     assert (
         "which this table cannot show"
@@ -49,10 +49,12 @@ def test_failing_names_what_fails_once():
 
 def test_scatter_takes_the_accusation_back():
     loud = result("residual_covariance", 0.001, 0.004)
-    assert said(loud, scatter=LOUD)[1].startswith("That does not show incoherence: scatter of")
+    assert said(loud, scatter=LOUD)[1].startswith("That does not show incoherence: report noise")
     # What scatter does not mislead stands.
     both = said(loud, result("iterated_expectation", 0.001, 0.004), scatter=LOUD)[1]
-    assert both.startswith("A coherent agent fails anywhere in at most 5% of reports, but scatter")
+    assert both.startswith(
+        "A coherent agent fails anywhere in at most 5% of reports, but report noise"
+    )
     assert both.endswith("could make residual_covariance reject alone.")
 
 
@@ -93,11 +95,11 @@ def test_scatter_stands_beside_the_tests_that_it_misleads():
     assert cautions(tests[1:], LOUD) == ()
     assert cautions(tests, LOUD) == (
         "warning: reports of a context differ by 0.140 between repetitions (standard deviation, 50 "
-        "contexts). residual_covariance takes reports as exact: such scatter alone could make it "
+        "contexts). residual_covariance takes reports as exact: such noise alone could make it "
         "reject.",
     )
     assert cautions(tests, CLEAR)[0].startswith("reports of a context differ by 0.0100")
-    assert cautions(tests, Scatter(math.nan, 0))[0].startswith("how far reports scatter is not")
+    assert cautions(tests, Scatter(math.nan, 0))[0].startswith("report noise is not known")
 
 
 def test_computed_beliefs_scatter_between_wordings():

@@ -256,9 +256,7 @@ def test_a_report_says_that_scatter_suffices():
 def test_a_report_says_that_scatter_does_not_explain():
     report = analyze(drawn(9, sd=0.15, signal=0.4), checks=NAMES, rng=1)
     text = " ".join(render_report(report.units, full=True).split())
-    assert (
-        "does not explain it: rational_agent, which allows for scatter of reports, rejects" in text
-    )
+    assert "does not explain it: rational_agent, which allows for report noise, rejects" in text
     assert "their scatter does not explain it." in text
 
 

@@ -96,7 +96,7 @@ def make_unit(task="asia", model="small-lm", **changes):
             "2 of 3 tests reject: the actions tell of the truth (cmi); shares fall (monotone).",
             "A coherent agent fails anywhere in at most 5% of reports.",
         ),
-        "cautions": ("How far reports scatter is not known.",),
+        "cautions": ("Report noise is not known.",),
         "statuses": pd.DataFrame(
             {
                 "question": ["belief and action"] * 2 + ["mse"],
