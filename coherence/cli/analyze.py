@@ -25,7 +25,7 @@ from coherence.cli.reading import (
     require_one_table,
 )
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
-from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
 
@@ -276,11 +276,6 @@ def _require_apart(args: argparse.Namespace) -> None:
         )
 
 
-def _names(text: str | None) -> list[str] | None:
-    """Read names with commas between them."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write."""
     from coherence.analysis.conditions import parse_condition
@@ -306,7 +301,7 @@ def run(args: argparse.Namespace) -> int:
     with workers(args), step_progress(" steps") as progress:
         report = analyze(
             runs,
-            checks=_names(args.checks),
+            checks=None if args.checks is None else comma_separated(args.checks),
             published=args.published,
             strict=args.strict,
             positive=args.positive,

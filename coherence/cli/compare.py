@@ -15,7 +15,7 @@ from coherence.cli.reading import (
     read_logs,
     reading,
 )
-from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 
 if TYPE_CHECKING:
     from coherence.analysis.comparison.result import Comparison
@@ -160,9 +160,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.cli.folders import prepare_folder
 
     require_seed(args)
-    effects = None
-    if args.effects is not None:
-        effects = [name.strip() for name in args.effects.split(",") if name.strip()]
+    effects = None if args.effects is None else comma_separated(args.effects)
     tables = _read(args)
     folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
     from coherence.analysis.comparison.compare import compare

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
 from coherence.cli.progress import step_progress
-from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 
 if TYPE_CHECKING:
     from coherence.agents import Agent
@@ -186,7 +186,7 @@ def _numbers(text: str, option: str, kind: Callable[[str], Any], what: str) -> l
     from coherence.errors import InputError
 
     values = []
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
+    for part in comma_separated(text):
         try:
             values.append(kind(part))
         except ValueError:
@@ -274,7 +274,7 @@ def run(args: argparse.Namespace) -> int:
     if args.refits is not None:
         grid["refits"] = args.refits
     if args.checks is not None:
-        grid["check"] = [name.strip() for name in args.checks.split(",") if name.strip()]
+        grid["check"] = comma_separated(args.checks)
     if args.limit is not None:
         grid["limit"] = args.limit
     if args.out is not None:

@@ -1,4 +1,4 @@
-"""The options of a computation, shared by the commands that run one: its seed and its workers."""
+"""The options of a computation, shared by the commands that run one: names, seed and workers."""
 
 import argparse
 import signal
@@ -30,6 +30,11 @@ def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
         help="Dask scheduler whose workers take the place of these processes, such as "
         "tcp://10.0.0.5:8786; see docs/scale.md",
     )
+
+
+def comma_separated(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def require_seed(args: argparse.Namespace) -> None:

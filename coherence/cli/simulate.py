@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from coherence.cli.run_options import add_seed
+from coherence.cli.run_options import add_seed, require_seed
 
 if TYPE_CHECKING:
     from coherence.agents import Agent
@@ -99,8 +99,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"there is no agent {args.agent!r}. {closest(args.agent, AGENTS)}")
     if args.out is None:
         raise InputError("--out FILE is missing. Name a .parquet, .csv or .jsonl file.")
-    if args.seed < 0:
-        raise InputError(f"--seed must be at least 0; received {args.seed}.")
+    require_seed(args)
     # The agent itself checks the ranges, and its error names the parameter.
     changes = agent_parameters(args.set, AGENTS[args.agent])
     runs = simulate(
