@@ -62,6 +62,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
+NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"
 SAME_LOSSES = "the truth changes no prediction, and nothing is left to vary"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 UNIT = "% of log-loss"
@@ -154,11 +155,11 @@ def predictive_gain_test(
     -------
     CheckResult
         `statistic` is ``100 (L1 - L2) / L1`` for the log-losses without and with the truth; the
-        interval is for its expectation over samples of this size; the p-value is a one-sided
-        studentised test that the mean gain per context is at most zero. Both take contexts as
-        units. `details` has the two losses and the gain in nats per choice, with the Monte Carlo
-        error that the folds leave in it. With ``published=True``
-        there is no p-value.
+        interval (of choices; there is none where actions are probabilities) is for its expectation
+        over samples of this size; the p-value is a one-sided studentised test that the mean gain
+        per context is at most zero. Both take contexts as units. `details` has the two losses and
+        the gain in nats per choice, with the Monte Carlo error that the folds leave in it. With
+        ``published=True`` there is no p-value.
 
     Raises
     ------
@@ -190,7 +191,9 @@ def predictive_gain_test(
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
     probability, and judged by the expected log-loss of an action drawn from them. The null is then
-    about the policy: its expectation given the belief does not depend on the truth.
+    about the policy: its expectation given the belief does not depend on the truth. There is no
+    interval: where policies hardly vary at a belief, the trees' fits differ more between samples
+    than contexts show within one, and the interval of choices would hold the gain in .825 to .98.
 
     References
     ----------
@@ -284,12 +287,14 @@ def predictive_gain_test(
     interval, pvalue = _over_contexts(
         *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
-        drawn=data.policy is None,
     )
     assumed = (units.said("contexts are independent"), EXACT_REPORT, *_unproved(n_folds, n_seeds))
-    if interval is not None:
-        interval = replace(interval, method=units.said(interval.method))
-    reason = "" if interval else SAME_LOSSES
+    if interval is None:
+        reason = SAME_LOSSES
+    elif data.policy is not None:
+        interval, reason = None, NO_INTERVAL
+    else:
+        interval, reason = replace(interval, method=units.said(interval.method)), ""
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
 
 
@@ -421,12 +426,12 @@ def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
 
 
 def _over_contexts(
-    gains: Floats, losses: Floats, *, of_seeds: Floats, drawn: bool = True
+    gains: Floats, losses: Floats, *, of_seeds: Floats
 ) -> tuple[Interval | None, float]:
     """Interval for the gain in percent, and the p-value that it is at most zero.
 
     `gains` and `losses` are totals of contexts, `of_seeds` the total gain of each repetition of the
-    cross-validation; `drawn` tells choices from policies, whose gains have no noise of choosing.
+    cross-validation.
     """
     if np.ptp(gains) <= ROUNDING * losses.mean():
         return None, 1.0  # two models that never differ: no gain, and no spread to judge it by
@@ -451,7 +456,7 @@ def _over_contexts(
     quantile = float(stats.t.ppf(0.975, degrees))
     below = quantile * spread
     # The gain above which the one seen would be too small, given the variance that it would have.
-    growth = quantile**2 * VARIANCE_OF_GAIN * scale / n if drawn else 0.0
+    growth = quantile**2 * VARIANCE_OF_GAIN * scale / n
     above = growth / 2 + math.hypot(growth / 2, below)
     method = "t over contexts, variance enlarged for shared training data, folds and larger gains"
     # No more can be gained than all of the loss.

@@ -698,32 +698,3 @@ def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:
     """Draw whole numbers of tenths for three states, spread over the simplex."""
     cuts = np.sort(rng.integers(0, 11, (n, 2)), axis=1)
     return np.stack([cuts[:, 0], cuts[:, 1] - cuts[:, 0], 10 - cuts[:, 1]], axis=1)
-
-
-def exact_information(design: Design, *, n_tastes: int = 40_000) -> float:
-    """Integrate I(action; truth | belief) over beliefs and tastes, in nats."""
-    rng = np.random.default_rng(0)
-    grid = design.grid or 0.01
-    beliefs = np.round(np.arange(0, 1 + grid / 2, grid), 10)
-    weights = np.full(beliefs.size, 1.0)
-    weights[[0, -1]] = 0.5  # rounding sends half as much of the uniform to the ends
-    tastes = rng.normal(size=(n_tastes, 3)) * design.taste
-    total = 0.0
-    for belief, weight in zip(beliefs, weights / weights.sum(), strict=True):
-        shares = []
-        for truth in (0, 1):
-            acted_on = belief + design.signal * (truth - 0.5)
-            utility = (
-                np.array(
-                    [design.slope * (acted_on - 0.6), design.slope * (0.4 - acted_on), design.defer]
-                )
-                + tastes
-            )
-            odds = np.exp(utility - utility.max(axis=1, keepdims=True))
-            shares.append((odds / odds.sum(axis=1, keepdims=True)).mean(axis=0))
-        mixed = (1 - belief) * shares[0] + belief * shares[1]
-        total += weight * sum(
-            chance * float((share * np.log(share / mixed)).sum())
-            for chance, share in ((1 - belief, shares[0]), (belief, shares[1]))
-        )
-    return total

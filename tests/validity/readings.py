@@ -38,7 +38,6 @@ from designs import (
     TESTED,
     VIOLATED,
     Design,
-    exact_information,
 )
 
 from coherence import (
@@ -292,13 +291,6 @@ SUBJECTS: dict[str, Subject] = {
         _choices("cmi", cmi_test, n_permutations=199),
         ("cmi",),
         _CHOSEN,
-        {"cmi": exact_information},
-        BELIEFS,
-    ),
-    "cmi_isotonic": Subject(
-        _choices("cmi, calibrated belief", cmi_test, n_permutations=199, isotonic=True),
-        ("cmi, calibrated belief",),
-        TESTED,
     ),
     "residual_covariance_states": Subject(
         _stated("residual_covariance, three states", residual_covariance_test, n_draws=999),
@@ -415,8 +407,6 @@ SUBJECTS: dict[str, Subject] = {
         _policies("cmi of policies", cmi_test, n_permutations=199),
         ("cmi of policies",),
         _OF_PROBABILITIES,
-        {"cmi of policies": exact_information},
-        (*POLICIES, *POLICY_SIGNALS),
     ),
     "policy_monotone": Subject(
         _ordered_policies("monotone yes/no of policies", monotone_choice_test, pair=("yes", "no")),
@@ -435,8 +425,6 @@ SUBJECTS: dict[str, Subject] = {
     "policy_predictive_gain": Subject(
         _policies("predictive_gain of policies", predictive_gain_test, n_bootstraps=2),
         ("predictive_gain of policies",),
-        (*POLICIES[:5], *POLICY_SIGNALS),
-        {"predictive_gain of policies": EXPECTED},
         (*POLICIES[:5], *POLICY_SIGNALS),
         slow=True,
     ),

@@ -156,6 +156,14 @@ def test_drawn_and_exact_agree_in_expectation(test, draws, n):
     assert (np.abs(estimates.mean(axis=0) - exact) < allowed).all()
 
 
+def test_the_gain_of_policies_has_no_interval_and_says_so():
+    """Where policies hardly vary at a belief, every interval tried held too little."""
+    result = TESTS["predictive_gain"](*world(signal=0.4))
+    assert result.interval is None
+    assert 0 < result.pvalue < 1
+    assert "probabilities of actions" in result.reason
+
+
 @pytest.mark.lengthy
 def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
     """Losses of models learnt from draws are larger, by their noise; the gain is of one size."""
