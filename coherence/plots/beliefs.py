@@ -6,12 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.plots.choices import choices_of, policy_columns
+from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_probabilities, is_narrow, span_of
 from coherence.plots.style import ACTION_COLOURS, FAINT, INK, belief_axes, canvas, set_title
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
-from coherence.table.schema import ACTION_PREFIX
+from coherence.table.runs import Runs
 
 MOST_BANDS = 6
 """Histograms in one figure; rarer actions are gathered in the last."""
@@ -129,16 +129,16 @@ def plot_beliefs(
 
 def by_action(choices: pd.DataFrame) -> pd.DataFrame:
     """Return a row for every action of an answer that may be counted."""
-    policies = policy_columns(choices)
-    if not policies:
+    named = Runs(choices).action_names
+    if not named:
         rows = choices if "action" in choices else choices.assign(action=None)
         acted = rows["action"].notna()
         # Without actions there is nothing to part the beliefs by.
         rows = rows[acted] if acted.any() else rows.assign(action=ALL)
         return rows[rows["belief"].notna()]
     of_actions = [
-        choices[["belief"]].assign(action=name.removeprefix(ACTION_PREFIX), weight=choices[name])
-        for name in policies
+        choices[["belief"]].assign(action=action, weight=choices[name])
+        for name, action in named.items()
     ]
     rows = pd.concat(of_actions, ignore_index=True)
     return rows[(rows["weight"] > 0) & rows["belief"].notna()]

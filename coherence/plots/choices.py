@@ -26,11 +26,6 @@ from coherence.table.states import unknown_pair, zero_or_one
 UNIT = ("task", "model")
 
 
-def policy_columns(choices: pd.DataFrame) -> list[str]:
-    """Return the columns of a table of `choices_of` that hold probabilities of actions."""
-    return [str(name) for name in choices.columns if str(name).startswith(ACTION_PREFIX)]
-
-
 def choices_of(
     data: ArrayLike | pd.DataFrame,
     action: ArrayLike | pd.DataFrame | None = None,

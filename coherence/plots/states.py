@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError, closest
 from coherence.inputs import require
-from coherence.plots.choices import choices_of, policy_columns
+from coherence.plots.choices import choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import BLUE, INK, VERMILION, Style, belief_axes, canvas, set_title
 from coherence.statistics.state_shares import StateShares, state_shares
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
-from coherence.table.schema import ACTION_PREFIX
+from coherence.table.runs import Runs
 
 _LABEL = 28
 _LEGEND: Style = {"frameon": False, "ncols": 2, "handletextpad": 0.2, "columnspacing": 1.2}
@@ -37,16 +37,14 @@ def shares_by_state(choices: pd.DataFrame) -> StateShares:
     rows, why = _usable(choices)
     if why:
         return StateShares(pd.DataFrame(), pd.Series(dtype="int64").to_numpy(), why)
-    policies = policy_columns(rows)
-    named = {name: name.removeprefix(ACTION_PREFIX) for name in policies}
-    chosen = rows[policies].rename(columns=named) if policies else rows["action"].astype(str)
+    named = Runs(rows).action_names
+    chosen = rows[list(named)].rename(columns=named) if named else rows["action"].astype(str)
     return state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
 
 
 def judged(choices: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with belief, action and state."""
-    acted = choices[policy_columns(choices) or ["action"]].notna().any(axis=1)
-    return choices[acted & choices["belief"].notna() & choices["truth"].notna()]
+    return choices[Runs(choices).acted & choices["belief"].notna() & choices["truth"].notna()]
 
 
 def _usable(choices: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -55,7 +53,7 @@ def _usable(choices: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         return choices, "no row has a parsed belief that is one number"
     if "truth" not in choices:
         return choices, "no state is known that is 0 or 1"
-    if not policy_columns(choices) and "action" not in choices:
+    if not Runs(choices).acted.any():
         return choices, "there are no parsed actions"
     rows = judged(choices)
     return rows, "" if len(rows) else "no row has a parsed belief and action and a known state"

@@ -20,7 +20,6 @@ from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import states as state_plot
 from coherence.plots import twins as twin_plot
-from coherence.plots.choices import policy_columns
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.movement import plot_movement
 from coherence.plots.scales import WHOLE_FROM, Span, shared_spans
@@ -35,6 +34,7 @@ from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import StateShares
+from coherence.table.runs import Runs
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
@@ -126,12 +126,6 @@ Steps = Iterable[Figure | str]
 
 def _known(beliefs: pd.DataFrame) -> bool:
     return "belief" in beliefs and bool(beliefs["belief"].notna().any())
-
-
-def _acted(beliefs: pd.DataFrame) -> "pd.Series[bool]":
-    """Tell in which rows an action is known."""
-    columns = policy_columns(beliefs) or [name for name in ("action",) if name in beliefs]
-    return beliefs[columns].notna().any(axis=1)
 
 
 def _movement(unit: Unit, key: str, noun: str) -> Iterator[Figure]:
@@ -324,7 +318,7 @@ def _pairs(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps:
             "of reversals are drawn."
         )
     if not pairwise:
-        chosen = bool(_acted(unit.beliefs).any())
+        chosen = bool(Runs(unit.beliefs).acted.any())
         why = "the monotone-choice check was not run" if chosen else "there are no parsed actions"
         yield f"No plot of pairwise choice: {why}."
         return
@@ -385,7 +379,7 @@ def _bin_urls(
     n_bins = result.settings.get("n_bins")
     if to.links is None or n_bins is None or not _known(beliefs):
         return {}
-    choices = beliefs[_acted(beliefs) & beliefs["belief"].notna()]
+    choices = beliefs[Runs(beliefs).acted & beliefs["belief"].notna()]
     belief = choices["belief"].to_numpy(dtype=float)
     bin_of = belief_bins(belief, int(n_bins))
     means = pd.Series(belief).groupby(bin_of).mean()
@@ -414,7 +408,7 @@ def _beliefs(unit: Unit, key: str, noun: str) -> Steps:
         else " among the answers that chose each action"
     )
     caption = f"Histogram of the {noun}."
-    if _acted(beliefs).any():
+    if Runs(beliefs).acted.any():
         caption = f"Histograms of the {noun}{counted}, on one scale."
     draw = partial(belief_plot.plot_beliefs, beliefs, noun=noun, title="")
     title, height = belief_plot.title_of(rows, noun), belief_plot.height_for(rows)
