@@ -19,12 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from coherence.batteries.revealed.distances import (
-    belief_distance,
-    order_preference,
-    previous_influence,
-    stated_error,
-)
+from coherence.batteries.revealed.distances import belief_distance
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Floats, require
 from coherence.table.frames import require_frame
@@ -253,10 +248,19 @@ def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
         before, after = normalised(alone["mass"]), normalised(rows["mass"])
         if before is None or after is None:
             continue
-        outcomes = list(alone["outcome"].astype(str))
-        repetition = outcomes.index(previous) if previous in outcomes else None
-        influence = previous_influence(before, after, repetition)
-        influences.append(names | {"previous": rows["previous"].iloc[0]} | vars(influence))
+        require(
+            before.size == after.size,
+            f"setting {names['setting']!r} must have the outcomes of its baseline; it has "
+            f"{after.size} of {before.size}.",
+        )
+        # The probability that was moved from some outcomes to others; 0 for who knows that the
+        # earlier result does not matter.
+        moved = float(np.abs(after - before).sum() / 2)
+        # Positive towards a repetition, negative (the gambler's fallacy) away from it.
+        repeated = (alone["outcome"].astype(str) == previous).to_numpy()
+        pull = float((after - before)[repeated][0]) if repeated.any() else math.nan
+        last = rows["previous"].iloc[0]
+        influences.append(names | {"previous": last, "distance": moved, "pull": pull})
     return pd.DataFrame(influences, columns=[*NAMES, "previous", "distance", "pull"])
 
 
@@ -280,15 +284,19 @@ def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
         truth = float(rows.loc[outcomes == option, "truth"].iloc[0])
         names = {"source": source, "group": rows["group"].iloc[0], "pair": pair, "wording": wording}
         placed = {"truth": truth, "named_first": shares[0], "named_second": shares[1]}
-        preference = vars(order_preference(truth, shares[0], shares[1]))
-        preferences.append(names | {"option": option} | placed | preference)
+        # What the label does is the same in both orders and cancels in the difference; what the
+        # place does has opposite signs and cancels in the mean.
+        position, label = (shares[0] - shares[1]) / 2, (shares[0] + shares[1]) / 2 - truth
+        preferences.append(
+            names | {"option": option} | placed | {"position": position, "label": label}
+        )
     columns = ["source", "group", "pair", "wording", "option", "truth"]
     columns += ["named_first", "named_second", "position", "label"]
     return pd.DataFrame(preferences, columns=columns)
 
 
 def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
-    """Return the error of stated answers."""
+    """Return the probability of a wrong answer, averaged over the rotations of a question."""
     rows = []
     for (source, setting), answers in stated.groupby(["source", "setting"], sort=False):
         masses = answers.pivot(index="rotation", columns="letter", values="mass")
@@ -301,7 +309,9 @@ def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
                 f"{letter!r} in rotation {rotation} ({len(missing)} are missing). "
                 "Give one to every letter in every rotation, or leave the setting out."
             )
-        error = stated_error(masses.to_numpy(), correct.to_numpy(dtype=bool).argmax(axis=1))
+        # A model may say much besides the letters: the error is that of its answers among them.
+        right = masses.where(correct.astype(bool), 0.0).sum(axis=1) / masses.sum(axis=1)
+        error = 1 - float(right.mean(skipna=False))
         mass = float(masses.sum(axis=1).mean())
         first = answers.iloc[0]
         rows.append((source, first["scenario"], first["group"], setting, error, mass))

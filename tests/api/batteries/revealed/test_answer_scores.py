@@ -39,6 +39,15 @@ def test_stated_errors_are_means_over_rotations(stated_rows):
     assert (score["stated_error"], score["answer_mass"]) == pytest.approx((0.5, 1.2))
 
 
+def test_who_always_gives_one_letter_is_wrong_three_times_of_four(stated_rows):
+    rows = stated_rows(0.0)
+    always = score_stated(rows.assign(mass=(rows["letter"] == "A").astype(float)))
+    assert always["stated_error"].tolist() == pytest.approx([0.75])
+    # Without any letter nothing is known, however sure the other rotations are.
+    unread = score_stated(rows.assign(mass=rows["correct"] * (rows["rotation"] > 0).astype(float)))
+    assert unread["stated_error"].isna().all()
+
+
 def test_rows_of_stated_answers_may_come_in_any_order_and_settings_stay_apart(stated_rows):
     first = stated_rows(0.2)
     first["mass"] += 0.1 * first["correct"] * (first["rotation"] + 1)

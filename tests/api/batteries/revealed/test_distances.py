@@ -8,12 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coherence import InputError, belief_distance
-from coherence.batteries.revealed.distances import (
-    order_preference,
-    previous_influence,
-    stated_error,
-    symmetric_kl,
-)
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options,
 # single. Eleven models each, in its order.
@@ -68,7 +62,8 @@ def test_published_cells_of_four_choices_keep_the_lower_bound():
     # Merging the options that are not the favourite cannot raise a divergence, so the belief in two
     # parts bounds the published cell from below.
     for chebyshev, divergence in zip(*FOUR_CHOICES, strict=True):
-        merged = symmetric_kl([0.25, 0.75], [0.25 + chebyshev - HALF, 0.75 - chebyshev + HALF])
+        favourite = 0.25 + chebyshev - HALF
+        merged = belief_distance([0.25, 0.75], [favourite, 1 - favourite]).symmetric_kl
         assert merged <= divergence + HALF < 2 * merged
 
 
@@ -105,7 +100,7 @@ def test_what_is_undefined_is_missing():
         one_outcome.symmetric_kl == 0
     )  # nothing to divide on the only possible outcome; the rest leaked
     assert one_outcome.leaked_mass == pytest.approx(0.3)
-    assert math.isnan(symmetric_kl([1, 0], [0, 1]))
+    assert math.isnan(belief_distance([1, 0], [0, 1]).symmetric_kl)
 
 
 @given(distributions, st.randoms(use_true_random=False))
@@ -140,83 +135,8 @@ def test_wrong_input_is_refused(truth, belief, match):
         belief_distance(truth, belief)
 
 
-def test_position_and_label_are_told_apart():
-    # The first option gets .2 more for its place, the label .1 for itself.
-    assert vars(order_preference(0.5, 0.8, 0.4)) == pytest.approx({"position": 0.2, "label": 0.1})
-    assert vars(order_preference(0.75, 0.75, 0.75)) == {"position": 0, "label": 0}
-    with pytest.raises(InputError, match="named_second"):
-        order_preference(0.5, 0.5, 2)
-
-
-def test_influence_of_an_earlier_result():
-    influence = previous_influence([0.25] * 4, [0.55, 0.15, 0.15, 0.15], 0)
-    assert (influence.distance, influence.pull) == pytest.approx((0.3, 0.3))
-    assert math.isnan(previous_influence([0.5, 0.5], [0.5, 0.5], None).pull)
-    with pytest.raises(InputError, match="below 2"):
-        previous_influence([0.5, 0.5], [0.5, 0.5], 2)
-
-
-def test_stated_error():
-    # Three quarters for who knows nothing, as the published .75 of models that answer by chance or
-    # by place.
-    assert stated_error(np.full((4, 4), 0.2), range(4)) == pytest.approx(0.75)
-    always_a = np.tile([1, 0, 0, 0], (4, 1))
-    assert stated_error(always_a, range(4)) == pytest.approx(0.75)
-    assert stated_error(np.eye(4), range(4)) == 0
-    assert math.isnan(stated_error([[0, 0], [1, 0]], [0, 0]))
-    with pytest.raises(InputError, match="from 0 to 1"):
-        stated_error([[0.5, 0.5]], [2])
-
-
-def test_a_place_is_counted_from_the_first_outcome():
-    alone, after = [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]
-    pulls = [previous_influence(alone, after, place).pull for place in range(3)]
-    assert pulls == pytest.approx([0.2, 0.1, -0.3])
-    with pytest.raises(InputError, match="below 3; received -1"):
-        previous_influence(alone, after, -1)
-    with pytest.raises(InputError, match="one value per outcome; received 2 for 3"):
-        previous_influence(alone, [0.5, 0.5], 0)
-
-
-def test_influences_do_not_depend_on_the_order_of_outcomes():
-    rng = np.random.default_rng(0)
-    alone, after = rng.dirichlet(np.ones(5), size=2)
-    order = rng.permutation(5)
-    influence = previous_influence(alone, after, int(order[2]))
-    turned = previous_influence(alone[order], after[order], 2)
-    assert vars(turned) == pytest.approx(vars(influence))
-    back = previous_influence(after, alone, int(order[2]))
-    assert (back.distance, back.pull) == pytest.approx((influence.distance, -influence.pull))
-
-
-@pytest.mark.parametrize(
-    ("options", "correct", "message"),
-    [
-        ([0.5, 0.5], [0], r"shape \(n_questions, n_options\); received \(2,\)"),
-        (np.zeros((0, 2)), [], r"shape \(n_questions, n_options\)"),
-        ([[0.5, -0.1]], [0], "at least 0 each"),
-        ([[0.5, 0.5]], [0, 1], r"one place per question; received shape \(2,\) for 1"),
-        ([[0.5, 0.5]], [-1], "places from 0 to 1"),
-    ],
-)
-def test_stated_answers_that_are_none_are_refused(options, correct, message):
-    with pytest.raises(InputError, match=message):
-        stated_error(options, correct)
-
-
-def test_errors_of_stated_answers_are_shares_of_what_falls_on_the_letters():
-    masses = np.array([[0.2, 0.1, 0.1], [0.0, 0.5, 0.0]])
-    assert stated_error(masses, [0, 1]) == pytest.approx((0.5 + 0) / 2)
-    # A letter that is surely wrong, and the unit of the masses, change nothing.
-    assert stated_error(masses / 4, [0, 1]) == pytest.approx(0.25)
-    assert stated_error(np.array([[0.2, 0.6]]), [0]) == pytest.approx(0.75)
-
-
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_the_ends_of_a_probability_may_be_held(value):
-    assert order_preference(value, value, value).label == 0
-    with pytest.raises(InputError, match="truth must be a probability"):
-        order_preference(value + (0.01 if value else -0.01), 0.5, 0.5)
     distance = belief_distance([value, 1 - value], [value, 1 - value])
     assert (distance.l1, distance.first_excess) == (0, 0)
     with pytest.raises(InputError, match="position 0"):

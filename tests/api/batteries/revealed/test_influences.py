@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 
+from coherence import InputError
 from coherence.batteries.revealed.scores import order_preferences, previous_influences
 
 
@@ -21,6 +22,13 @@ def test_influence_is_measured_within_a_wording(beliefs):
     influences = previous_influences(table).set_index("wording")
     assert influences.loc[["a", "b"], "pull"].tolist() == pytest.approx([-0.3, 0])
     assert len(influences) == 2
+
+
+def test_a_baseline_with_other_outcomes_is_refused(beliefs):
+    base = beliefs("base", "a", [0.2, 0.3, 0.5], [0.5, 0.25, 0.25])
+    later = beliefs("later", "a", [0.5, 0.5], [0.5, 0.5], previous="1", baseline="base")
+    with pytest.raises(InputError, match="'later' must have the outcomes of its baseline"):
+        previous_influences(pd.concat([base, later]))
 
 
 def test_orders_are_paired(beliefs):
