@@ -5,6 +5,7 @@ there, or from anywhere else: as letters, or as one score per option. Answers ar
 what is neither letters nor the words of an option is unread, and counted.
 """
 
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -98,7 +99,14 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     ]
     # A payout that is not stated is none; values alone need no amounts.
     columns += [
-        AnswerColumn(name, required=name in needed, number=True, may_lack=True)
+        AnswerColumn(
+            name,
+            required=name in needed,
+            number=True,
+            may_lack=True,
+            low=0,
+            high=1 if name == "chance" else math.inf,
+        )
         for name in _AMOUNTS
         if name in (*needed, *questions.columns)
     ]
@@ -115,6 +123,8 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
         if name in table.columns and name != "payout":
             lacks = table[name].isna() & ~checked.not_numbers(name)
             checked.refuse(bets & lacks, f"column {name!r} must hold numbers for bets", name)
+    certain = (table["kind"] == "ladder") & (table.get("stake") == 0)
+    checked.refuse(certain, "column 'stake' must be above 0 for ladders", "stake")
     checked.raise_errors()
 
 

@@ -29,7 +29,6 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 from scipy.special import expit, log_expit, logit
 
-from coherence.errors import InputError
 from coherence.inputs import Codes, Floats, as_codes, as_numbers, check_level, require
 from coherence.result import Interval
 
@@ -37,33 +36,13 @@ INDEPENDENT, PAIRS = "every answer by itself", "pairs of things"
 CROSSED = "high and low things, crossed"
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """What depends on what."""
-
-    name: str  # `INDEPENDENT`, `PAIRS` or `CROSSED`
-    sides: tuple[Codes, ...]  # codes of the clusters of each answer, one array per kind of cluster
-
-    def reach(self, n_parameters: int, level: float) -> float:
-        """Return how far a log-likelihood may lie below its maximum at this level."""
-        if not self.sides:
-            # Wilks: twice the log-likelihood ratio is chi-squared.
-            return float(stats.chi2.ppf(level, n_parameters)) / 2
-        # With few clusters F takes the place of chi-squared, as t does of the normal.
-        return n_parameters * float(stats.f.ppf(level, n_parameters, self.freedom)) / 2
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom: clusters of the scarcer kind, less one; infinite without clusters."""
-        # Codes count from 0: the largest is the number of clusters less one.
-        return min((int(side.max()) for side in self.sides), default=np.inf)
-
-
-def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units:
-    """Return the units of answers about things of two kinds."""
+def _units(
+    first: ArrayLike | None, second: ArrayLike | None, n: int
+) -> tuple[str, tuple[Codes, ...]]:
+    """Return what is independent, and the codes of the clusters, an array per kind of cluster."""
     require((first is None) == (second is None), "first and second must both be given, or neither.")
     if first is None or second is None:
-        return Units(INDEPENDENT, ())
+        return INDEPENDENT, ()
     high, low = as_codes(first, "first", n)[0], as_codes(second, "second", n)[0]
     n_high, n_low = int(high.max()) + 1, int(low.max()) + 1
     require(
@@ -72,7 +51,7 @@ def units_of(first: ArrayLike | None, second: ArrayLike | None, n: int) -> Units
         f"they hold {n_high} and {n_low}.",
     )
     n_pairs = np.unique(high * n_low + low).size
-    return Units(PAIRS, (high,)) if n_pairs == n_high == n_low else Units(CROSSED, (high, low))
+    return (PAIRS, (high,)) if n_pairs == n_high == n_low else (CROSSED, (high, low))
 
 
 @dataclass(frozen=True)
@@ -160,16 +139,6 @@ class LadderFit:
     unit: str
 
 
-@dataclass(frozen=True, eq=False)
-class LadderData:
-    """Validated answers to a ladder, shape (n,) each, and their independent units."""
-
-    stated: Floats
-    break_even: Floats
-    taken: np.typing.NDArray[np.bool_]
-    units: Units
-
-
 def fit_ladder(
     stated: ArrayLike,
     break_even: ArrayLike,
@@ -225,72 +194,8 @@ def fit_ladder(
     (0.45, 'fitted')
     """
     check_level(level)
-    data = ladder_data(stated, break_even, bets, first, second)
-    p, even, taken = data.stated, data.break_even, data.taken
-    chances = np.unique(p)
-    # Log-likelihood of every stated chance by steepness and switching point.
-    surfaces = _surfaces(p, even, taken, chances)
-    by_steepness = surfaces.max(axis=2).sum(axis=0)
-    # Jumps of any sharpness are equally likely: then it is the sharpest that was tried.
-    steepest = int(np.flatnonzero(by_steepness >= by_steepness.max() - _TIE)[-1])
-    reach = data.units.reach(1, level)
-    profiles = _profiles(surfaces)
-    # Without one thing at a time, for every kind of thing. What a thing adds to the log-likelihood
-    # is taken off, which is faster than to fit the others anew.
-    leave_outs = [
-        np.stack(
-            [
-                _switching_points(surfaces - _surfaces(p[rows], even[rows], taken[rows], chances))
-                for rows in pd.Series(side).groupby(side).indices.values()
-            ]
-        )
-        for side in data.units.sides
-    ]
-    # The jackknife's variance is (n - 1) / n times the sum of squares (Efron and Stein 1981).
-    variances = [(len(without) - 1) * without.var(axis=0) for without in leave_outs]
-    errors = np.sqrt(sum(variances, np.zeros(chances.size)))
-    responds = _responds(data, by_steepness.max(), reach, level)
-    rows = []
-    for number, chance in enumerate(chances):
-        here = p == chance
-        row = {"stated": float(chance), "n": int(here.sum()), "share": float(taken[here].mean())}
-        switch = {"implied": math.nan, "low": 0.0, "high": 1.0, "status": FLAT}
-        if responds:
-            # With one parameter the root of twice the reach is the quantile of Student's t.
-            width = math.sqrt(2 * reach) * errors[number]
-            switch = _switch(profiles[number], even[here], taken[here], reach, width)
-        rows.append(row | switch)
-    table = pd.DataFrame(rows)
-    contradicted = int(((table["stated"] < table["low"]) | (table["stated"] > table["high"])).sum())
-    fitted = (table["status"] == FITTED).to_numpy()
-    weighting = weighting_line(
-        logit(chances[fitted]),
-        logit(table["implied"].to_numpy()[fitted]),
-        _rung_errors(table[fitted], even, level, independent=not leave_outs),
-        np.array([_lean(chance, even[p == chance]) for chance in chances[fitted]]),
-        [without[:, fitted] for without in leave_outs],
-        freedom=data.units.freedom,
-        level=level,
-    )
-    steepness = float(STEEPNESS[steepest]) if fitted.any() else math.nan
-    return LadderFit(table, steepness, contradicted, weighting, data.units.name)
-
-
-def ladder_data(
-    stated: ArrayLike,
-    break_even: ArrayLike,
-    bets: ArrayLike,
-    first: ArrayLike | None,
-    second: ArrayLike | None,
-) -> LadderData:
-    """Validate the arguments of `fit_ladder`, which see."""
-    try:
-        p, even = as_numbers(stated, "stated"), as_numbers(break_even, "break_even")
-        taken = np.asarray(bets, dtype=bool)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"stated, break_even and bets must be arrays of numbers: {error}. Convert them first."
-        ) from error
+    p, even = as_numbers(stated, "stated"), as_numbers(break_even, "break_even")
+    taken = as_numbers(bets, "bets") != 0
     require(
         p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
         "stated, break_even and bets must have one equal length of at least 1; "
@@ -303,7 +208,56 @@ def ladder_data(
             f"{name} must lie strictly between 0 and 1; {int(wrong.sum())} do not, "
             f"the first is {values[wrong][:1]}.",
         )
-    return LadderData(p, even, taken, units_of(first, second, p.size))
+    unit, sides = _units(first, second, p.size)
+    # Clusters of the scarcer kind, less one, which is their largest code.
+    freedom = min((int(side.max()) for side in sides), default=np.inf)
+    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    # How far a log-likelihood may lie below its maximum. Without things as Wilks says: twice the
+    # ratio is chi-squared, a squared normal; with few things a squared t takes its place.
+    reach = quantile**2 / 2
+    chances = np.unique(p)
+    # Log-likelihood of every stated chance by steepness and switching point.
+    surfaces = _surfaces(p, even, taken, chances)
+    by_steepness = surfaces.max(axis=2).sum(axis=0)
+    # Jumps of any sharpness are equally likely: then it is the sharpest that was tried.
+    steepest = int(np.flatnonzero(by_steepness >= by_steepness.max() - _TIE)[-1])
+    profiles = _profiles(surfaces)
+    # Without one thing at a time, for every kind of thing. What a thing adds to the log-likelihood
+    # is taken off, which is faster than to fit the others anew.
+    leave_outs = []
+    for side in sides:
+        without = [
+            _profiles(surfaces - _surfaces(p[rows], even[rows], taken[rows], chances))
+            for rows in pd.Series(side).groupby(side).indices.values()
+        ]
+        leave_outs.append(np.array([[_middle(row) for row in profile] for profile in without]))
+    # The jackknife's variance is (n - 1) / n times the sum of squares (Efron and Stein 1981).
+    variances = [(len(without) - 1) * without.var(axis=0) for without in leave_outs]
+    errors = np.sqrt(sum(variances, np.zeros(chances.size)))
+    responds = _responds(p, even, taken, sides, by_steepness.max(), quantile)
+    rows = []
+    for number, chance in enumerate(chances):
+        here = p == chance
+        row = {"stated": float(chance), "n": int(here.sum()), "share": float(taken[here].mean())}
+        switch = {"implied": math.nan, "low": 0.0, "high": 1.0, "status": FLAT}
+        if responds:
+            width = quantile * errors[number]
+            switch = _switch(profiles[number], even[here], taken[here], reach, width)
+        rows.append(row | switch)
+    table = pd.DataFrame(rows)
+    contradicted = int(((table["stated"] < table["low"]) | (table["stated"] > table["high"])).sum())
+    fitted = (table["status"] == FITTED).to_numpy()
+    weighting = weighting_line(
+        logit(chances[fitted]),
+        logit(table["implied"].to_numpy()[fitted]),
+        _rung_errors(table[fitted], even, quantile, independent=not leave_outs),
+        np.array([_lean(chance, even[p == chance]) for chance in chances[fitted]]),
+        [without[:, fitted] for without in leave_outs],
+        freedom=freedom,
+        level=level,
+    )
+    steepness = float(STEEPNESS[steepest]) if fitted.any() else math.nan
+    return LadderFit(table, steepness, contradicted, weighting, unit)
 
 
 def _surfaces(stated: Floats, break_even: Floats, taken: np.ndarray, chances: Floats) -> Floats:
@@ -330,43 +284,47 @@ def _profiles(surfaces: Floats) -> Floats:
     return np.asarray((surfaces + others[:, :, None]).max(axis=1))
 
 
-def _responds(data: LadderData, likelihood: float, reach: float, level: float) -> bool:
-    """Tell whether choices follow the stakes, or are all the same, which shows a bound."""
-    if data.taken.all() or not data.taken.any():
-        return True
-    chances = np.unique(data.stated)
-    flat = sum(_flat(data.taken[data.stated == chance]) for chance in chances)
-    return bool(likelihood - flat > reach) and _follows(data, level)
+def _responds(
+    stated: Floats,
+    break_even: Floats,
+    taken: np.ndarray,
+    sides: tuple[Codes, ...],
+    likelihood: float,
+    quantile: float,
+) -> bool:
+    """Tell whether choices follow the stakes, or are all the same, which shows a bound.
 
-
-def _follows(data: LadderData, level: float) -> bool:
-    """Tell whether choices follow the stakes in things like these; true without things.
-
-    A score test of the steepness at 0 with things as the unit, as the likelihood ratio takes
-    answers as independent.
+    The likelihood takes answers as independent. With things as units it takes a score test of the
+    steepness at 0 as well.
     """
-    if not data.units.sides:
+    if taken.all() or not taken.any():
         return True
-    answers = pd.DataFrame({"taken": data.taken.astype(np.float64), "rung": logit(data.break_even)})
-    means = answers.groupby(data.stated).transform("mean")
-    score = ((answers["taken"] - means["taken"]) * (means["rung"] - answers["rung"])).to_numpy()
+    answers = pd.DataFrame({"taken": taken.astype(np.float64), "rung": logit(break_even)})
+    means = answers.groupby(stated).transform("mean")
+    # One share of bets per stated chance, whatever the stakes.
+    yes, share = answers["taken"], means["taken"]
+    flat = float((special.xlogy(yes, share) + special.xlog1py(1 - yes, -share)).sum())
+    if likelihood - flat <= quantile**2 / 2:
+        return False
+    score = ((yes - share) * (means["rung"] - answers["rung"])).to_numpy()
     variance = 0.0
-    for side in data.units.sides:
+    for side in sides:
         sums = np.bincount(side, weights=score)
         # Crossed things: the variances over both kinds add up, as in `crossed_interval`.
         variance += sums.size * float(sums.var(ddof=1))
-    quantile = stats.t.ppf((1 + level) / 2, data.units.freedom)
-    return bool(score.sum() > quantile * math.sqrt(variance))
+    return not sides or bool(score.sum() > quantile * math.sqrt(variance))
 
 
-def _rung_errors(fitted: pd.DataFrame, even: Floats, level: float, *, independent: bool) -> Floats:
+def _rung_errors(
+    fitted: pd.DataFrame, even: Floats, quantile: float, *, independent: bool
+) -> Floats:
     """Return what a switching point is uncertain by if the jackknife sees none of it.
 
     A standard deviation, in logits.
     """
     if independent:
         width = logit(fitted["high"]) - logit(fitted["low"])
-        return np.asarray(width / 2 / float(stats.norm.ppf((1 + level) / 2)))
+        return np.asarray(width / 2 / quantile)
     rungs = np.unique(even)
     above = np.clip(np.searchsorted(rungs, fitted["implied"].to_numpy()), 1, rungs.size - 1)
     # Anywhere between two rungs: the standard deviation of a uniform distribution is its width
@@ -383,15 +341,9 @@ def _lean(stated: float, even: Floats) -> float:
     return float(np.abs(logit(middles) - logit(stated)).max(initial=0.0))
 
 
-def _flat(taken: np.ndarray) -> float:
-    """Return the log-likelihood of one share of bets, whatever the stakes."""
-    yes, no = int(taken.sum()), int((~taken).sum())
-    return float(special.xlogy(yes, yes / taken.size) + special.xlogy(no, no / taken.size))
-
-
-def _switching_points(surfaces: Floats) -> Floats:
-    """Return where the likelihood is largest, shape (stated chances,); the middle of ties."""
-    return np.array([_GRID[row >= row.max() - _TIE].mean() for row in _profiles(surfaces)])
+def _middle(profile: Floats) -> float:
+    """Return where a profile likelihood is largest; the middle of ties."""
+    return float(_GRID[profile >= profile.max() - _TIE].mean())
 
 
 def _switch(
@@ -399,7 +351,7 @@ def _switch(
 ) -> dict[str, object]:
     """Return where the choices at one stated chance switch, with the interval and a status."""
     kept = _GRID[profile >= profile.max() - reach]
-    middle = float(_GRID[profile >= profile.max() - _TIE].mean())
+    middle = _middle(profile)
     low, high = min(kept[0], middle - width), max(kept[-1], middle + width)
     # An end at that of the grid is none: nothing speaks against a switch beyond it.
     low = 0.0 if low <= _GRID[0] else float(expit(low))

@@ -280,7 +280,11 @@ def score_bets(
             without = f"without answers to the value questions {belief_template!r}."
             notes.add(group, f"no belief-conditioned accuracy {without}")
         rows += _set_rows(test, dev, rule, notes)
-    for model, unread in _unread(groups, split).items():
+    lost: dict[str, list[bool]] = {}
+    for group in groups:
+        if group.kind != "ladder":
+            lost.setdefault(group.model, []).extend(_of_split(group, split).unread)
+    for model, unread in lost.items():
         if any(unread):
             said = "answers on values and bets could not be read and count as wrong."
             notes.setdefault(f"{sum(unread)} of {len(unread)} {said}", []).append(model)
@@ -321,15 +325,6 @@ def _fit_answers(group: BetAnswers, rule: BetRule, notes: _Notes) -> LadderFit |
     return fit_ladder(bets["chance"], break_evens(bets), group.choice == 0, first=high, second=low)
 
 
-def _unread(groups: list[BetAnswers], split: str) -> dict[str, list[bool]]:
-    """Return by model which of its answers on values and bets could not be read."""
-    unread: dict[str, list[bool]] = {}
-    for group in groups:
-        if group.kind != "ladder":
-            unread.setdefault(group.model, []).extend(_of_split(group, split).unread)
-    return unread
-
-
 def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
     """Return the truths for sets of choices, by name; none for a group without questions."""
     if not len(group.questions):
@@ -355,9 +350,9 @@ def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: _Notes) -
         elif name not in dev_truths or dev.scores is None or not asked(dev_truths[name]).any():
             notes.add(test, f"no threshold for {name!r} without scores of development questions.")
         else:
-            tuned = tune_threshold(dev.scores, dev_truths[name])
-            row = _row(test, name, THRESHOLD, threshold_sets(test.scores, tuned.value), right)
-            rows.append(row | {"threshold": tuned.value, "dev_accuracy": tuned.accuracy})
+            threshold, accuracy = tune_threshold(dev.scores, dev_truths[name])
+            row = _row(test, name, THRESHOLD, threshold_sets(test.scores, threshold), right)
+            rows.append(row | {"threshold": threshold, "dev_accuracy": accuracy})
     return rows
 
 
@@ -376,8 +371,7 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
         n_right = int(is_right(codes[kept], right[kept]).sum())
         # The paper's rate is the guess; who always answers alike would pass for rational.
         rate = max(random_rate(right), best_constant([(group.questions, right)])[1])
-        paper = z_test(n_right, int(kept.sum()), rate)
-        row |= {"z": paper.z, "p_z": paper.pvalue}
+        row["z"], row["p_z"] = z_test(n_right, int(kept.sum()), rate)
     return row
 
 

@@ -160,11 +160,11 @@ def _z(row: Row) -> Cell:
     # The variance of the paper takes n - 1, which one question does not allow.
     if row["n"] < 2:
         return Cell(MISSING, note=_ONE)
-    paper = z_test(int(row["n_right"]), int(row["n"]), float(row["chance"]))
-    exact = {"": paper.z, "pvalue": paper.pvalue}
-    if not math.isfinite(paper.z):
-        return Cell(f"{MISSING} ({format_pvalue(paper.pvalue)})", exact, _NO_Z)
-    return Cell(f"{paper.z:.2f} ({format_pvalue(paper.pvalue)})", exact)
+    z, p = z_test(int(row["n_right"]), int(row["n"]), float(row["chance"]))
+    exact = {"": z, "pvalue": p}
+    if not math.isfinite(z):
+        return Cell(f"{MISSING} ({format_pvalue(p)})", exact, _NO_Z)
+    return Cell(f"{z:.2f} ({format_pvalue(p)})", exact)
 
 
 def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:

@@ -22,33 +22,25 @@ from coherence.errors import InputError
 from coherence.inputs import Codes, Floats, as_numbers, require
 
 
-def break_even_chance(prize: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0) -> Floats:
-    """Return the chance of the winning side at which a bet on it gains nothing."""
-    # p (H + b X) - (1 - p) X = 0, solved for p.
-    prize, stake, payout = (np.asarray(value, dtype=np.float64) for value in (prize, stake, payout))
-    return np.asarray(stake / (prize + (1 + payout) * stake))
-
-
 def switching_chance(
     prize: ArrayLike, loss: ArrayLike, stake: ArrayLike, *, payout: ArrayLike = 0.0
 ) -> Floats:
     """Return the chance of the winning side above which a bet on it is the best choice.
 
     All gains are linear in the chance p, and at p = 1 the winning side gains the most. So it is
-    best above the larger of two chances: where its gain is 0, and where it equals that of the
-    losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)`` with prize H, loss L, stake X and
-    payout b. The second exists only where the losing side returns more than it loses, (1 + b) X >
-    L; elsewhere the winning side is ahead of it at every chance.
+    best above the larger of two chances: where its gain is 0, ``X / (H + (1 + b) X)``, and where it
+    equals that of the losing side, ``((1 + b) X - L) / (H + 2 (1 + b) X - L)``, with prize H, loss
+    L, stake X and payout b. The second exists only where the losing side returns more than it
+    loses, (1 + b) X > L; elsewhere the winning side is ahead of it at every chance.
     """
     prize, loss, stake, payout = (
         np.asarray(value, dtype=np.float64) for value in (prize, loss, stake, payout)
     )
-    require(bool((stake > 0).all()), "stake must be positive for a chance at which choices switch.")
     returned = (1 + payout) * stake
     # No chance makes the sides equal where the losing one returns less than it loses: then 0.
     ahead = np.maximum(returned - loss, 0)
     sides_equal = ahead / (prize + returned + ahead)
-    return np.maximum(break_even_chance(prize, stake, payout=payout), sides_equal)
+    return np.maximum(stake / (prize + returned), sides_equal)
 
 
 BetRule = Literal["side", "outcome"]
@@ -219,10 +211,6 @@ def bet_truths(gains: ArrayLike) -> BetTruths:
     throughout.
     """
     values = np.asarray(gains, dtype=np.float64)
-    require(
-        values.ndim == 2 and values.shape[1] == 4,
-        f"gains must have shape (n, 4): win, lose, both, none; received {values.shape}.",
-    )
     # Gains are sums of products of amounts, and equal ones may differ in their last bits.
     slack = _ROUNDING * np.maximum(1.0, np.abs(values).max(axis=1, keepdims=True))
     singles = values[:, [0, 1, 3]]
@@ -279,7 +267,7 @@ THRESHOLDS: Floats = np.arange(101) / 100
 
 def standard_choices(scores: ArrayLike) -> Codes:
     """Return the choice with the largest score of each question: the standard method."""
-    values = _as_scores(scores)
+    values = np.asarray(scores, dtype=np.float64)
     # `argmax` would take the first of equal scores, and the order of options would decide.
     largest = values.max(axis=1, keepdims=True)
     alone = (values == largest).sum(axis=1) == 1
@@ -288,42 +276,15 @@ def standard_choices(scores: ArrayLike) -> Codes:
 
 def threshold_sets(scores: ArrayLike, threshold: float) -> Codes:
     """Return the set of all choices whose score is above a threshold: the threshold method."""
-    return set_codes(_as_scores(scores) > threshold)
+    return set_codes(np.asarray(scores) > threshold)
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A tuned threshold."""
+def tune_threshold(scores: Floats, right: Truths) -> tuple[float, float]:
+    """Return the median of the best thresholds of development questions, and its accuracy.
 
-    value: float  # median of the thresholds of largest accuracy
-    accuracy: float  # accuracy at any of those, on the questions it was tuned on
-    n_best: int  # how many of the 101 have it
-
-
-def tune_threshold(scores: ArrayLike, right: Truths) -> Threshold:
-    """Choose the threshold on development questions: section 4.2.1."""
-    values, kept = _as_scores(scores), asked(right)
-    require(
-        bool(kept.any()),
-        "right must hold a right set for at least one question; no question has any. "
-        "Tune on other questions.",
-    )
-    outside = ~((values >= 0) & (values <= 1))
-    require(
-        not outside.any(),
-        "scores must be in [0, 1] to be compared with a threshold; "
-        f"{int(outside.sum())} are not, or are missing.",
-    )
-    predicted = (threshold_sets(values[kept], threshold) for threshold in THRESHOLDS)
+    Section 4.2.1.
+    """
+    kept = asked(right)
+    predicted = (threshold_sets(scores[kept], threshold) for threshold in THRESHOLDS)
     accuracy = np.array([is_right(codes, right[kept]).mean() for codes in predicted])
-    best = THRESHOLDS[accuracy == accuracy.max()]
-    return Threshold(float(np.median(best)), float(accuracy.max()), int(best.size))
-
-
-def _as_scores(scores: ArrayLike) -> Floats:
-    values = np.asarray(scores, dtype=np.float64)
-    require(
-        values.ndim == 2 and values.shape[1] == 3,
-        f"scores must have shape (n, 3), one column per choice; received {values.shape}.",
-    )
-    return values
+    return float(np.median(THRESHOLDS[accuracy == accuracy.max()])), float(accuracy.max())

@@ -125,6 +125,9 @@ def test_faulty_answers_are_refused(questions, change, message):
             "'kind' must be one of value, bet, ladder; .* 'wager'",
         ),
         (lambda t: t.assign(role_a="none"), "role_a to role_c must be"),
+        (lambda t: t.assign(chance=50), "'chance' must hold probabilities.*Divide percentages by"),
+        (lambda t: t.assign(low_value=-1), "'low_value' must hold numbers of at least 0.* -1 "),
+        (lambda t: t.assign(stake=0), "column 'stake' must be above 0 for ladders"),
     ],
 )
 def test_faulty_questions_are_refused(questions, change, message):
@@ -142,7 +145,7 @@ def test_amounts_that_are_no_numbers_are_refused():
     faulty = bets.assign(stake=bets["stake"].astype(object).where(bets.index != 3, "lots"))
     with pytest.raises(
         SchemaError,
-        match="'stake' must hold numbers, or nothing; the first other value is 'lots' .row 3",
+        match="'stake' must hold numbers of at least 0.* the first other value is 'lots' .row 3",
     ):
         join_answers(faulty, pd.DataFrame({"question": ["coin-test-001"], "answer": ["a"]}))
 

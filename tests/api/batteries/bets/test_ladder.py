@@ -74,6 +74,20 @@ def test_ladder_refuses_certain_chances():
         fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False])
 
 
+def test_units_are_pairs_only_where_each_thing_has_one_partner():
+    def unit(first, second):
+        names = {"first": list(first), "second": list(second)}
+        return fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], **names).unit
+
+    assert fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]).unit == INDEPENDENT
+    assert unit("aabb", "xxyy") == unit("baab", "yxxy") == PAIRS
+    assert unit("aabb", "xyxy") == unit("aabb", "xyzz") == CROSSED
+    with pytest.raises(InputError, match="first and second must both be given, or neither"):
+        fit_ladder([0.5], [0.4], [True], first=["a"])
+    with pytest.raises(InputError, match="two or more different things each; they hold 1 and 4"):
+        unit("aaaa", "wxyz")
+
+
 def shocks_of(rng, sd, *, crossed):
     if crossed:
         return sd / math.sqrt(2) * (rng.standard_normal((5, 1)) + rng.standard_normal((1, 5)))
