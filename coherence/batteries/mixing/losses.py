@@ -166,18 +166,13 @@ class DistanceLoss:
         return np.asarray(np.sqrt(np.maximum(spread, 0) @ (1 / np.maximum(draws - 1, 1))))
 
     def doubt(self, shares: Floats, draws: Floats) -> tuple[float, float]:
-        """Return by how much the true loss may lie below and above the corrected one besides noise.
-
-        Corrected distances fall short a little.
-        """
+        """Return how far the true loss may lie below and above the corrected one besides noise."""
+        # Corrected distances fall short a little.
         difference = np.einsum("mk,qmk->q", shares, self.contrasts) - self.target
         return 0.0, float(shortfall(difference, self._error(shares, draws)) @ self.weights)
 
     def bounds(self, shares: Floats, unparsed: Floats) -> tuple[float, float]:
-        """Return the least and the largest loss over all that unparsed answers might have been.
-
-        `shares` has 2 dimensions.
-        """
+        """Return the least and the largest loss over all that unparsed answers might have been."""
         low, high = _quantity_range(self.contrasts, shares, unparsed)
         nearest = np.maximum(np.maximum(low - self.target, self.target - high), 0)
         furthest = np.maximum(np.abs(low - self.target), np.abs(high - self.target))
@@ -312,15 +307,6 @@ def corrected_step_likeness(p: Floats, contrast: Floats, target: Floats) -> Dist
     return DistanceLoss(_diagonal(p.size, contrast), target, _trapezoid(p) / area, corrected=True)
 
 
-def area_loss(
-    p: Floats, contrast: Floats, target: Floats, largest: float, *, corrected: bool
-) -> DistanceLoss:
-    """Return the area between rate and target over the range of `p`, as a share of the largest."""
-    return DistanceLoss(
-        _diagonal(p.size, contrast), target, _trapezoid(p) / largest, corrected=corrected
-    )
-
-
 def _diagonal(size: int, contrast: Floats) -> Floats:
     """One quantity per condition, made of its own rates."""
     contrasts = np.zeros((size, size, contrast.size))
@@ -343,9 +329,7 @@ _DIAGONAL_AREA, _FLAT_AREA = 0.42, 0.36  # largest areas at the published range 
 class Measure:
     """A loss with its points."""
 
-    # part, name: part of the battery, and what is measured
-    part: str
-    name: str
+    name: str  # what is measured
     points: float  # points at a loss of 0; 0 for what is reported only
     # published, corrected: the loss in both scorings
     published: Loss
@@ -363,26 +347,13 @@ def measures_of(counts: Counts) -> list[Measure]:
 
 
 def _calibration(
-    part: str,
-    name: str,
-    points: float,
-    p: Floats,
-    contrast: list[float],
-    optimum: Floats | None = None,
+    name: str, points: float, p: Floats, contrast: list[float], optimum: Floats | None = None
 ) -> Measure:
     outcomes = np.array(contrast)
     # The published scoring holds games against their parameter too.
     published = step_likeness(p, outcomes, p)
     corrected = corrected_step_likeness(p, outcomes, p if optimum is None else optimum)
-    return Measure(part, name, points, published, corrected)
-
-
-def _two_flips(counts: Counts) -> list[Measure]:
-    return [
-        _calibration("two_flips", "S first", 0, counts.p, [0, 0, 1, 1]),
-        _calibration("two_flips", "S second", 10, counts.p, [0, 1, 0, 1]),
-        _calibration("two_flips", "S mean", 10, counts.p, [0, 0.5, 0.5, 1]),
-    ]
+    return Measure(name, points, published, corrected)
 
 
 def _three_outcomes(counts: Counts) -> list[Measure]:
@@ -392,10 +363,10 @@ def _three_outcomes(counts: Counts) -> list[Measure]:
     for outcome, (name, rates) in zip(np.eye(3), target.items(), strict=True):
         # The published areas are for the whole range of p; parts of it have as large a share.
         largest = (_FLAT_AREA if name == "S 1" else _DIAGONAL_AREA) * (p[-1] - p[0]) / _SUM
-        published, corrected = (
-            area_loss(p, outcome, rates, largest, corrected=way) for way in (False, True)
-        )
-        measures.append(Measure("three_outcomes", name, 20 / 3, published, corrected))
+        # The area between rate and target over the range of p, as a share of the largest.
+        area = _diagonal(p.size, outcome), rates, _trapezoid(p) / largest
+        corrected = DistanceLoss(*area, corrected=True)
+        measures.append(Measure(name, 20 / 3, DistanceLoss(*area), corrected))
     return measures
 
 
@@ -403,7 +374,7 @@ def _direction(counts: Counts) -> Measure:
     first = np.array([1.0, 0.0])
     optimum = optimal_rates(counts.part, counts.p)
     corrected = DirectionLoss(first, optimum, corrected=True)
-    return Measure(counts.part, "direction", 4, DirectionLoss(first, counts.p), corrected)
+    return Measure("direction", 4, DirectionLoss(first, counts.p), corrected)
 
 
 def _words(counts: Counts) -> list[Measure]:
@@ -437,18 +408,22 @@ def _words(counts: Counts) -> list[Measure]:
     # two orders; corrected, the orders are averaged first, which cancels it.
     preference = loss(word, SEMANTIC_SLOPE, SEMANTIC_TOLERANCE)
     return [
-        Measure("words", "position", 10, loss(listed, 2), loss(position, 2, corrected=True)),
-        Measure("words", "preference", 10, preference, loss(word, 2, corrected=True)),
+        Measure("position", 10, loss(listed, 2), loss(position, 2, corrected=True)),
+        Measure("preference", 10, preference, loss(word, 2, corrected=True)),
     ]
 
 
 _MEASURES: dict[str, Callable[[Counts], list[Measure]]] = {
-    "flip": lambda counts: [_calibration("flip", "S", 20, counts.p, [1, 0])],
-    "two_flips": _two_flips,
+    "flip": lambda counts: [_calibration("S", 20, counts.p, [1, 0])],
+    "two_flips": lambda counts: [
+        _calibration("S first", 0, counts.p, [0, 0, 1, 1]),
+        _calibration("S second", 10, counts.p, [0, 1, 0, 1]),
+        _calibration("S mean", 10, counts.p, [0, 0.5, 0.5, 1]),
+    ],
     "three_outcomes": _three_outcomes,
-    "reads": lambda counts: [_calibration("reads", "S", 8, counts.p, [1, 0])],
+    "reads": lambda counts: [_calibration("S", 8, counts.p, [1, 0])],
     "pennies": lambda counts: [
-        _calibration("pennies", "S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
+        _calibration("S", 4, counts.p, [1, 0], optimal_rates("pennies", counts.p)),
         _direction(counts),
     ],
     "positioning": lambda counts: [_direction(counts)],

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import stats
 
 from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
 from coherence.batteries.mixing.design import (
@@ -206,27 +205,18 @@ def draw_dependence(sequences: Sequence[Sequence[int]]) -> tuple[float, float, f
 
 def _run_distribution(ones: int, zeros: int) -> tuple[int, Floats]:
     """Return the least number of runs, and the probabilities of it and of every larger number."""
-    if min(ones, zeros) == 0:
-        return 1, np.ones(1)
-    number = np.arange(2, ones + zeros + 1)
-    half = number // 2
-    # An even number of runs has as many of ones as of zeros; an odd one has one more of either.
-    even = math.log(2) + _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half - 1)
-    odd = np.logaddexp(
-        _log_choices(ones - 1, half) + _log_choices(zeros - 1, half - 1),
-        _log_choices(ones - 1, half - 1) + _log_choices(zeros - 1, half),
-    )
-    ways = np.where(number % 2 == 0, even, odd)
-    return 2, np.asarray(special.softmax(ways))
-
-
-def _log_choices(n: int, k: NDArray[np.int64]) -> Floats:
-    """Return logarithms of binomial coefficients, minus infinity where there is none to choose."""
-    # The coefficients themselves leave the range of a float from about a thousand answers on.
-    inside = k <= n
-    k = np.minimum(k, n)
-    choices = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.where(inside, choices, -np.inf)
+    if max(ones, zeros) == 1 or min(ones, zeros) == 0:
+        return min(ones, zeros) + 1, np.ones(1)
+    n, number = ones + zeros, np.arange(2, ones + zeros + 1)
+    # Given the first and the last answer, the runs of one kind are hypergeometric. An even number
+    # of runs has as many of ones as of zeros; an odd one has one more of the kind at its ends.
+    half, runs = number // 2, stats.hypergeom.pmf
+    ways = np.where(number % 2, 0, 2 * ones * zeros * runs(half - 1, n - 2, ones - 1, zeros - 1))
+    for ends, inner in ((ones, zeros), (zeros, ones)):
+        if ends > 1:
+            odd = ends * (ends - 1) * runs(half, n - 2, ends - 1, inner)
+            ways += np.where(number % 2, odd, 0)
+    return 2, ways / (n * (n - 1))
 
 
 def _two_sided(chances: Floats, observed: int) -> float:

@@ -286,10 +286,9 @@ def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
         placed = {"truth": truth, "named_first": shares[0], "named_second": shares[1]}
         # What the label does is the same in both orders and cancels in the difference; what the
         # place does has opposite signs and cancels in the mean.
-        position, label = (shares[0] - shares[1]) / 2, (shares[0] + shares[1]) / 2 - truth
-        preferences.append(
-            names | {"option": option} | placed | {"position": position, "label": label}
-        )
+        taste = {"position": (shares[0] - shares[1]) / 2}
+        taste |= {"label": (shares[0] + shares[1]) / 2 - truth}
+        preferences.append(names | {"option": option} | placed | taste)
     columns = ["source", "group", "pair", "wording", "option", "truth"]
     columns += ["named_first", "named_second", "position", "label"]
     return pd.DataFrame(preferences, columns=columns)

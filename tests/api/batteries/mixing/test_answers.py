@@ -2,12 +2,14 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, score_mixing, simulate_mixing
-from coherence.batteries.mixing.answers import check_answers, count_checked
+from coherence import score_mixing, simulate_mixing
+
+
+def curves_of(table):
+    return score_mixing(table, n_resamples=100, rng=0).curves
 
 
 def test_counts_single_answers_and_orders_of_rows_agree():
@@ -22,47 +24,16 @@ def test_counts_single_answers_and_orders_of_rows_agree():
     pd.testing.assert_frame_equal(single, mixed)
 
 
-def counts_of(rows, **columns):
-    names = ["experiment", "p", "answer", "status", "count"]
-    (parts,) = count_checked(
-        check_answers(pd.DataFrame(rows, columns=names).assign(**columns))
-    ).values()
-    (counts,) = parts.values()
-    return counts
-
-
-def test_rates_are_shares_of_what_could_be_read():
-    counts = counts_of(
-        [
-            ("flip", 0.75, None, "unparsed", 5),
-            ("flip", 0.25, "1", "ok", 1),
-            ("flip", 0.25, "0", "ok", 3),
-            ("flip", 0.25, None, "refused", 4),
-            ("flip", 0.25, None, "sum_not_one", 2),
-        ]
-    )
-    assert counts.p.tolist() == [0.25, 0.75]
-    assert counts.weights.tolist() == [[1, 3], [0, 0]]
-    assert counts.parsed.tolist() == counts.draws.tolist() == [4, 0]
-    np.testing.assert_array_equal(counts.shares, [[0.25, 0.75], [math.nan, math.nan]])
-    assert counts.unparsed.tolist() == [0.6, 1]
-    assert counts.refused.tolist() == [0.4, 0]
-    assert not counts.exact
-
-
 def test_what_exact_rates_lack_to_one_could_not_be_read():
     table = pd.DataFrame(
         {"experiment": "flip", "p": [0.5, 0.5, 0.75], "answer": ["1", "0", "1"]}
         | {"probability": [0.5, 0.25, 1.0]}
     )
-    counts = count_checked(check_answers(table))[""]["flip"]
-    assert counts.exact
-    assert counts.draws.tolist() == [math.inf, math.inf]
-    assert counts.parsed.tolist() == [0.75, 1]
-    np.testing.assert_allclose(counts.shares, [[2 / 3, 1 / 3], [1, 0]])
-    assert counts.unparsed.tolist() == [0.25, 0]
-    assert counts.failures["unparsed"].tolist() == [0.25, 0]
-    assert not counts.refused.any()
+    curves = curves_of(table)
+    assert curves["draws"].tolist() == [math.inf, math.inf]
+    assert curves["rate"].tolist() == pytest.approx([2 / 3, 1])
+    assert curves["unread"].tolist() == [0.25, 0]
+    assert not curves["refused"].any()
 
 
 def test_words_are_counted_by_their_place_in_the_pair():
@@ -71,38 +42,41 @@ def test_words_are_counted_by_their_place_in_the_pair():
         | {"order": ["forward"] * 3 + ["reverse"] * 2}
         | {"answer": ["cat", "DOG", " dog ", "cat", "Cat"]}
     )
-    counts = count_checked(check_answers(table))[""]["words"]
-    assert counts.conditions["order"].tolist() == ["forward", "reverse"]
-    assert counts.weights.tolist() == [[1, 2], [2, 0]]
-    assert counts.p.tolist() == [0.5, 0.5]
+    curves = curves_of(table).set_index("order")
+    assert curves["rate"].to_dict() == {"forward": pytest.approx(1 / 3), "reverse": 1}
+    assert curves["draws"].to_dict() == {"forward": 3, "reverse": 2}
+    assert curves["p"].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
     ("experiment", "answers", "expected"),
     [
-        ("flip", ["1", "1.0", "0", "0.0"], [2, 2]),
-        ("three_outcomes", ["2", "2.0", "0"], [1, 0, 2]),
-        ("two_flips", ["0 1", "01", "11", "1 0"], [0, 2, 1, 1]),
-        ("reads", ["A", "b", "a"], [2, 1]),
-        ("positioning", ["Luxury", "affordable", "luxury"], [2, 1]),
+        ("flip", ["1", "1.0", "0", "0.0"], [2 / 4]),
+        ("three_outcomes", ["2", "2.0", "0"], [1 / 3, 0, 2 / 3]),
+        ("two_flips", ["0 1", "01", "11", "1 0"], [2 / 4, 3 / 4, 5 / 8]),
+        ("reads", ["A", "b", "a"], [2 / 3]),
+        ("positioning", ["Luxury", "affordable", "luxury"], [2 / 3]),
     ],
 )
 def test_answers_are_read_in_every_spelling_of_a_spreadsheet(experiment, answers, expected):
-    table = pd.DataFrame({"experiment": experiment, "p": 0.5, "answer": answers})
-    assert count_checked(check_answers(table))[""][experiment].weights.tolist() == [expected]
+    asked = [
+        pd.DataFrame({"experiment": experiment, "p": p, "answer": answers}) for p in (0.2, 0.4)
+    ]
+    curves = curves_of(pd.concat(asked))
+    assert curves.loc[curves["p"] == 0.2, "rate"].tolist() == pytest.approx(expected)
 
 
-def test_what_is_no_number_is_a_fault_and_not_an_error_of_another_library():
-    rows = [("flip", "a half", "1", "ok", "1")]
-    with pytest.raises(SchemaError, match="'p' must hold probabilities.*'a half'"):
-        counts_of(rows)
-    # Numbers may come as text, and p with a rounding error.
-    counts = counts_of([("flip", "0.3", "1", "ok", "2"), ("flip", 0.1 + 0.2, "0", "ok", "1")])
-    assert counts.weights.tolist() == [[2, 1]]
+def test_numbers_may_come_as_text_and_p_with_a_rounding_error():
+    rows = [("0.3", "1", "2"), (0.1 + 0.2, "0", "1"), ("0.5", "1", "1")]
+    table = pd.DataFrame(rows, columns=["p", "answer", "count"]).assign(experiment="flip")
+    curves = curves_of(table)
+    assert curves["p"].tolist() == [0.3, 0.5]
+    assert curves["rate"].tolist() == pytest.approx([2 / 3, 1])
 
 
 def test_an_answer_without_a_status_is_ok_and_none_is_unparsed():
-    table = pd.DataFrame({"experiment": "flip", "p": 0.5, "answer": ["1", None, "0"]})
-    counts = count_checked(check_answers(table))[""]["flip"]
-    assert counts.weights.tolist() == [[1, 1]]
-    assert counts.failures["unparsed"].tolist() == [1]
+    answers = ["1", None, "0", "1", "1", "1"]
+    table = pd.DataFrame({"experiment": "flip", "p": [0.5] * 3 + [0.7] * 3, "answer": answers})
+    curves = curves_of(table)
+    assert curves["rate"].tolist() == [0.5, 1]
+    assert curves["unread"].tolist() == pytest.approx([1 / 3, 0])

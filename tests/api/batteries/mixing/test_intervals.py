@@ -101,27 +101,6 @@ def test_resampled_rates_vary_as_the_unbiased_estimate_of_their_variance_says(n)
     assert rising.loss == pytest.approx(2.5 * 1.6)
 
 
-def test_too_few_answers_leave_a_loss_unknown_and_exact_rates_leave_no_noise():
-    counts = flips_at((1, 0), 1)
-    (unknown,) = estimate(counts, measures_of(counts), 100, np.random.default_rng(0))
-    assert math.isnan(unknown.loss)
-    assert np.isnan(unknown.interval).all()
-    assert unknown.points == 20
-    assert np.isnan(score_interval([unknown])).all()
-    two = flips_at((1, 0), 2)
-    (known,) = estimate(two, measures_of(two), 100, np.random.default_rng(0))
-    assert known.resampled.shape == (100,)
-    assert math.isfinite(known.loss)
-    table = pd.DataFrame(
-        {"experiment": "flip", "p": [0.1, 0.3], "answer": "1", "probability": [0.5, 0.3]}
-    )
-    exact = count_checked(check_answers(table))[""]["flip"]
-    (sure,) = estimate(exact, measures_of(exact), 100, np.random.default_rng(0))
-    assert sure.resampled.shape == (1,)
-    assert sure.reach == 0
-    assert sure.interval == (sure.loss, sure.loss)
-
-
 def test_points_are_held_between_none_and_all():
     points = [
         corrected_points(Estimate(8.0, loss, np.zeros(1), (0.0, 0.0)))

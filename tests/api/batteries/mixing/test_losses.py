@@ -15,7 +15,6 @@ from coherence.batteries.mixing.design import (
 from coherence.batteries.mixing.losses import (
     DirectionLoss,
     DistanceLoss,
-    area_loss,
     corrected_distance,
     corrected_step_likeness,
     shortfall,
@@ -261,11 +260,6 @@ def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
 def test_areas_are_those_of_trapezoids():
     p = np.array([0.1, 0.2, 0.5])
     rates, exact = binary_rates(0.3, 0.2, 0.9), np.full(3, np.inf)
-    # Rates are .2, 0 and .4 off: areas .01 and .06.
-    for corrected in (False, True):
-        loss = area_loss(p, ONE, p, 0.14, corrected=corrected)
-        assert loss.value(rates, exact) == pytest.approx(0.5)
-        assert loss.corrected == corrected
-    # The published one goes on to 0 and 1 at equal rates: .3 to .2 off over .1, .4 to .1 over .5.
+    # Rates are .2, 0 and .4 off, and go on to 0 and 1: .3 to .2 off over .1, .4 to .1 over .5.
     areas = 0.1 * (0.3 + 0.2) / 2 + 0.07 + 0.5 * (0.4 + 0.1) / 2
     assert step_likeness(p, ONE, p).value(rates, exact) == pytest.approx(4 * areas)

@@ -8,11 +8,9 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, expected_answers, score_mixing
-from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import (
     PARTS,
 )
-from coherence.batteries.mixing.losses import measures_of
 
 GRID = np.arange(21) / 20
 
@@ -85,12 +83,8 @@ def test_corrected_step_likeness_in_samples(agent, n_draws):
 
 
 def test_the_points_of_all_measures_are_the_published_ones():
-    (parts,) = count_checked(check_answers(expected_answers("literal"))).values()
-    points = {
-        (name, measure.name): measure.points
-        for name, counts in parts.items()
-        for measure in measures_of(counts)
-    }
+    measures = score_mixing(expected_answers("literal"), n_resamples=100, rng=0).measures
+    points = measures.set_index(["part", "measure"])["points"].to_dict()
     assert points == {
         ("flip", "S"): 20,
         ("two_flips", "S first"): 0,
