@@ -103,6 +103,11 @@ class Written:
             next((match[0] for match in found if "," in match["number"]), ""),
         )
 
+    @property
+    def tally(self) -> Tally:
+        """What is to be known of the numbers that stand without a percent sign."""
+        return Tally.of(self.cells[self.bare])
+
 
 def read_probabilities(
     table: pd.DataFrame,
@@ -130,7 +135,7 @@ def read_probabilities(
                 f"column {quoted} has decimal commas, such as {commas[0]!r}. "
                 "Say so: decimal=',' (--decimal ,)."
             )
-        tallies = {name: Tally.of(written[name].cells[written[name].bare]) for name in names}
+        tallies = {name: written[name].tally for name in names}
         bare = sum(tallies.values(), Tally())
         signs = [column.first_signed for column in columns if column.first_signed]
         if signs and bare.n and (not percent or (said and bare.at_most_1)):
@@ -169,15 +174,6 @@ def _groups(names: Iterable[str]) -> list[list[str]]:
     listed = list(names)
     states = [name for name in listed if is_state(name)]
     return [[name] for name in listed if name not in states] + ([states] if states else [])
-
-
-def tally_percentages(table: pd.DataFrame) -> dict[str, Tally]:
-    """Count the stated numbers of a part of a table that stand without a percent sign."""
-    tallies = {}
-    for name in stated_columns(Runs(table)):
-        column = Written.of(table[name])
-        tallies[name] = Tally.of(column.cells[column.bare])
-    return tallies
 
 
 def judge_percentages(

@@ -21,7 +21,13 @@ import pyarrow.dataset as ds
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
 from coherence.table.printable import numbered
-from coherence.table.probabilities import Tally, judge_percentages, log_notes, tally_percentages
+from coherence.table.probabilities import (
+    Tally,
+    Written,
+    judge_percentages,
+    log_notes,
+    stated_columns,
+)
 from coherence.table.reading import (
     DAMAGED,
     PARQUET,
@@ -269,13 +275,15 @@ def scan_runs(
         )
     reading = Reading({} if columns is None else columns, percent=percent, ignore=ignore)
     files = [Part.of_file(*file) for file in parquet_files(source)]
+    inside = dict.fromkeys(reading.name_in_file(name) for name in (*UNIT, "theta"))
+    looked_at = [name for name in inside if name not in reading.left_out]
     groups: dict[Key, dict[int, list[int]]] = {}
     states, names, n_rows, n_rows_read = [], dict[str, None](), 0, 0
     for at, file in enumerate(files):
         names |= dict.fromkeys([*file.fragment.physical_schema.names, *file.keys])
         for group in file.fragment.split_by_row_group():
             n_of_group, units = 0, set[Key]()
-            for batch in replace(file, fragment=group).batches(_looked_at(reading)):
+            for batch in replace(file, fragment=group).batches(looked_at):
                 n_of_group += len(batch)
                 with _rows_read(Path(group.path)):
                     distinct = _keys(batch, reading).drop_duplicates()
@@ -307,11 +315,6 @@ def scan_runs(
         log_notes(notes, str(source))
         scan = replace(scan, notes=tuple(f"{note}." for note in notes))
     return scan
-
-
-def _looked_at(reading: Reading) -> list[str]:
-    inside = [reading.name_in_file(name) for name in (*UNIT, "theta")]
-    return [name for name in dict.fromkeys(inside) if name not in reading.left_out]
 
 
 def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
@@ -363,12 +366,11 @@ def _tallies(scan: RunsScan, files: list[Part]) -> dict[str, Tally]:
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
     named = scan.reading.renamed(header).columns
     back = dict(zip(named, header.columns, strict=True))
-    tallies = tally_percentages(pd.DataFrame(columns=named))
+    tallies = dict.fromkeys(stated_columns(Runs(pd.DataFrame(columns=named))), Tally())
     inside = {back[name]: name for name in tallies}
     for batch in (batch for file in files for batch in file.batches(list(inside))):
-        rows = batch.to_pandas().rename(columns=inside)
-        for name in rows:
-            tallies[name] += tally_percentages(rows[[name]])[name]
+        for name, column in batch.to_pandas().rename(columns=inside).items():
+            tallies[str(name)] += Written.of(column).tally
     return tallies
 
 
