@@ -22,11 +22,11 @@ from coherence.batteries.bets.figures import (
     accuracy_size,
     plot_accuracies,
     plot_ladder,
-    save_bet_plot,
 )
 from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BetScores, score_bets
 from coherence.batteries.bets.truths import expected_gains
+from coherence.plots.style import save_plot
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
 
@@ -111,9 +111,9 @@ def write(scores: BetScores, folder: Path) -> None:
     scores.accuracy.to_csv(folder / "accuracy.csv", index=False)
     for agent, rows in scores.accuracy.groupby("model", sort=False):
         picture = partial(plot_accuracies, rows)
-        save_bet_plot(picture, folder / f"{agent}.svg", size=accuracy_size(rows))
+        save_plot(picture, folder / f"{agent}.svg", size=accuracy_size(rows))
     ladder = scores.ladders["maximiser", "coin"].table
-    save_bet_plot(partial(plot_ladder, ladder), folder / "ladder.svg", size=(4.5, 4.5))
+    save_plot(partial(plot_ladder, ladder), folder / "ladder.svg", size=(4.5, 4.5))
     print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {folder}")
 
 

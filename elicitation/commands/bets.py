@@ -402,6 +402,7 @@ def _score(args: argparse.Namespace, asked: "Tables") -> Results:
     from coherence.batteries.bets.runs import belief_runs, ladder_runs
     from coherence.batteries.bets.scores import compare_models, score_bets
     from coherence.batteries.bets.tables import bet_tables, bets_report
+    from coherence.plots.style import save_plot
 
     questions, answers = asked
     scores = score_bets(questions, answers, rule=args.rule)
@@ -425,7 +426,7 @@ def _score(args: argparse.Namespace, asked: "Tables") -> Results:
     results = Results(tables, text, paper=paper)
 
     def draw(name: str, plot: Any, table: pd.DataFrame, size: tuple[float, float]) -> None:
-        results.files[name] = partial(figures.save_bet_plot, partial(plot, table), size=size)
+        results.files[name] = partial(save_plot, partial(plot, table), size=size)
 
     # Names of models are not used in file names: they may come from a file of answers.
     for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):

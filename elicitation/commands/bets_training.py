@@ -138,9 +138,10 @@ def transfer(args: argparse.Namespace) -> int:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
-    from coherence.batteries.bets.figures import plot_transfer, save_bet_plot
+    from coherence.batteries.bets.figures import plot_transfer
     from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import print_transfer, transfer_tables
+    from coherence.plots.style import save_plot
     from coherence.table.writing import write_table
     from elicitation.batteries.bets.models import score_choices
     from elicitation.batteries.bets.questions import bet_questions
@@ -169,7 +170,7 @@ def transfer(args: argparse.Namespace) -> int:
     ]
     with new_files(out, r"transfer\.(csv|svg)") as new:
         write_table(renamed.drop(columns="kind"), new / "transfer.csv")
-        save_bet_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
+        save_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
     print("\n".join(print_transfer(renamed[renamed["truth"] == "correct"])))
     print(
         "share of right test bets (95% interval, things as crossed clusters); "

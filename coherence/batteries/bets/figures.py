@@ -4,7 +4,6 @@ Every plot takes a table and an ``ax`` and returns the ``ax``.
 """
 
 import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,15 +20,11 @@ from coherence.plots.style import (
     Style,
     frame_axes,
     probability_scales,
-    save_plot,
 )
 from coherence.report.wording import clean
 from coherence.result import rejects
 
 _DARK = 0.75  # a share above which a cell is so dark that its number is white
-
-save_bet_plot = partial(save_plot, salt="bets")
-"""Write one of these plots to a file, see `coherence.plots.style.save_plot`."""
 
 
 def accuracy_size(accuracy: pd.DataFrame) -> tuple[float, float]:

@@ -392,9 +392,7 @@ def plot_misses(misses: pd.DataFrame, ax: Axes) -> Axes:
         f"{clean(group, limit=_NAME)} ({n})"
         for group, n in zip(misses["group"], misses["n_settings"], strict=True)
     ]
-    ax.set_yticks(places, names)
-    for text in ax.get_yticklabels():
-        text.set_parse_math(False)
+    ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(-0.6, len(misses) - 0.4)
     ax.set_xlim(left=0)
     ax.set_xlabel("distance of the probability from the true one")
@@ -437,8 +435,9 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
 def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> list[PaperFigure]:
     """Write the figure of `misses_figure` for a document."""
     figure = misses_figure(beliefs, misses)
-    for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
-        figure.savefig(folder / f"misses.{ending}", metadata={date: None})
+    with figure_style():  # without it the identifiers of an SVG are drawn at random
+        for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
+            figure.savefig(folder / f"misses.{ending}", metadata={date: None})
     return [PaperFigure("misses", "Figure", TITLE, CAPTION)]
 
 

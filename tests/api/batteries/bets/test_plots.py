@@ -1,6 +1,4 @@
-"""Figures of the bets: what is drawn where, and files that are equal for equal data."""
-
-from functools import partial
+"""Figures of the bets: what is drawn where."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +13,6 @@ from coherence.batteries.bets.figures import (
     plot_ladder,
     plot_models,
     plot_transfer,
-    save_bet_plot,
 )
 from coherence.plots.style import BLUE
 
@@ -83,16 +80,6 @@ def test_a_ladder_shows_points_where_choices_switch_and_bounds_elsewhere():
     assert bound.tolist() == [[0.5, 0.4], [0.5, 1.0]]
     whole = plot_ladder(table[:1], Figure().add_subplot())
     assert not [child for child in whole.get_children() if child.get_gid() == "bounds"]
-
-
-def test_equal_data_give_equal_files(tmp_path):
-    draw = partial(plot_accuracies, accuracies([0.01]))
-    for name in ("a.svg", "b.svg", "c.png"):
-        save_bet_plot(draw, tmp_path / name, size=(4.0, 2.0))
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    # Text stays text, for whoever reads it aloud or searches it.
-    assert "coin: strict" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_no_part_of_a_row_hides_a_more_important_one():
