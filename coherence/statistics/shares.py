@@ -1,8 +1,9 @@
-"""Wilson's interval for shares, and for those of answers whose contexts, not rows, are independent.
+"""Wilson's and Clopper and Pearson's intervals for shares, and one where contexts are units.
 
-It is neither empty at 0 and 1 nor goes beyond. Rows of a context depend on each other, so that a
-share of rows is known less well than as many coin tosses would tell: the number of trials is then
-the one that independent tosses would need for the variance over contexts (Korn and Graubard 1998).
+Wilson's is neither empty at 0 and 1 nor goes beyond. Rows of a context depend on each other, so
+that a share of rows is known less well than as many coin tosses would tell: the number of trials is
+then the one that independent tosses would need for the variance over contexts (Korn and Graubard
+1998).
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,17 @@ def wilson_interval(share: ArrayLike, count: ArrayLike) -> tuple[Floats, Floats]
     low, high = proportion_confint(observed * trials, trials, method="wilson")
     # At shares of 0 and 1 one end is exact; rounding would leave it an ulp off.
     return np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
+
+
+def exact_interval(share: float, trials: float, level: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval, for a number of trials that need not be whole.
+
+    Clopper and Pearson (1934), Biometrika 26, 404-413.
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(share * trials, trials, alpha=1 - level, method="beta")
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from scipy import stats
 
 from coherence.inputs import Floats, as_codes, as_numbers, check_level, require, whole_number
 from coherence.result import Interval
+from coherence.statistics.shares import exact_interval
 
 _METHOD = "exact binomial at the effective sample size, high and low things as crossed clusters"
 
@@ -139,7 +140,7 @@ def crossed_interval(
     variance = max(sum(part for part, _ in parts), float(residual @ residual) / n / (n - 1))
     if variance < 1e-15:
         free_means = sum(int(side.max()) + 1 for side in sides) - 1
-        return Interval(*_exact_interval(share, float(min(free_means, n)), level), level, _METHOD)
+        return Interval(*exact_interval(share, float(min(free_means, n)), level), level, _METHOD)
     # Korn and Graubard: the number of independent answers that would have this variance.
     effective = min(share * (1 - share) / variance, n)
     # Answers that differ within every thing and not between things leave both parts at 0, and no t
@@ -148,7 +149,7 @@ def crossed_interval(
     freedom = sum(part for part, _ in parts) ** 2 / spread if spread > 1e-30 else n - 1
     tail = (1 + level) / 2
     effective *= float(stats.t.ppf(tail, n - 1) / stats.t.ppf(tail, freedom)) ** 2
-    return Interval(*_exact_interval(share, effective, level), level, _METHOD)
+    return Interval(*exact_interval(share, effective, level), level, _METHOD)
 
 
 def _clustered_variance(residual: Floats, cluster: np.ndarray) -> tuple[float, float]:
@@ -162,11 +163,3 @@ def _clustered_variance(residual: Floats, cluster: np.ndarray) -> tuple[float, f
     return float(count / (count - 1) * squares.sum() / residual.size**2), 2 / (
         excess / count + 2 / (count - 1)
     )
-
-
-def _exact_interval(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval, for a number of trials that need not be whole."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(n * share, n, alpha=1 - level, method="beta")
-    return float(low), float(high)
