@@ -70,6 +70,16 @@ def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
     }
 
 
+def _beliefs_of_models(
+    groups: list[BetAnswers], template: str
+) -> dict[str, dict[tuple[str, str], int]]:
+    return {
+        group.model: believed_values(group)
+        for group in groups
+        if group.kind == "value" and group.template == template
+    }
+
+
 def rational_choices(
     group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: BetRule = "side"
 ) -> Truths:
@@ -251,11 +261,7 @@ def score_bets(
     2    0.75     0.75
     """
     groups = join_answers(questions, answers)
-    beliefs = {
-        group.model: believed_values(group)
-        for group in groups
-        if group.kind == "value" and group.template == belief_template
-    }
+    beliefs = _beliefs_of_models(groups, belief_template)
     rows: list[_Row] = []
     notes = _Notes()
     ladders: dict[tuple[str, str], LadderFit] = {}
@@ -405,37 +411,28 @@ def compare_models(
     belief_template: str = BELIEF_TEMPLATE,
 ) -> pd.DataFrame:
     """Return the shares of right single choices of every model."""
-    rows: list[_Row] = []
-    for model in dict.fromkeys(group.model for group in answers if group.kind != "ladder"):
-        groups = [
-            (group, _of_split(group, split))
-            for group in answers
-            if group.model == model and group.kind != "ladder"
-        ]
-        groups = [(group, test) for group, test in groups if len(test.questions)]
-        # The first wording that was asked for beliefs counts, in all its splits.
-        beliefs = next(
-            (
-                believed_values(group)
-                for group, _ in groups
-                if group.kind == "value" and group.template == belief_template
-            ),
-            None,
-        )
-        parts: dict[str, list[tuple[pd.DataFrame, Codes, Truths]]] = {name: [] for name in MEASURES}
-        for group, test in groups:
-            right = correct_choices(test, rule)
-            parts["values" if group.kind == "value" else "bets"].append(
-                (test.questions, test.choice, right)
-            )
-            if group.kind == "bet" and beliefs is not None:
-                right = rational_choices(test, beliefs, rule)
-                parts["bets by own values"].append((test.questions, test.choice, right))
-        for measure, answered in parts.items():
-            if answered:
-                n = sum(int(asked(truth).sum()) for _, _, truth in answered)
-                row: _Row = {"measure": measure, "model": model, "n": n}
-                rows.append(row | _share_right(answered))
+    beliefs = _beliefs_of_models(answers, belief_template)
+    parts: dict[tuple[str, str], list[tuple[pd.DataFrame, Codes, Truths]]] = {}
+    for group in answers:
+        test = _of_split(group, split)
+        if group.kind == "ladder" or not len(test.questions):
+            continue
+        truths = {"values" if group.kind == "value" else "bets": correct_choices(test, rule)}
+        if group.kind == "bet" and group.model in beliefs:
+            own = rational_choices(test, beliefs[group.model], rule)
+            truths["bets by own values"] = own
+        for measure, right in truths.items():
+            answered = parts.setdefault((measure, group.model), [])
+            answered.append((test.questions, test.choice, right))
+    rows = [
+        {
+            "measure": measure,
+            "model": model,
+            "n": sum(int(asked(truth).sum()) for _, _, truth in answered),
+        }
+        | _share_right(answered)
+        for (measure, model), answered in parts.items()
+    ]
     table = pd.DataFrame(rows)
     if table.empty:
         return table

@@ -92,13 +92,11 @@ def test_rates_of_a_flip_lie_between_the_diagonal_and_a_step():
     p = np.arange(21) / 20
     expected = p**3 / (p**3 + (1 - p) ** 3)
     np.testing.assert_allclose(rate.get_xydata(), np.stack([p, expected], axis=1))
-    # References lie below the rates; rates that are exact have no intervals.
-    assert target.get_zorder() == step.get_zorder() < rate.get_zorder()
+    # Rates that are exact have no intervals.
     assert not [lines for lines in ax.collections if lines.get_gid() is None]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability asked for", "rate in the answers")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts[:3] == ["asked for", "step (S = 1)", "rate of 1"]
-    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((0, 1, 0, 1), abs=0.05)
 
 
 def test_rates_of_a_game_are_held_against_its_equilibrium():
@@ -122,9 +120,6 @@ def test_each_of_three_outcomes_has_a_target_of_its_own():
     # Outcome 1 is likeliest while the others are below .4, and tied where one of them has .4.
     np.testing.assert_allclose(middle.get_ydata(), [0, 0, 0.5, 1, 0.5, 0, 0])
     assert not artists_of(ax, "step")
-    # The probability of outcome 0 ends at .6, and so does the plot.
-    assert ax.get_xlim() == pytest.approx((-0.02, 0.62))
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["0", ".2", ".4", ".6"]
     assert ax.get_xlabel() == "probability of 0 (that of 1 is .4)"
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["rate of 0", "rate of 1", "rate of 2", "asked for"]
@@ -161,11 +156,9 @@ def test_words_lie_in_the_order_of_the_table_with_both_orders_of_a_pair():
     (joined,) = [lines for lines in ax.collections if lines.get_gid() is None]
     ends = [segment[:, 0].tolist() for segment in joined.get_segments()]
     assert ends == [[0.8, 0.3]] * n
-    assert middle.get_zorder() < joined.get_zorder() < forward.get_zorder()
-    # Names from bottom to top; a row is free above for the legend.
+    # Names from bottom to top.
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == [item.replace("/", " / ") for item in sorted(words["item"].unique())[::-1]]
-    assert ax.get_ylim() == pytest.approx((-0.6, n + 1.4))
     assert "refused" not in ax.get_xlabel()
 
 
@@ -182,14 +175,8 @@ def test_a_figure_has_a_panel_for_each_part_that_was_asked():
         "5  words",
     ]
     assert figure.get_suptitle() == "a $model"
-    grids = [ax.get_subplotspec().get_geometry() for ax in figure.axes]
-    assert grids == [(2, 4, number, number) for number in range(7)]
-    assert figure.get_size_inches().tolist() == pytest.approx([4 * 3.6, 2 * 3.3 + 0.4])
     some = mixing_figure(curves[curves["part"].isin(["words", "flip"])], title="m")
-    assert [ax.get_subplotspec().get_geometry() for ax in some.axes] == [
-        (1, 2, 0, 0),
-        (1, 2, 1, 1),
-    ]
+    assert len(some.axes) == 2
 
 
 @pytest.mark.lengthy
@@ -203,7 +190,6 @@ def test_models_are_compared_in_the_order_asked_for_and_twelve_at_most(tmp_path)
     assert figure.get_suptitle() == "one flip: rate against probability"
     many = compare_figure(table, names)
     assert [ax.get_title(loc="left") for ax in many.axes] == names[:12]
-    assert many.axes[-1].get_subplotspec().get_geometry() == (3, 4, 11, 11)
     for name in ("a", "b"):
         save_panels(figure, tmp_path / f"{name}.png")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

@@ -1,4 +1,4 @@
-"""Plots of revealed beliefs: order of outcomes, bars side by side, and texts as they are."""
+"""Plots of revealed beliefs: what is drawn, at its number."""
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,6 @@ def test_beliefs_stand_in_the_order_of_the_text_and_sum_to_one(beliefs):
     assert list(table.index) == ["w"]
 
 
-def test_bars_of_two_sources_lie_left_and_right_of_their_outcome(beliefs):
-    both = [beliefs("s", "w", [0.5, 0.5], [0.5, 0.5], source=name) for name in "ab"]
-    ax = plot_outcomes(pd.concat(both), "s", Figure().add_subplot())
-    centres = [bar.get_x() + bar.get_width() / 2 for bar in ax.patches[2:]]
-    assert centres == pytest.approx([-0.205, 0.795, 0.205, 1.205])
-
-
 def test_a_pair_needs_both_orders(beliefs):
     first = beliefs("x", "w", [0.9, 0.1], [0.5, 0.5], pair="p")
     with pytest.raises(InputError, match="'p' has 1"):
@@ -50,8 +43,6 @@ def test_the_truth_lies_behind_bars_of_the_means_and_marks_of_the_wordings(belie
     ax = plot_outcomes(table, "s", axes())
     heights = [bar.get_height() for bar in ax.patches]
     assert heights == pytest.approx([0.5, 0.3, 0.2, 0.55, 0.35, 0.1])
-    widths = [bar.get_width() for bar in ax.patches]
-    assert widths == pytest.approx([0.94] * 3 + [0.82 * 0.86] * 3)
     assert ax.patches[0].get_zorder() < ax.patches[3].get_zorder()
     marks = [points.get_offsets().tolist() for points in ax.collections]
     expected = [[[0, 0.6], [1, 0.2], [2, 0.2]], [[0, 0.5], [1, 0.5], [2, 0.0]]]
@@ -64,35 +55,6 @@ def test_the_truth_lies_behind_bars_of_the_means_and_marks_of_the_wordings(belie
     for n, n_marked in ((40, 2), (41, 0)):
         many = [beliefs("s", word, [1.0] * n, [1 / n] * n) for word in "ab"]
         assert len(plot_outcomes(pd.concat(many), "s", axes()).collections) == n_marked
-
-
-def test_room_for_a_note_grows_with_the_sources_that_were_not_read(beliefs):
-    read = [beliefs("s", "w", [0.6, 0.4], [0.5, 0.5], source="read")]
-    top = plot_outcomes(pd.concat(read), "s", axes()).get_ylim()[1]
-    for n in (1, 2):
-        names = [f"unread {number}" for number in range(n)]
-        lost = [beliefs("s", "w", [0.0, 0.0], [0.5, 0.5], source=name) for name in names]
-        ax = plot_outcomes(pd.concat([*read, *lost]), "s", axes())
-        (note,) = ax.texts
-        assert note.get_text().splitlines() == [f"no belief read of {name}" for name in names]
-        assert ax.get_ylim() == pytest.approx((0, top * (1.1 + 0.12 * n)))
-
-
-@pytest.mark.parametrize(("n", "labelled"), [(16, range(16)), (17, range(0, 17, 2))])
-def test_only_some_of_many_outcomes_have_a_label(n, labelled, beliefs):
-    ax = plot_outcomes(beliefs("s", "w", [1.0] * n, [1 / n] * n), "s", axes())
-    assert ax.get_xticks().tolist() == list(labelled)
-    labels = [label.get_text() for label in ax.get_xticklabels()]
-    assert labels == [str(position + 1) for position in labelled]
-
-
-def test_labels_have_two_lines_where_there_is_room(beliefs):
-    for n, label in ((4, "a rather long\nname of it"), (5, "a rather long…")):
-        rows = beliefs("s", "w", [1.0] * n, [1 / n] * n)
-        rows["outcome"] = [f"a rather long name of it{' ' * k}{'.' * k}" for k in range(n)]
-        ax = plot_outcomes(rows, "s", axes())
-        assert ax.get_xticklabels()[0].get_text() == label
-    assert ax.get_ylabel() == "probability"
 
 
 def after_results(beliefs, results, **columns):
@@ -146,28 +108,17 @@ def test_both_orders_of_an_option_stand_on_either_side_of_it(beliefs):
     first = beliefs("x", "w", [0.9, 0.1], [0.6, 0.4], pair="p")
     second = beliefs("y", "w", [0.3, 0.7], [0.4, 0.6], pair="p").assign(outcome=["2", "1"])
     ax = plot_orders(pd.concat([first, second]), "p", axes(), source="m")
-    bars = [
-        (bar.get_x() + bar.get_width() / 2, bar.get_height(), bar.get_width(), bar.get_hatch())
-        for bar in ax.patches
-    ]
+    centres = [bar.get_x() + bar.get_width() / 2 for bar in ax.patches]
     # Left of an option where the text names it first, right and hatched where second.
-    expected = [
-        (-0.2, 0.9, 0.36, None),
-        (1.2, 0.1, 0.36, "////"),
-        (0.8, 0.3, 0.36, None),
-        (0.2, 0.7, 0.36, "////"),
-    ]
-    for bar, values in zip(bars, expected, strict=True):
-        assert bar[:3] == pytest.approx(values[:3])
-        assert (bar[3] or None) == values[3]
-    truths = [line.get_xydata().tolist() for line in ax.lines]
-    assert np.array(truths) == pytest.approx(
-        np.array([[[-0.45, 0.6], [0.45, 0.6]], [[0.55, 0.4], [1.45, 0.4]]])
-    )
+    assert [round(centre) for centre in centres] == [0, 1, 1, 0]
+    assert [centre < round(centre) for centre in centres] == [True, False, True, False]
+    assert [bool(bar.get_hatch()) for bar in ax.patches] == [False, True, False, True]
+    heights = [bar.get_height() for bar in ax.patches]
+    assert heights == pytest.approx([0.9, 0.1, 0.3, 0.7])
     marks = [points.get_offsets()[0].tolist() for points in ax.collections]
-    assert np.array(marks) == pytest.approx(np.array([bar[:2] for bar in bars]))
-    assert ax.get_ylim() == (0, 1)
-    assert ax.get_xlim() == pytest.approx((-0.6, 1.6))
+    assert np.array(marks) == pytest.approx(np.column_stack([centres, heights]))
+    truths = [line.get_ydata() for line in ax.lines]
+    assert np.array(truths) == pytest.approx(np.array([[0.6, 0.6], [0.4, 0.4]]))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(texts) == ["named first", "named second", "truth"]
 
