@@ -121,19 +121,6 @@ def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = N
         ) from None
 
 
-def parse_json(text: str | bytes, where: str) -> object:
-    """Parse JSON; every way in which it can fail is an `InputError` that says where."""
-    try:
-        return json.loads(text)
-    # A few kilobytes of brackets are enough to exhaust the stack.
-    except RecursionError:
-        raise InputError(f"{where} is nested too deeply to be read.") from None
-    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both of this kind
-        raise InputError(
-            f"{where} is not JSON ({error}). Check that the file is complete."
-        ) from None
-
-
 def read_objects(
     path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
 ) -> Iterator[tuple[int, dict[str, object]]]:
@@ -142,7 +129,15 @@ def read_objects(
     for number, line in enumerate(read_text(path, text, max_bytes).split("\n"), start=1):
         if not line.strip():
             continue
-        value = parse_json(line, f"{path}: line {number}")
+        try:
+            value = json.loads(line)
+        # A few kilobytes of brackets are enough to exhaust the stack.
+        except RecursionError:
+            raise InputError(f"{path}: line {number} is nested too deeply to be read.") from None
+        except ValueError as error:
+            raise InputError(
+                f"{path}: line {number} is not JSON ({error}). Check that the file is complete."
+            ) from None
         if not isinstance(value, dict):
             raise InputError(
                 f"{path}: line {number} is a JSON {type(value).__name__}, not an object. "

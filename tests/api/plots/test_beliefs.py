@@ -65,6 +65,13 @@ def test_probabilities_of_actions_are_weights():
     assert [text.get_text() for text in ax.texts] == ["treat (n = 1.2)", "wait (n = 0.8)"]
 
 
+def test_other_columns_beside_chosen_actions_are_no_probabilities():
+    rows = pd.DataFrame({"belief": [0.1, 0.2, 0.9], "action": ["wait", "wait", "treat"]})
+    noted = rows.assign(action_seconds=[1.0, 0.5, 0.25])
+    ax = plot_beliefs(noted)
+    assert [text.get_text() for text in ax.texts] == ["treat (n = 1)", "wait (n = 2)"]
+
+
 def test_without_actions_there_is_one_histogram():
     rows = by_action(pd.DataFrame({"belief": [0.1, 0.4]}))
     assert rows["action"].tolist() == [ALL] * 2
