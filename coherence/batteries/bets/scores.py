@@ -27,6 +27,7 @@ from coherence.batteries.bets.truths import (
     Truths,
     asked,
     believed_best,
+    best_choices,
     bet_gains,
     bet_truths,
     break_evens,
@@ -46,7 +47,7 @@ def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]
     roles = np.full(len(questions), "high", dtype=object)
     is_bet = (questions["kind"] != "value").to_numpy()
     if is_bet.any():
-        best = bet_truths(bet_gains(questions[is_bet], rule=rule)).best
+        best = best_choices(bet_gains(questions[is_bet], rule=rule))
         roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
     return [str(role) for role in roles]
 
@@ -55,7 +56,7 @@ def correct_choices(group: BetAnswers, rule: BetRule = "side") -> Truths:
     """Return the truth of the standard method."""
     if group.kind == "value":
         return np.tile([True, False, False], (len(group.questions), 1))
-    return bet_truths(bet_gains(group.questions, rule=rule)).best
+    return best_choices(bet_gains(group.questions, rule=rule))
 
 
 def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
@@ -337,7 +338,7 @@ def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
         return {}
     if group.kind == "value":
         return value_truths(len(group.questions))
-    return bet_truths(bet_gains(group.questions, rule=rule)).sets()
+    return bet_truths(bet_gains(group.questions, rule=rule))
 
 
 def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: _Notes) -> list[_Row]:

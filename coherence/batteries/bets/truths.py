@@ -10,8 +10,6 @@ and 4 for the first, second and third choice, so that 0 is the empty set and 7 a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -182,45 +180,40 @@ _CONSISTENT = np.isin(np.arange(8), [1, 2, 3, 4])
 _ROUNDING = 1e-9  # relative to the amounts; gains that differ by less are equal
 
 
-@dataclass(frozen=True, eq=False)
-class BetTruths:
-    """Which sets of choices count as right, one row per bet and one column per code."""
+def best_choices(gains: ArrayLike) -> Truths:
+    """Return the single choices of largest expected gain, more than one where gains are equal.
 
-    # shape (n, 3): single choices of largest expected gain: the truth of the standard method. More
-    # than one where gains are equal.
-    best: Truths
-    strict: Truths  # shape (n, 8): nothing but choices of largest gain
-    # shape (n, 8): consistent sets with a gain above 0. A bet without any is not asked of a model,
-    # see `asked`.
-    positive: Truths
-    non_negative: Truths  # shape (n, 8): consistent sets with a gain of at least 0
-
-    def sets(self) -> Mapping[str, Truths]:
-        """Return the truths of the threshold method by name, from the narrowest to the widest."""
-        return {
-            "strict": self.strict,
-            "positive gain": self.positive,
-            "non-negative gain": self.non_negative,
-        }
-
-
-def bet_truths(gains: ArrayLike) -> BetTruths:
-    """Return which sets of choices are right, given the expected gains.
-
-    A set is consistent if it is not empty and holds "do not bet" only by itself; any other is wrong
-    throughout.
+    The truth of the standard method, shape (n, 3).
     """
     values = np.asarray(gains, dtype=np.float64)
-    # Gains are sums of products of amounts, and equal ones may differ in their last bits.
-    slack = _ROUNDING * np.maximum(1.0, np.abs(values).max(axis=1, keepdims=True))
     singles = values[:, [0, 1, 3]]
-    best = singles >= singles.max(axis=1, keepdims=True) - slack
+    return np.asarray(singles >= singles.max(axis=1, keepdims=True) - _slack(values))
+
+
+def bet_truths(gains: ArrayLike) -> dict[str, Truths]:
+    """Return which sets of choices are right, from the narrowest truth to the widest.
+
+    One row per bet and one column per code. A set is consistent if it is not empty and holds "do
+    not bet" only by itself; any other is wrong throughout. Strictly right are sets of nothing but
+    choices of largest gain. A bet without any right set is not asked of a model, see `asked`.
+    """
+    values, best = np.asarray(gains, dtype=np.float64), best_choices(gains)
     # A set is bet on as a whole: code 3 is both sides with half the stake each. Sets that cannot be
     # carried out stay at minus infinity.
     by_code = np.full((len(values), 8), -np.inf)
     by_code[:, [1, 2, 3, 4]] = values[:, [0, 1, 2, 3]]
     only_best = np.stack([best[:, members].all(axis=1) for members in MEMBERS], axis=1)
-    return BetTruths(best, only_best & _CONSISTENT, by_code > slack, by_code >= -slack)
+    slack = _slack(values)
+    return {
+        "strict": only_best & _CONSISTENT,
+        "positive gain": by_code > slack,
+        "non-negative gain": by_code >= -slack,
+    }
+
+
+def _slack(gains: Floats) -> Floats:
+    """Return by how much equal gains, sums of products of amounts, may differ in rounding."""
+    return np.asarray(_ROUNDING * np.maximum(1.0, np.abs(gains).max(axis=1, keepdims=True)))
 
 
 def value_truths(n: int) -> dict[str, Truths]:
@@ -255,7 +248,7 @@ def is_right(codes: Codes, right: Truths) -> NDArray[np.bool_]:
 def believed_best(belief: Codes, gains: ArrayLike, swapped: ArrayLike) -> Truths:
     """Return the choices that are rational given a model's own answer on values: section 4.4.2."""
     answers = np.asarray(belief)
-    rational = np.where((answers == 0)[:, None], bet_truths(gains).best, bet_truths(swapped).best)
+    rational = np.where((answers == 0)[:, None], best_choices(gains), best_choices(swapped))
     rational[answers == 2] = [False, False, True]
     rational[answers == NO_CHOICE] = False
     return rational

@@ -42,8 +42,8 @@ def test_a_score_must_be_above_the_threshold():
 def test_bets_without_a_right_set_do_not_tune():
     truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
     scores = np.array([[0.9, 0.1, 0.1], [0.9, 0.9, 0.9]])
-    assert tune_threshold(scores, truths.positive) == tune_threshold(
-        scores[:1], truths.positive[:1]
+    assert tune_threshold(scores, truths["positive gain"]) == tune_threshold(
+        scores[:1], truths["positive gain"][:1]
     )
 
 

@@ -14,6 +14,7 @@ from coherence.batteries.bets.truths import (
     VALUE_CHOICES,
     asked,
     believed_best,
+    best_choices,
     bet_gains,
     bet_truths,
     is_right,
@@ -38,32 +39,36 @@ def names_of(right, choices):
 def test_right_sets_of_both_types_of_bets():
     truths = bet_truths(expected_gains([100, 1], [1, 100], 20))
     win, lose, none = (frozenset([name]) for name in BET_CHOICES)
-    assert [names_of(row, BET_CHOICES) for row in truths.strict] == [{win}, {none}]
-    assert [names_of(row, BET_CHOICES) for row in truths.positive] == [{win, win | lose}, set()]
-    assert [names_of(row, BET_CHOICES) for row in truths.non_negative] == [
+    assert [names_of(row, BET_CHOICES) for row in truths["strict"]] == [{win}, {none}]
+    assert [names_of(row, BET_CHOICES) for row in truths["positive gain"]] == [
+        {win, win | lose},
+        set(),
+    ]
+    assert [names_of(row, BET_CHOICES) for row in truths["non-negative gain"]] == [
         {win, win | lose, none},
         {none},
     ]
-    assert asked(truths.positive).tolist() == [True, False]
+    assert asked(truths["positive gain"]).tolist() == [True, False]
 
 
 @settings(deadline=None, max_examples=60)
 @given(amount, amount, amount, st.floats(0, 1), st.sampled_from(["side", "outcome"]))
 def test_nothing_empty_or_contradictory_is_ever_right(prize, loss, stake, chance, rule):
     truths = bet_truths(expected_gains(prize, loss, stake, chance=chance, rule=rule))
-    for right in truths.sets().values():
+    for right in truths.values():
         assert not right[0, [0, 5, 6, 7]].any()
-    assert truths.strict[0].any()  # something is always best
+    assert truths["strict"][0].any()  # something is always best
     assert (
-        truths.strict <= truths.non_negative
+        truths["strict"] <= truths["non-negative gain"]
     ).all()  # not to bet gains 0, so the best gains no less
-    assert (truths.positive <= truths.non_negative).all()
+    assert (truths["positive gain"] <= truths["non-negative gain"]).all()
 
 
 def test_equal_gains_are_all_best():
-    truths = bet_truths(expected_gains(100, 1, 20, rule="outcome"))
-    assert truths.best.tolist() == [[True, True, False]]
-    assert names_of(truths.strict[0], BET_CHOICES) == {
+    gains = expected_gains(100, 1, 20, rule="outcome")
+    truths = bet_truths(gains)
+    assert best_choices(gains).tolist() == [[True, True, False]]
+    assert names_of(truths["strict"][0], BET_CHOICES) == {
         frozenset(["win"]),
         frozenset(["lose"]),
         frozenset(["win", "lose"]),
@@ -71,8 +76,9 @@ def test_equal_gains_are_all_best():
 
 
 def test_random_rates_by_enumeration_are_those_of_the_paper():
-    half = bet_truths(expected_gains([100, 1], [1, 100], 20))
-    assert {name: random_rate(right) for name, right in half.sets().items()} == {
+    gains = expected_gains([100, 1], [1, 100], 20)
+    half = bet_truths(gains)
+    assert {name: random_rate(right) for name, right in half.items()} == {
         "strict": 0.125,
         "positive gain": 0.25,
         "non-negative gain": 0.25,
@@ -82,7 +88,7 @@ def test_random_rates_by_enumeration_are_those_of_the_paper():
         "weak normal": 0.25,
         "weak": 0.625,
     }
-    assert random_rate(half.best) == pytest.approx(1 / 3)
+    assert random_rate(best_choices(gains)) == pytest.approx(1 / 3)
 
 
 def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
@@ -90,10 +96,10 @@ def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
     reference = bet_truths(expected_gains([100, 1], [1, 100], 20))
     for stake in (1.01, 5, 30, 49.4):
         truths_there = bet_truths(expected_gains([100, 1], [1, 100], stake))
-        for name, right in truths_there.sets().items():
-            assert (right == reference.sets()[name]).all(), (stake, name)
+        for name, right in truths_there.items():
+            assert (right == reference[name]).all(), (stake, name)
     beyond = bet_truths(expected_gains(100, 1, 60))
-    assert frozenset(["win", "lose"]) not in names_of(beyond.positive[0], BET_CHOICES)
+    assert frozenset(["win", "lose"]) not in names_of(beyond["positive gain"][0], BET_CHOICES)
 
 
 def test_rational_given_the_own_belief():
@@ -143,7 +149,7 @@ def test_truths_of_bets_at_any_odds_are_those_of_the_enumerated_gamble(chance, p
         amounts=True,
     )
     gains = bet_gains(bets)
-    truths = bet_truths(gains)
+    truths, best = bet_truths(gains), best_choices(gains)
     sets = {1: "win", 2: "lose", 3: "both", 4: "none"}  # the consistent ones, by code
     for row, (wins, paid) in enumerate(zip(bets["wins"], bets["payout"], strict=True)):
         prize, loss = (100, 1) if wins == "high" else (1, 100)
@@ -154,13 +160,14 @@ def test_truths_of_bets_at_any_odds_are_those_of_the_enumerated_gamble(chance, p
         }
         np.testing.assert_allclose(gains[row], list(by_hand.values()), atol=1e-9)
         largest = max(by_hand[name] for name in ("win", "lose", "none"))
-        assert truths.best[row].tolist() == [
+        assert best[row].tolist() == [
             by_hand[name] > largest - 1e-7 for name in ("win", "lose", "none")
         ]
         for code in range(8):
-            assert truths.positive[row, code] == (code in sets and by_hand[sets[code]] > 1e-7)
-            assert truths.non_negative[row, code] == (code in sets and by_hand[sets[code]] > -1e-7)
-    best_role = np.array(["win", "lose", "none"])[truths.best.argmax(axis=1)]
+            gain = by_hand[sets[code]] if code in sets else -np.inf
+            assert truths["positive gain"][row, code] == (gain > 1e-7)
+            assert truths["non-negative gain"][row, code] == (gain > -1e-7)
+    best_role = np.array(["win", "lose", "none"])[best.argmax(axis=1)]
     assert right_roles(bets) == best_role.tolist()
 
 
