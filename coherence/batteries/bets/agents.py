@@ -11,13 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, SCORES
-from coherence.batteries.bets.truths import bet_gains
+from coherence.batteries.bets.answers import PROBABILITIES, ROLES, SCORES
+from coherence.batteries.bets.truths import BET_CHOICES, VALUE_CHOICES, bet_gains
 from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.statistics.resample import Seed, as_generator
-
-_ROLE = [f"role_{letter}" for letter in OPTIONS]
 
 
 def _value_gains(questions: pd.DataFrame) -> Floats:
@@ -76,8 +74,8 @@ def simulate_answers(
         gains[is_bet] = of_bets(questions[is_bet])
     logits = sharpness * gains + generator.standard_normal(gains.shape)
     # From the order of roles into that of the letters.
-    order = {"high": 0, "win": 0, "low": 1, "lose": 1, "same": 2, "none": 2}
-    choice = questions[_ROLE].map(order.__getitem__).to_numpy()
+    order = {name: at for each in (VALUE_CHOICES, BET_CHOICES) for at, name in enumerate(each)}
+    choice = questions[ROLES].map(order.__getitem__).to_numpy()
     logits = np.take_along_axis(logits, choice, axis=1)
     # Less the largest, so that no exponential overflows.
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))

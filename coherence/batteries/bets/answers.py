@@ -28,9 +28,9 @@ from coherence.table.frames import require_frame
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
-_OPTION, _ROLE = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
+_OPTION, ROLES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
 _NAMES = ("question", "kind", "template", "split")
-_ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *_ROLE)
+_ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *ROLES)
 _BETS = ("wins", "chance", "stake")
 _AMOUNTS = ("high_value", "low_value", "chance", "stake", "payout")
 _KINDS = {"value": VALUE_CHOICES, "bet": BET_CHOICES, "ladder": BET_CHOICES}
@@ -113,11 +113,11 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     checked = AnswerTable(questions, columns, source="questions")
     table = checked.table
     checked.unique(["question"], table["question"].notna())
-    roles = pd.Series([sorted(row) for row in table[_ROLE].to_numpy()], table.index)
+    roles = pd.Series([sorted(row) for row in table[ROLES].to_numpy()], table.index)
     expected = table["kind"].map({kind: sorted(choices) for kind, choices in _KINDS.items()})
     known = table["kind"].isin(_KINDS)
     rule = "role_a to role_c must be the choices of their kind in some order"
-    checked.refuse((roles != expected) & known, rule, _ROLE[0])
+    checked.refuse((roles != expected) & known, rule, ROLES[0])
     bets = known & (table["kind"] != "value")
     for name in _AMOUNTS:
         if name in table.columns and name != "payout":
@@ -158,7 +158,7 @@ def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
 
 def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAnswers:
     """Return the answers to questions of one kind and template, choices in canonical order."""
-    roles = part[_ROLE].to_numpy()
+    roles = part[ROLES].to_numpy()
     # For each canonical choice, the number of the letter that stands for it in this question.
     letter = np.stack([(roles == choice).argmax(axis=1) for choice in _KINDS[kind]], axis=1)
     scores, probabilities = (

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
-from coherence.batteries.bets.answers import BetAnswers, join_answers
+from coherence.batteries.bets.answers import OPTIONS, ROLES, BetAnswers, join_answers
 from coherence.batteries.bets.ladder import LadderFit, fit_ladder
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
@@ -98,7 +98,6 @@ def rational_choices(
 
 NEARLY_ALL = 0.95
 """Share of equal answers from which on a note says so."""
-_LETTERS = ("a", "b", "c")
 
 
 def best_constant(parts: Sequence[tuple[pd.DataFrame, Truths]]) -> tuple[str, float]:
@@ -136,9 +135,9 @@ def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
         for position in (2, 1, 0)
         if not of_values or roles[position] == "same"
     }
-    for letter in _LETTERS:
-        if f"role_{letter}" in questions.columns:
-            positions = questions[f"role_{letter}"].map(roles.index).to_numpy(dtype=np.int64)
+    for letter, role in zip(OPTIONS, ROLES, strict=True):
+        if role in questions.columns:
+            positions = questions[role].map(roles.index).to_numpy(dtype=np.int64)
             constants[f"letter {letter}"] = right[np.arange(len(right)), positions]
     return constants
 

@@ -31,13 +31,12 @@ from coherence.batteries.mixing.design import (
 from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.shares import NORMAL_QUANTILE
 from coherence.table.schema import PARSED
 
 LEAST_DRAWS = 2
 """Readable answers that every condition needs: a single one shows no noise, and without noise
 nothing can be taken out."""
-
-_Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +139,7 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
 
 
 def _reach(values: Floats) -> float:
-    return _Z95 * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
+    return NORMAL_QUANTILE * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
 
 
 _TESTS = ("model", "test", "observed", "expected", "excess", "pvalue", "pairs")
