@@ -21,7 +21,7 @@ from bayesnets.network import Network
 from coherence.errors import InputError
 
 MAX_BYTES = 128 * 2**20  # the largest intermediate array
-_BLOCK = 2**17  # numbers of an array computed at a time: a megabyte stays in the cache
+_BLOCK = 2**20  # numbers of an array computed at a time: eight megabytes stay in most caches
 _SPLIT = 1e8  # products above which rows that observe different variables are answered apart
 _ROW = 1e4  # what it costs to answer a row by itself, in products
 
