@@ -1,4 +1,3 @@
-import argparse
 import io
 import json
 import re
@@ -267,39 +266,10 @@ def test_missing_file_ends_with_2(capsys, tmp_path):
     assert "no such file" in capsys.readouterr().err
 
 
-def test_defaults_are_the_documented_ones():
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    options = parser.parse_args(["runs.parquet"])
-    assert (options.seed, options.n_jobs, options.published, options.checks, options.out) == (
-        0,
-        1,
-        False,
-        None,
-        None,
-    )
-
-
 @pytest.mark.lengthy
 def test_equal_seeds_write_equal_bytes_for_one_and_two_jobs(tmp_path, capsys):
     table = tmp_path / "runs.parquet"
-    assert (
-        main(
-            [
-                "simulate",
-                "leaky",
-                "--contexts",
-                "40",
-                "--reps",
-                "2",
-                "--seed",
-                "3",
-                "--out",
-                str(table),
-            ]
-        )
-        == 0
-    )
+    assert main(f"simulate leaky --contexts 40 --reps 2 --seed 3 --out {table}".split()) == 0
     checks = "monotone_choice,prompt_consistency,iterated_expectation,calibration"
     for jobs in ("1", "2"):
         assert (
@@ -518,15 +488,8 @@ def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp
 
 
 def test_tables_are_written_beside_the_figures(simulated, tmp_path, capsys):
-    options = [
-        "analyze",
-        str(simulated),
-        "--checks",
-        "calibration",
-        "--tables",
-        str(tmp_path / "t"),
-    ]
-    assert main(options) == 0
+    options = ["--checks", "calibration", "--tables", str(tmp_path / "t")]
+    assert main(["analyze", str(simulated), *options]) == 0
     assert "wrote 8 tables" in capsys.readouterr().err
     assert (tmp_path / "t" / "results-1.tex").read_text(encoding="utf-8").startswith("% Needs")
 

@@ -8,6 +8,7 @@ from coherence import analyze, read_runs
 from coherence.checks import CHECKS
 from coherence.cli.main import main
 from coherence.importing.log_format import MODULES
+from tests.api.importing.conftest import RUN
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
@@ -137,15 +138,6 @@ def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):
     assert row[["p", "action"]].isna().all()
 
 
-RUN = {
-    "created": "2026-01-05T12:00:00+00:00",
-    "task": "t",
-    "model": "m",
-    "dataset": {},
-    "config": {},
-}
-
-
 def texts(tmp_path, *completions):
     samples = [
         {
@@ -219,17 +211,6 @@ def test_most_actions_unread_is_exit_1_with_examples(tmp_path, capsys):
     assert main([*options, "--actions", "stay,go", "--force"]) == 0
 
 
-def test_a_run_that_failed_wholly_is_exit_2_and_shows_its_error(tmp_path, capsys):
-    log, out = tmp_path / "log.json", tmp_path / "runs.csv"
-    error = {"message": "401: wrong key", "traceback": "", "traceback_ansi": ""}
-    failed = {"input": "Rain?", "target": "Yes", "output": {"choices": []}, "error": error}
-    samples = [{"id": number, "epoch": 1, **failed} for number in range(3)]
-    log.write_text(json.dumps({"status": "error", "eval": RUN, "samples": samples}))
-    assert main(["import", str(log), "--out", str(out)]) == 2
-    assert "(3): 401: wrong key" in capsys.readouterr().err
-    assert not out.exists()
-
-
 def test_untrusted_text_stays_text(tmp_path, capsys):
     log, out = texts(tmp_path, "=HYPERLINK(1)\x1b[2J", "0.5"), tmp_path / "runs.jsonl"
     evil = Path(log).read_text().replace('"task": "t"', '"task": "t\\u001b[31m\\nstatus: ok 99"')
@@ -249,18 +230,7 @@ def test_untrusted_text_stays_text(tmp_path, capsys):
 def test_one_log_may_hold_both_answers(tmp_path):
     log, out = texts(tmp_path, "0.2", "0.5"), tmp_path / "runs.jsonl"
     assert (
-        main(
-            [
-                "import",
-                log,
-                "--map",
-                "action=metadata.choice",
-                "--actions",
-                "go,stay",
-                "--out",
-                str(out),
-            ]
-        )
+        main(f"import {log} --map action=metadata.choice --actions go,stay --out {out}".split())
         == 0
     )
     assert read_runs(out)["action"].tolist() == ["go", "go"]

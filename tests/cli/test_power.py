@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -98,13 +96,3 @@ def test_known_errors_are_one_line(arguments, message, capsys):
     assert printed.out == ""
     assert message in printed.err
     assert printed.err.count("\n") == 1
-
-
-def test_help_loads_no_library():
-    code = (
-        "import sys; from coherence.cli.main import main; main(['power', '--help']); "
-        "print([name for name in ('numpy', 'pandas', 'scipy') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "--target POWER" in done.stdout

@@ -17,10 +17,6 @@ def parsed(*words):
     return parser.parse_args(words)
 
 
-def test_defaults_are_one_process_and_the_seed_0():
-    assert vars(parsed()) == {"seed": 0, "n_jobs": 1, "scheduler": None}
-
-
 def test_a_negative_seed_is_refused():
     require_seed(parsed("--seed", "0"))
     with pytest.raises(InputError, match="--seed must be at least 0; received -1"):

@@ -7,25 +7,8 @@ from coherence.cli.main import main
 
 def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):
     path = tmp_path / "runs.parquet"
-    assert (
-        main(
-            [
-                "simulate",
-                "leaky",
-                "--contexts",
-                "6",
-                "--reps",
-                "2",
-                "--seed",
-                "5",
-                "--set",
-                "hidden_signal=0.1",
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
+    words = f"simulate leaky --contexts 6 --reps 2 --seed 5 --out {path}".split()
+    assert main([*words, "--set", "hidden_signal=0.1"]) == 0
     expected = simulate(
         AGENTS["leaky"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
     )

@@ -1,20 +1,8 @@
 """Breaks if a command that reads a user's file does not pass the user's word about it on."""
 
-import argparse
-
 import pytest
 
 from coherence.cli.main import main
-from coherence.cli.reading import add_form_arguments, text_form
-from coherence.table.text_files import TextForm
-
-
-def test_what_is_said_and_what_is_not():
-    parser = argparse.ArgumentParser()
-    add_form_arguments(parser, percent="percentages")
-    assert text_form(parser.parse_args([])) == TextForm()
-    said = parser.parse_args(["--sep", "tab", "--decimal", ",", "--encoding", "latin-1"])
-    assert text_form(said) == TextForm("\t", ",", "latin-1")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -136,8 +136,3 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, acc
         assert " ".join(sentence.split()) in text
         assert sentence[1:] in report.to_html()
         assert sentence in report.to_json()
-
-
-def test_one_test_alone_is_spoken_of_as_one():
-    first = said(result("cmi", 0.01, 0.01, n_tests=1))[0]
-    assert first.startswith("The one test rejects: ")

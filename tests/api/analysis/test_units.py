@@ -47,6 +47,14 @@ def test_p_is_not_reversed_by_the_alphabet(first, second):
     assert reverse["residual_covariance"] == pytest.approx(-expected["residual_covariance"])
 
 
+def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():
+    rows = answers("dry", "wet")
+    both = rows.assign(p_wet=0.99 * rows["p"], p_dry=0.99 * (1 - rows["p"])).drop(columns="p")
+    for state, belief in (("wet", rows["p"]), ("dry", 1 - rows["p"])):
+        expected = numbers(rows.assign(p=belief), positive=state)
+        assert numbers(both, positive=state).tolist() == pytest.approx(expected.tolist())
+
+
 def test_other_labels_are_refused_with_both_choices():
     message = (
         "theta is 'ja' or 'nein', and nothing says which of the two the belief is in. Name it: "

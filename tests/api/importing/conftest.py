@@ -13,6 +13,15 @@ from coherence.importing.log_format import read_logs
 from coherence.table.text_files import AS_IT_SAYS
 
 STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
+# What Inspect says of a run before its samples.
+RUN = {
+    "created": "2026-01-05T12:00:00+00:00",
+    "task": "t",
+    "model": "m",
+    "dataset": {},
+    "config": {},
+}
+HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Damaged and hostile ``.eval`` files, which are zip archives from elsewhere."""
 
 import copy
-import json
 import struct
 import zipfile
 from pathlib import Path
@@ -11,17 +10,10 @@ import pytest
 
 from coherence import InputError
 from coherence.importing.log_format import read_logs
+from tests.api.importing.conftest import HEADER
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
-RUN = {
-    "created": "2026-01-05T12:00:00+00:00",
-    "task": "t",
-    "model": "m",
-    "dataset": {},
-    "config": {},
-}
-HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 @pytest.mark.parametrize("length", [10, 3000, -30])

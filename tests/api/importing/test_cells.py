@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence import InputError, SchemaError
+from coherence import SchemaError
 from coherence.importing.cells import (
     Cell,
     action_cell,
@@ -30,12 +30,6 @@ def test_percentages_are_divided_only_when_asked(tmp_path, imported, write_table
     assert runs["p"].tolist()[2] == 0.005
     assert runs["status"].tolist() == ["ok", "out_of_range", "ok"]
     assert runs["raw_belief"].tolist()[1] == "101"
-
-
-def test_a_column_of_probabilities_is_no_column_of_percentages(tmp_path, imported, write_table):
-    table = write_table(tmp_path / "mine.csv", "p,action,theta\n0.7,a,1\n1,b,0\n0.5,a,1\n")
-    with pytest.raises(InputError, match="'p' is said to hold percentages, and the largest of 3"):
-        imported(table, percent=True)
 
 
 def test_a_status_of_the_tables_own_survives(tmp_path, imported, write_table):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from coherence import InputError, SchemaError, write_runs
 from coherence.importing.log_format import detect_format, read_logs
 from coherence.table.text_files import TextForm
+from tests.api.importing.conftest import HEADER
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -15,16 +16,6 @@ LETTERS = GOLDEN / "inspect_letters.json"
 TEXT = next(GOLDEN.glob("samples_rain_text_*.jsonl"))
 YES = next(GOLDEN.glob("samples_rain_yes_*.jsonl"))
 FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
-
-
-RUN = {
-    "created": "2026-01-05T12:00:00+00:00",
-    "task": "t",
-    "model": "m",
-    "dataset": {},
-    "config": {},
-}
-HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 NESTED = st.recursive(

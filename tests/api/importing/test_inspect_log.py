@@ -9,6 +9,7 @@ from coherence import InputError, decode_belief, decode_choice, validate_runs
 from coherence.decoding.decode import worst
 from coherence.errors import MissingExtraError
 from coherence.importing.log_format import read_logs
+from tests.api.importing.conftest import HEADER, RUN
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -16,15 +17,7 @@ ACTION = GOLDEN / "inspect_action.eval"
 LETTERS = GOLDEN / "inspect_letters.json"
 
 
-RUN = {
-    "created": "2026-01-05T12:00:00+00:00",
-    "task": "t",
-    "model": "m",
-    "dataset": {},
-    "config": {},
-}
 ERROR = {"message": "", "traceback": "", "traceback_ansi": ""}
-HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
 def test_inspect_logs_hold_every_answer_of_the_study(imported, study):

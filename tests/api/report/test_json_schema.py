@@ -133,5 +133,3 @@ def test_records_that_break_it_are_refused(record, breaks):
 def test_outcomes_are_those_of_results():
     fields = SCHEMA["properties"]["units"]["items"]["properties"]["results"]["items"]["properties"]
     assert fields["outcome"]["enum"] == [str(outcome) for outcome in Outcome]
-    everything = json.dumps(SCHEMA)
-    assert everything.count('"description"') > 70, "every field says what it holds"

@@ -24,19 +24,6 @@ def test_a_report_without_a_check_has_the_same_columns(report):
 
 
 @pytest.mark.lengthy
-def test_each_face_is_that_of_its_renderer(report):
-    from coherence.report.html import render_html
-    from coherence.report.json import render_json
-    from coherence.report.terminal import render_report
-
-    assert report.to_html() == render_html(report.units, report.settings)
-    assert report.to_json() == render_json(report.units, report.settings)
-    more = "report.results, or report.to_html()"
-    assert str(report) == render_report(report.units, more=more)
-    assert "--full" not in str(report)  # an option of the command, which a Python user has not
-
-
-@pytest.mark.lengthy
 def test_a_report_loads_no_renderer_before_it_is_asked():
     code = (
         "import sys, coherence.report.report; "

@@ -1,7 +1,6 @@
 import csv
 import io
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -112,14 +111,6 @@ def test_latex_structure(table):
     assert r"\label{tab:table9}" in text
 
 
-def test_columns_of_one_heading_and_a_table_without_groups(table):
-    columns = (Column("a", "[share]", number=False), Column("b", "x"), Column("c", "x"))
-    text = render_latex(replace(table, columns=columns, n_last=0))
-    assert "{}[share] & x & x" in text
-    assert text.count(r"\midrule") == 1
-    assert "cmidrule" not in text
-
-
 def test_csv_is_unrounded_and_says_what_is_missing(table):
     first, second, last = csv.DictReader(io.StringIO(render_csv(table)))
     assert list(first) == ["model", "x.repaired", "x.repaired.low", "x.repaired.why"]
@@ -143,12 +134,6 @@ def test_equal_notes_share_a_mark_and_marks_go_on_after_z():
     marks = table_of(["first", "", "second", "first"]).notes
     assert marks == {"first": "a", "second": "b"}
     assert list(table_of(map(str, range(29))).notes.values())[24:] == ["y", "z", "aa", "ab", "ac"]
-
-
-def test_neighbours_of_a_group_are_counted_together_and_others_apart():
-    columns = tuple(Column("", "", group) for group in ("", "", "A", "A", "B", "A"))
-    groups = PaperTable("t", "T", "T", "", columns, ()).groups
-    assert groups == [("", 2), ("A", 2), ("B", 1), ("A", 1)]
 
 
 def test_a_figure_that_is_not_there_is_explained_and_not_linked(tmp_path):

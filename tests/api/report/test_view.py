@@ -10,7 +10,7 @@ from coherence import CheckResult, Interval
 from coherence.rational.sensitivity import Sensitivity
 from coherence.report.html import render_html
 from coherence.report.terminal import render_report
-from coherence.report.view import Row, repair_sentence, sample_sentences, view
+from coherence.report.view import Row, view
 from coherence.result import Twins
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
@@ -44,17 +44,6 @@ def test_a_reason_follows_the_verdict_unless_the_verdict_gives_it(unit, verdict,
     assert row.verdict == shown
 
 
-def test_checks_with_equal_samples_share_a_sentence():
-    results = [
-        CheckResult(check, "n", 0.5, "nats", None, None, 10, 5, dropped)
-        for check, dropped in (("a", 0), ("b", 2), ("c\x1b[31m", 0))
-    ]
-    assert sample_sentences(results) == [
-        "10 rows in 5 contexts: a, c",
-        "10 rows in 5 contexts, 2 left out for missing values: b",
-    ]
-
-
 # What became of the answers
 
 
@@ -67,18 +56,6 @@ def test_only_failures_that_occurred_have_a_column(unit):
     answers = view(unit(statuses=counts(ok=5, refused=3, repaired__comma=2))).answers
     assert answers.headings == ("question", "asked", "ok", "repaired", "refused", "unparsed")
     assert answers.rows == (("standard", "10", "5", "2", "3", "30.0%"),)
-
-
-def test_nothing_counted_is_no_table(unit):
-    said = view(unit(statuses=pd.DataFrame(), bounds=pd.DataFrame()))
-    assert said.answers.rows == said.bounds.rows == ()
-    assert said.answers.note == ""
-
-
-def test_repairs_are_named_by_how_often_they_occurred(unit):
-    assert repair_sentence(unit(statuses=counts(ok=5))) == ""
-    sentence = repair_sentence(unit(statuses=counts(repaired__comma=1, repaired__words=4)))
-    assert sentence == "repaired answers by what was repaired: 4 words, 1 comma"
 
 
 def test_a_rate_without_unparsed_answers_has_no_bounds(unit):

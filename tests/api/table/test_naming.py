@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError, read_runs
-from coherence.table.schema import AS_IN_RUNS, Naming
 
 MAPPED = {
     "p": "prob",
@@ -22,11 +21,6 @@ GOOD = {
     "round": [0, 0, 0, 0],
     "how": ["ok"] * 4,
 }
-
-
-def test_a_column_that_is_not_mapped_has_its_name():
-    assert AS_IN_RUNS("p") == Naming({"p": "p"})("p") == "'p'"
-    assert AS_IN_RUNS.plain("theta") == "theta"
 
 
 @pytest.mark.parametrize(

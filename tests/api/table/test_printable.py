@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from coherence.table.printable import clean, counted, format_numbers, spreadsheet_safe
+from coherence.table.printable import clean, format_numbers, spreadsheet_safe
 from coherence.table.writing import write_table
 
 
@@ -37,20 +37,6 @@ def test_numbers_that_belong_together_share_their_decimals():
     assert format_numbers([0.0, 0.0]) == ["0.00", "0.00"]
     assert format_numbers([math.nan, 0.5]) == ["undefined", "0.500"]
     assert format_numbers([12345.6]) == ["12346"]
-
-
-@pytest.mark.parametrize(
-    ("n", "nouns", "text"),
-    [
-        (1, ("unit",), "1 unit"),
-        (0, ("unit",), "0 units"),
-        (12_345, ("unit",), "12345 units"),
-        (1, ("reply", "replies"), "1 reply"),
-        (2, ("reply", "replies"), "2 replies"),
-    ],
-)
-def test_one_thing_has_the_singular(n, nouns, text):
-    assert counted(n, *nouns) == text
 
 
 @pytest.mark.parametrize(

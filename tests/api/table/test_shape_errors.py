@@ -50,10 +50,3 @@ def test_frames_of_another_form_are_refused_with_a_remedy(runs, told):
         validate_runs(runs)
     with pytest.raises(SchemaError, match=told):
         analyze(runs)
-
-
-def test_an_error_names_parts_in_cells_where_labels_were_to_be_sorted():
-    runs = table(model=[("a", {}), ("b",)])
-    for call in (validate_runs, analyze):
-        with pytest.raises(SchemaError, match="'model' must hold single values; 2 of 2 .* a tuple"):
-            call(runs)

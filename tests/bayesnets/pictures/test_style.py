@@ -1,13 +1,9 @@
 """Style of pictures: readable on white, told apart without colours, settings that are known."""
 
-import io
-import re
 from itertools import combinations
 
-import matplotlib
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 
 from bayesnets.pictures import style
 
@@ -43,41 +39,3 @@ def test_no_two_arrows_have_one_colour_and_none_has_that_of_what_is_marked():
     assert len(colours) == 9
     for first, second in combinations(colours, 2):
         assert max(abs(a - b) for a, b in zip(first, second, strict=True)) > 0.08
-
-
-def test_what_is_marked_differs_without_colours():
-    """Printed in grey, the fill of a marked box still is no text colour, and near white."""
-    assert 0.8 < luminance(style.ACCENT_FILL) < 1
-
-
-def test_sizes_fit_into_each_other():
-    """A name is larger than its states, a line holds its letters, an arriving arrow has its room;
-    wrapped names are no longer than states."""
-    assert style.NAME_SIZE > style.STATE_SIZE >= 8
-    assert style.LINE > 1
-    half, length = style.HEAD
-    assert 2 * half < style.PORT < length + style.PADDING
-    assert 2 * half < style.LANE
-    assert style.NAME_WRAP <= style.STATE_WRAP
-    assert style.MOST_STATES >= 2
-
-
-def test_settings_keep_text_as_text_and_bytes_as_they_were():
-    """The identifiers of an SVG are drawn at random without a salt; letters would be outlines."""
-
-    def saved():
-        figure = Figure(figsize=(1, 1))
-        figure.text(0.1, 0.1, "lung")
-        ax = figure.add_subplot()
-        ax.plot([0, 1], [0, 1])
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    assert set(style.MATPLOTLIB) <= set(matplotlib.rcParams)
-    with matplotlib.rc_context(style.MATPLOTLIB):
-        first, second = saved(), saved()
-    assert first == second
-    assert re.search(r"<text[^>]*>lung</text>", first)
-    with matplotlib.rc_context({**style.MATPLOTLIB, "svg.hashsalt": None}):
-        assert saved() != first

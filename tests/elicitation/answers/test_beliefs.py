@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coherence import CoherenceError, InputError
+from coherence import CoherenceError
 from elicitation.answers.distributions import ask_labels
 from elicitation.answers.reading import Reading, sampled_belief, token_belief
 from elicitation.models.labels import bound_labels
@@ -85,14 +85,3 @@ def test_a_rate_counts_readable_draws_alone_and_names_the_gravest_repair():
     assert belief.answer_mass == pytest.approx(2 / 3)
     lost = sampled_belief([*draws, Reading(None, "refused"), Reading(None, "truncated")])
     assert (lost.value, lost.status, lost.answer_mass) == (None, "refused", 0.4)
-
-
-def test_a_model_without_labels_is_refused():
-    class Silent:
-        name, fingerprint = "silent", "f"
-
-        def generate(self, requests):
-            raise NotImplementedError
-
-    with pytest.raises(InputError, match="silent does not. Take verbalised or sampled"):
-        ask_labels(Silent(), ["Does it?"])

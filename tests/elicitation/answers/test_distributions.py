@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from tokenizers import decoders
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coherence import CoherenceError, InputError
+from coherence import CoherenceError
 from elicitation import Answer, CausalModel
 from elicitation.answers.distributions import (
     Distribution,
@@ -185,17 +185,6 @@ def test_a_form_with_little_mass_is_read_more_finely():
     usual = Rare(0.3)
     answers_in_form(usual, ["How much?"], [BELIEF])
     assert usual.tolerances == [1e-6]
-
-
-def test_a_model_without_probabilities_is_told_what_it_can_do():
-    class Silent:
-        name = fingerprint = "silent"
-
-        def generate(self, requests):
-            return [Answer("") for _ in requests]
-
-    with pytest.raises(InputError, match="silent does not. Take --answers drawn"):
-        answers_in_form(Silent(), ["How much?"], [BELIEF])
 
 
 def test_what_cannot_be_probabilities_is_not_stored():

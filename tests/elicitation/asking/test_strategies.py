@@ -136,10 +136,6 @@ def test_exact_and_forced_sessions_share_their_distributions(asia, cases, store)
 
 
 def test_more_than_two_labels_are_asked_one_by_one_and_sum_to_one(store):
-    class Three:
-        def __init__(self, way):
-            self.way = way
-
     form = AnswerForm("lines", ("low", "normal", "high"))
     (answer,) = Known().form_probabilities(["z?"], form)
     assert len(answer) == 3

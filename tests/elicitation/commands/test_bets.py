@@ -65,10 +65,6 @@ ROOT = Path(__file__).parents[3]
             ["train", "--modality", "coin", "--out", "x", "--from-scratch", "--goal", "2"],
             "goal in (0, 1]",
         ),
-        (
-            ["questions", "--out", "x.csv", "--items", "nowhere.csv"],
-            "items nowhere.csv cannot be read",
-        ),
     ],
 )
 def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys):

@@ -47,13 +47,7 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
     assert main(["bets", *scored, str(tmp_path / "terms.csv"), *terms]) == 0
     assert (
         main(
-            [
-                "bets",
-                *scored,
-                str(tmp_path / "things.csv"),
-                "--questions",
-                str(tmp_path / "things_q.csv"),
-            ]
+            ["bets", *scored, *f"{tmp_path}/things.csv --questions {tmp_path}/things_q.csv".split()]
         )
         == 0
     )

@@ -104,21 +104,20 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, capsys):
             b"item,value,split\na car,high,dev\na pen,low,dev\n",
             "no things in split 'test', on which models are scored",
         ),
+        (
+            b"item,value,split\na car,dear,test\n,low,test\na pen,low,exam\n",
+            "line 2: value must be high or low, not 'dear'; line 3: item.*line 4: split",
+        ),
+        (
+            b"item,value,split,price\na car,high,test,lots\n",
+            "line 2: price must be a number, not 'lots'",
+        ),
     ],
 )
 def test_faulty_lists_of_things_are_one_line(text, message, tmp_path, capsys):
     (tmp_path / "things.csv").write_bytes(text)
     assert (
-        main(
-            [
-                "bets",
-                "questions",
-                "--items",
-                str(tmp_path / "things.csv"),
-                "--out",
-                str(tmp_path / "questions.csv"),
-            ]
-        )
+        main(f"bets questions --items {tmp_path}/things.csv --out {tmp_path}/questions.csv".split())
         == 2
     )
     errors = capsys.readouterr().err.splitlines()

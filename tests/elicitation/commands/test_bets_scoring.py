@@ -56,17 +56,7 @@ def test_all_pairs_are_contexts_on_request(questions, tmp_path):
     table = pd.read_csv(questions, keep_default_na=False, na_values=[""])
     simulate_answers("maximiser", table, rng=1).to_csv(tmp_path / "answers.csv", index=False)
     assert (
-        main(
-            [
-                "bets",
-                "--answers",
-                str(tmp_path / "answers.csv"),
-                "--out",
-                str(tmp_path / "out"),
-                "--pairs",
-                "crossed",
-            ]
-        )
+        main(f"bets --answers {tmp_path}/answers.csv --out {tmp_path}/out --pairs crossed".split())
         == 0
     )
     assert read_runs(tmp_path / "out" / "runs.parquet").groupby("task")[
@@ -138,20 +128,7 @@ def test_rule_changes_what_is_right(questions, tmp_path):
     shares = []
     for rule in ("side", "outcome"):
         out = tmp_path / rule
-        assert (
-            main(
-                [
-                    "bets",
-                    "--answers",
-                    str(tmp_path / "answers.csv"),
-                    "--out",
-                    str(out),
-                    "--rule",
-                    rule,
-                ]
-            )
-            == 0
-        )
+        assert main(f"bets --answers {tmp_path}/answers.csv --out {out} --rule {rule}".split()) == 0
         shares.append(
             pd.read_csv(out / "accuracy.csv")
             .set_index(["template", "truth"])

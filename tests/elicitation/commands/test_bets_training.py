@@ -41,14 +41,7 @@ def test_training_asking_and_transfer(tmp_path, capsys, list_of_things):
         assert laid_out.loc[row["trained_on"], f"{row['tested_on']}.correct"] == row["accuracy"]
     output = capsys.readouterr().out
     assert "trained on" in output
-    asked = [
-        "--out",
-        str(tmp_path / "scores"),
-        "--items",
-        str(tmp_path / "things.csv"),
-        "--device",
-        "cpu",
-    ]
+    asked = f"--out {tmp_path}/scores --items {tmp_path}/things.csv --device cpu".split()
     assert main(["bets", "--model", str(tmp_path / "all" / "coin"), *asked]) == 0
     alone = pd.read_csv(tmp_path / "scores" / "accuracy.csv")
     several = ["--model", str(tmp_path / "all" / "coin"), "--model", str(tmp_path / "all" / "dice")]

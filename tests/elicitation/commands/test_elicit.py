@@ -33,18 +33,8 @@ def _command(folder, out, *extra):
         "--threads",
         "1",
     ]
-    return [
-        sys.executable,
-        "-m",
-        "coherence.cli.main",
-        "elicit",
-        "--model",
-        str(folder),
-        *options,
-        "--out",
-        str(out),
-        *extra,
-    ]
+    command = [sys.executable, "-m", "coherence.cli.main", "elicit", "--model", str(folder)]
+    return [*command, *options, "--out", str(out), *extra]
 
 
 def _answers(store):
@@ -252,18 +242,16 @@ b,How probable is snow?,What now?,stay|go,0
         ),
         (
             [
-                *[
-                    "--agent",
-                    "leaky",
-                    "--out",
-                    "x.csv",
-                    "--task",
-                    "asia",
-                    "--answers",
-                    "exact",
-                    "--reps",
-                    "5",
-                ]
+                "--agent",
+                "leaky",
+                "--out",
+                "x.csv",
+                "--task",
+                "asia",
+                "--answers",
+                "exact",
+                "--reps",
+                "5",
             ],
             "answers='exact' draws nothing",
         ),
@@ -317,20 +305,8 @@ def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
     assert "4 answers asked" in said
     assert "warning: that is less than one half" in said
     assert set(read_runs(out)["status"]) == {"low_mass"}
-    assert (
-        main(
-            [
-                *words,
-                "--set",
-                f"prefill={ended}",
-                "--set",
-                "min_mass=0.9",
-                "--store",
-                str(tmp_path / "other"),
-            ]
-        )
-        == 0
-    )
+    again = ["--set", f"prefill={ended}", "--store", str(tmp_path / "other")]
+    assert main([*words, *again, "--set", "min_mass=0.9"]) == 0
     assert "0 answers asked, 4 reused, 0.0% readable" in capsys.readouterr().err
 
 
@@ -370,18 +346,7 @@ def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path,
 def test_a_framing_of_ones_own_can_stand_in_for_standard(model_folder, tmp_path):
     lab, out = tmp_path / "lab.toml", tmp_path / "runs.csv"
     lab.write_text(LAB)
-    options = [
-        "--task",
-        "asia",
-        "--contexts",
-        "2",
-        "--reps",
-        "1",
-        "--prompts",
-        str(lab),
-        "--out",
-        str(out),
-    ]
+    options = f"--task asia --contexts 2 --reps 1 --prompts {lab} --out {out}".split()
     assert main(["elicit", "--model", str(model_folder), *options]) == 0
     runs = read_runs(out)
     assert set(runs["prompt"]) == {"number"}

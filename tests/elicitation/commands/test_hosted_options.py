@@ -56,14 +56,6 @@ def test_hosted_models_get_all_options(command, calls):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_not_said_is_as_it_always_was(command):
-    usual = {"max_connections": 8, "timeout": 600}
-    unsaid = ("server", "base_url", "server_name", "api_key_env", "max_retries", "reasoning_effort")
-    usual |= dict.fromkeys((*unsaid, "chat_template_kwargs", "extra_body"))
-    assert {name: getattr(options(command), name) for name in usual} == usual
-
-
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_model_is_hosted_by_its_name_or_its_address(command):
     assert is_hosted(options(command, "--model", "openai/gpt-4o"))
     assert is_hosted(options(command, "--model", "m", "--server", "http://a"))

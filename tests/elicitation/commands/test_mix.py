@@ -122,17 +122,7 @@ def test_a_model_is_asked_once(tmp_path, capsys):
         ),
         n_cases=0,
     )
-    command = [
-        "mix",
-        "--model",
-        str(folder),
-        "--out",
-        str(tmp_path / "out"),
-        "--threads",
-        "1",
-        "--device",
-        "cpu",
-    ]
+    command = f"mix --model {folder} --out {tmp_path}/out --threads 1 --device cpu".split()
     for _ in range(2):
         assert main([*command, "--draws", "1", "--keep-going"]) == 0
         assert "98 of 98 answers" in capsys.readouterr().err
@@ -180,10 +170,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     command = [
         "mix",
         *(word for folder in folders for word in ("--model", str(folder))),
-        "--out",
-        str(tmp_path / "out"),
-        "--threads",
-        "1",
+        *f"--out {tmp_path}/out --threads 1".split(),
     ]
     assert main([*command, "--device", "cpu", "--exact"]) == 0
     assert alive == [[], [False]]
@@ -199,17 +186,7 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     )
     # A folder that is none is found before any model is asked.
     assert (
-        main(
-            [
-                "mix",
-                "--model",
-                str(folders[0]),
-                "--model",
-                str(tmp_path / "none"),
-                "--out",
-                str(tmp_path / "other"),
-            ]
-        )
+        main(f"mix --model {folders[0]} --model {tmp_path}/none --out {tmp_path}/other".split())
         == 2
     )
     assert "none is not a folder" in capsys.readouterr().err
@@ -301,19 +278,9 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
     """
     monkeypatch.setenv("MIXER_KEY", "sk-very-secret")
     out = tmp_path / "out"
-    command = [
-        "mix",
-        "--model",
-        "m",
-        "--out",
-        str(out),
-        "--draws",
-        "2",
-        "--set",
-        "server_name=lab",
-        "--set",
-        "max_connections=4",
-    ]
+    command = (
+        f"mix --model m --out {out} --draws 2 --set server_name=lab --set max_connections=4".split()
+    )
     with serving(failing := Mixer(fails_after=50)) as address:
         assert main([*command, "--server", address, "--api-key-env", "MIXER_KEY"]) == 2
     errors = capsys.readouterr().err
@@ -342,19 +309,9 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
 @pytest.mark.lengthy
 def test_several_models_of_a_server(tmp_path, capsys):
     """Every model has its row, and a server that may not draw at all is spoken of."""
-    command = [
-        "mix",
-        "--model",
-        "m",
-        "--model",
-        "stuck",
-        "--out",
-        str(tmp_path / "out"),
-        "--draws",
-        "3",
-        "--max-new-tokens",
-        "77",
-    ]
+    command = (
+        f"mix --model m --model stuck --out {tmp_path}/out --draws 3 --max-new-tokens 77".split()
+    )
     with serving(mixer := Mixer()) as address:
         assert main([*command, "--server", address]) == 0
     output = capsys.readouterr()
@@ -368,20 +325,7 @@ def test_several_models_of_a_server(tmp_path, capsys):
     assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["model"].tolist() == ["m", "stuck"]
     with serving(Mixer()) as address:
         assert (
-            main(
-                [
-                    "mix",
-                    "--server",
-                    address,
-                    "--model",
-                    "m",
-                    "--model",
-                    "m",
-                    "--out",
-                    str(tmp_path / "twice"),
-                ]
-            )
-            == 2
+            main(f"mix --server {address} --model m --model m --out {tmp_path}/twice".split()) == 2
         )
     assert "--model must name different models; received m, m." in capsys.readouterr().err
     assert not (tmp_path / "twice").exists()

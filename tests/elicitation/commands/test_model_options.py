@@ -44,13 +44,8 @@ def test_all_commands_that_ask_have_the_same_options_and_defaults():
     ("words", "option"),
     [
         (["--store", "s.sqlite", "train", "--modality", "coin"], "--store"),
-        (["--batch-size", "8", "train", "--modality", "coin"], "--batch-size"),
         (["--no-chat", "transfer"], "--chat"),
         (["--set", "system=s", "questions"], "--system"),
-        (["--no-resume", "questions"], "--resume"),
-        (["--keep-going", "questions"], "--keep-going"),
-        (["--server", "http://a", "questions"], "--server"),
-        (["--set", "timeout=9", "transfer"], "--timeout"),
     ],
 )
 def test_an_action_of_bets_has_no_use_for_options_of_asking(words, option, tmp_path, capsys):

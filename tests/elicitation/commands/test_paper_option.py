@@ -1,24 +1,11 @@
 """The tables of the papers from the commands of the batteries."""
 
-import argparse
-
 import pandas as pd
 import pytest
 
 from coherence import simulate_mixing
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.cli.folders import new_files
 from coherence.cli.main import main
-from elicitation.commands.battery import add_paper_option, paper_folder, write_paper_tables
-
-
-def test_a_folder_is_made_before_anything_is_asked(tmp_path):
-    parser = argparse.ArgumentParser()
-    add_paper_option(parser)
-    assert paper_folder(parser.parse_args([])) is None
-    folder = tmp_path / "a" / "b"
-    assert paper_folder(parser.parse_args(["--paper", str(folder)])) == folder
-    assert folder.is_dir()
 
 
 @pytest.mark.lengthy
@@ -87,17 +74,3 @@ def test_a_folder_that_cannot_be_is_named_by_its_option(tmp_path, capsys):
     given[2] = str(answers)
     assert main([*given, "--paper", str(tmp_path / "file")]) == 2
     assert "--paper must be a folder" in capsys.readouterr().err
-
-
-def test_tables_of_an_earlier_call_go_and_other_files_stay(tmp_path, capsys):
-    earlier = r"figure1-\d\.svg"
-    with new_files(tmp_path, earlier) as new:
-        (new / "figure1-2.svg").write_text("ours")
-    for name in ("figure1-3.svg", "mine.md"):
-        (tmp_path / name).write_text("mine")
-    write_paper_tables(tmp_path, "T", [], earlier=earlier)
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["figure1-3.svg", "files.sha256", "mine.md", "paper.md", "paper.tex"]
-    assert "paper.md\n" in capsys.readouterr().err
-    write_paper_tables(tmp_path, "T", [], earlier=earlier)
-    assert "paper.md, in place of those of an earlier call\n" in capsys.readouterr().err

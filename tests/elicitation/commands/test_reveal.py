@@ -145,12 +145,7 @@ def test_base_and_instruct_side_by_side(folders, tmp_path, capsys):
 def test_several_models_side_by_side(folders, tmp_path, capsys):
     out = tmp_path / "out"
     options = [
-        "--model",
-        folders["base"],
-        "--model",
-        folders["instruct"],
-        "--out",
-        str(out),
+        *f"--model {folders['base']} --model {folders['instruct']} --out {out}".split(),
         *SMALL,
     ]
     assert main(["reveal", *options]) == 0
@@ -163,20 +158,8 @@ def test_several_models_side_by_side(folders, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert re.search("settings +base +instruct", printed)
     # Asked alone, a model says the same: neither model's answers reach the other.
-    assert (
-        main(
-            [
-                "reveal",
-                "--model",
-                folders["instruct"],
-                "--out",
-                str(tmp_path / "alone"),
-                "--only-revealed",
-                *SMALL,
-            ]
-        )
-        == 0
-    )
+    alone = ["reveal", "--model", folders["instruct"], "--out", str(tmp_path / "alone")]
+    assert main([*alone, "--only-revealed", *SMALL]) == 0
     assert pd.read_csv(tmp_path / "alone" / "table.csv")["instruct"].tolist() == pytest.approx(
         table["instruct"].tolist()
     )
@@ -219,33 +202,14 @@ def test_one_model_is_asked_twice_under_two_names_alone(folders, tmp_path, capsy
     again.mkdir()
     (again / "base").symlink_to(folders["base"])
     assert (
-        main(
-            [
-                "reveal",
-                "--model",
-                folders["base"],
-                "--model",
-                str(again / "base"),
-                "--out",
-                str(tmp_path / "o"),
-            ]
-        )
+        main(f"reveal --model {folders['base']} --model {again}/base --out {tmp_path}/o".split())
         == 2
     )
     assert "base is named twice. Leave one of them out" in capsys.readouterr().err
     (again / "other").symlink_to(folders["base"])
-    options = [
-        "--model",
-        folders["base"],
-        "--model",
-        str(again / "other"),
-        "--out",
-        str(tmp_path / "o"),
-        "--only-revealed",
-    ]
-    assert (
-        main(["reveal", *options, "--where", "scenario=choice", "--where", "variant=single"]) == 0
-    )
+    options = f"--model {folders['base']} --model {again}/other --out {tmp_path}/o".split()
+    options += ["--only-revealed", "--where", "scenario=choice", "--where", "variant=single"]
+    assert main(["reveal", *options]) == 0
     assert {"base", "other"} <= set(pd.read_csv(tmp_path / "o" / "table.csv").columns)
 
 
@@ -321,17 +285,7 @@ def test_the_whole_battery_from_elsewhere(who, tmp_path, capsys):
     assert "somebody: takes" in printed
     # What is asked for alone is all that is looked at.
     assert (
-        main(
-            [
-                "reveal",
-                "--answers",
-                str(filled),
-                "--out",
-                str(tmp_path / "first"),
-                "--only-revealed",
-                *DICE,
-            ]
-        )
+        main([*f"reveal --answers {filled} --out {tmp_path}/first --only-revealed".split(), *DICE])
         == 0
     )
     assert {"stated.csv", "bets.csv", "runs.parquet"}.isdisjoint(
@@ -350,15 +304,7 @@ def test_all_faults_of_answers_at_once(tmp_path, capsys):
     capsys.readouterr()
     assert (
         main(
-            [
-                "reveal",
-                "--answers",
-                str(tmp_path / "a.csv"),
-                "--out",
-                str(tmp_path / "o"),
-                "--where",
-                "scenario=choice",
-            ]
+            f"reveal --answers {tmp_path}/a.csv --out {tmp_path}/o --where scenario=choice".split()
         )
         == 2
     )
@@ -479,19 +425,6 @@ def test_an_interruption_keeps_what_was_read(folders, tmp_path, monkeypatch, cap
     monkeypatch.setattr(tables, "reveal", interrupted)
     assert main(["reveal", "--model", folders["base"], "--out", str(tmp_path / "o"), *SMALL]) == 130
     assert "3 answers are kept" in capsys.readouterr().err
-
-
-def test_help_loads_nothing_heavy():
-    code = (
-        "import sys, contextlib, io\nfrom coherence.cli.main import main\n"
-        "with contextlib.redirect_stdout(io.StringIO()):\n    main(['reveal', '--help'])\n"
-        "heavy = ('numpy', 'pandas', 'torch', 'matplotlib')\n"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.lengthy

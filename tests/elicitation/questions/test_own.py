@@ -11,7 +11,6 @@ import pytest
 
 from coherence import CoherenceError, InputError, validate_runs
 from elicitation import Answer, AnswerStore, Design, elicit, elicit_questions, load_questions
-from elicitation.answers.reading import Reading, sampled_belief
 from elicitation.models.labels import bound_labels
 from elicitation.questions.own import check_questions
 
@@ -188,33 +187,6 @@ def test_impossible_masses_are_an_error(table, store):
     with pytest.raises(CoherenceError, match="which they cannot be"):
         elicit_questions(model, table, store, design=Design(belief="token"))
     assert len(store) == 10  # the answers in words
-
-
-def test_a_sampled_belief_needs_half_of_its_draws():
-    yes, no, lost = (
-        Reading("Yes", "ok"),
-        Reading("No", "repaired:spelling"),
-        Reading(None, "refused"),
-    )
-    assert sampled_belief([yes, no, lost, lost]).value == 0.5
-    assert sampled_belief([yes, no]).status == "repaired:spelling"
-    few = sampled_belief([yes, lost, lost])
-    assert (few.value, few.status, few.answer_mass) == (None, "refused", pytest.approx(1 / 3))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"belief": "guess"}, "belief must be one of"),
-        ({"belief": "sampled", "temperature": 0}, "temperature above 0"),
-        ({"draws": 0}, "draws must"),
-        ({"reps": 0}, "reps"),
-        ({"prompts": ("odd",)}, "prompts must be distinct names"),
-    ],
-)
-def test_designs_out_of_range(table, store, options, message):
-    with pytest.raises(InputError, match=message):
-        elicit_questions(Own(), table, store, design=Design(**options))
 
 
 def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store):

@@ -71,6 +71,9 @@ def test_exact_answers_are_asked_for_once_and_others_five_times():
         ({"answers": "exact", "belief": "sampled"}, "Take belief='token'"),
         ({"answers": "forced", "belief": "sampled"}, "received answers='forced'"),
         ({"temperature": float("nan")}, "temperature and seed must be at least 0"),
+        ({"belief": "guess"}, "belief must be one of"),
+        ({"belief": "sampled", "temperature": 0}, "temperature above 0"),
+        ({"draws": 0}, "draws must"),
     ],
 )
 def test_options_that_do_not_go_together(options, message):

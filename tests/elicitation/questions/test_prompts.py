@@ -72,10 +72,6 @@ def test_belief_prompts(asia, prompt):
     assert BELIEF[prompt].fill(**words) == NOTES[prompt] + BELIEF_TEXT
 
 
-def test_the_framings_and_their_order():
-    assert list(BELIEF) == ["standard", "mse", "absolute", "bayes"]
-
-
 def test_decision_prompt(asia):
     assert DECISION.fill(**case_words(asia.phrases, EVIDENCE, "lung")) == DECISION_TEXT
 

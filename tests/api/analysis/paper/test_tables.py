@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from coherence.analysis.paper.results import ISOTONIC, NOISELESS, SCATTER, SINGLE, WITH_PUBLISHED
-from coherence.analysis.paper.tables import TABLES, paper_tables, unit_name
+from coherence.analysis.paper.tables import TABLES, paper_tables
 from coherence.checks.catalogue import declarations
 from coherence.report.tables import render_csv, render_markdown, spoken_range
 
@@ -147,12 +147,6 @@ def test_p_values_of_the_calibrated_tests_count_those_of_the_report(tables, stor
     )
 
 
-def test_units_without_a_name_have_one_in_tables():
-    assert unit_name("", "") == ("all rows", "–")
-    assert spoken_range([5, 5]) == "5"
-    assert spoken_range([9, 5]) == "5 to 9"
-
-
 def test_every_block_shows_a_result_that_exists():
     known = {check.name for check in declarations()} | {ISOTONIC, NOISELESS, SCATTER, SINGLE}
     for table in TABLES:
@@ -161,8 +155,3 @@ def test_every_block_shows_a_result_that_exists():
             assert not block.published or block.check.partition(":")[0] in WITH_PUBLISHED
             fields = [name for _, name, _, _ in string.Formatter().parse(block.heading) if name]
             assert fields == (["variant"] if block.check.endswith(":") else [])
-
-
-def test_numbers_are_those_of_the_paper_and_every_table_is_explained():
-    assert [table.number for table in TABLES] == [1, 2, 3, 4, 5]
-    assert all(table.blocks[0].says for table in TABLES)

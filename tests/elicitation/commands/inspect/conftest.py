@@ -35,10 +35,12 @@ def scripted():
     return Scripted()
 
 
-@pytest.fixture
-def run_task(tmp_path):
+@pytest.fixture(scope="module")
+def run_task(tmp_path_factory):
     from inspect_ai import eval
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    folder = tmp_path_factory.mktemp("inspect")
 
     def answer(messages, tools, tool_choice, config):
         (message,) = messages
@@ -50,7 +52,7 @@ def run_task(tmp_path):
 
     def run(task, name="model", outputs=answer, **options):
         model = get_model(f"mockllm/{name}", custom_outputs=outputs, memoize=False)
-        settings = {"display": "none", "log_dir": str(tmp_path / "logs"), "log_format": "eval"}
+        settings = {"display": "none", "log_dir": str(folder / "logs"), "log_format": "eval"}
         # Inspect leaves streams open, and calls what its libraries will take away.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -11,7 +11,7 @@ from elicitation.commands.inspect_logs import read_inspect_runs
 QUESTIONS = {"network": "asia", "contexts": 12, "reps": 1, "prompts": "standard", "iterated": False}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def log(run_task):
     return run_task("beliefs_and_actions", task_args=QUESTIONS).location
 

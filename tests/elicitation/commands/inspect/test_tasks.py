@@ -22,8 +22,12 @@ def runs_of(log):
 @pytest.mark.parametrize(
     ("arguments", "design"),
     [
-        ({"reps": 2}, Design(reps=2)),
-        ({"reps": 1, "belief": "sampled", "draws": 3}, Design(reps=1, belief="sampled", draws=3)),
+        pytest.param({"reps": 2}, Design(reps=2), marks=pytest.mark.lengthy),
+        pytest.param(
+            {"reps": 1, "belief": "sampled", "draws": 3},
+            Design(reps=1, belief="sampled", draws=3),
+            marks=pytest.mark.lengthy,
+        ),
         (
             {"reps": 1, "iterated": False, "prompts": ["mse", "bayes"], "seed": 4},
             Design(reps=1, iterated=False, prompts=("mse", "bayes"), seed=4),
@@ -147,6 +151,7 @@ def test_arguments_out_of_range_are_named(run_task, task, arguments, named):
         run_task(task, task_args=arguments)
 
 
+@pytest.mark.lengthy
 def test_mixing_gives_the_table_of_a_session(run_task, scripted):
     log = run_task("mixing", task_args={"draws": 2})
     with AnswerStore(":memory:") as store:

@@ -38,12 +38,18 @@ def test_a_battery_asks_each_model_once_and_not_again(write, model_folder, tmp_p
     # What the two entries differ in is not heeded by this battery, and agents answer none.
     (unit,) = battery_units(load_study(path), tmp_path / "study")
     assert unit.label == "exact, die"
+    assert main(["study", "status", str(path)]) == 0
+    assert "exact, die: to ask, in no sum above" in capsys.readouterr().out
     assert main(["study", "run", str(path)]) == 0
     told = capsys.readouterr()
     assert told.out == ""
     assert "1 finished now, 0 finished before" in told.err
     assert (unit.folder / "scores.csv").exists()
     assert (unit.folder / "summary.txt").read_text(encoding="utf-8")
+    page = (tmp_path / "study" / "study.html").read_text(encoding="utf-8")
+    assert 'href="batteries/' in page
+    assert main(["study", "status", str(path)]) == 0
+    assert "exact, die: finished" in capsys.readouterr().out
     # The store is that of the study.
     assert (tmp_path / "study" / "answers.sqlite").exists()
     assert not (unit.folder / "answers.sqlite").exists()

@@ -5,19 +5,9 @@ import pytest
 from coherence import InputError
 from elicitation.commands.study.options import (
     beside_the_file,
-    keys_of,
     merged,
-    model_keys,
-    parse,
     words_of,
 )
-
-
-def test_every_option_of_a_session_is_a_key():
-    keys = keys_of("elicit")
-    assert {"model", "agent", "chat", "no_lie", "temperature", "extra_body"} <= set(keys)
-    assert "no_chat" not in keys
-    assert not {"task", "contexts", "seed", "answers", "out", "store"} & set(model_keys())
 
 
 @pytest.mark.parametrize(
@@ -54,19 +44,6 @@ def test_lists_repeat_what_may_be_repeated():
 def test_values_of_the_wrong_kind_are_named(key, value, told):
     with pytest.raises(InputError, match=told):
         words_of("elicit", key, value)
-
-
-def test_a_wrong_number_is_an_error_and_no_exit():
-    with pytest.raises(InputError, match="--reps: invalid int value: 'many'"):
-        parse("elicit", {"reps": "many"})
-    with pytest.raises(InputError, match="invalid choice"):
-        parse("elicit", {"answers": "guessed"})
-
-
-def test_what_is_not_said_is_as_in_a_session():
-    options = parse("elicit", {"agent": "leaky", "task": "asia", "chat": False})
-    assert (options.temperature, options.answers, options.chat) == (1.0, "drawn", False)
-    assert options.command == "elicit"
 
 
 def test_paths_start_from_the_file(tmp_path):

@@ -101,29 +101,3 @@ def test_a_model_that_lacks_one_task_is_compared_in_the_others(write, small, fol
     assert "without steady on cancer, few" in page
     assert "task &#39;cancer, few&#39;: not asked of &#39;steady&#39;" in page
     assert set(pd.read_parquet(folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
-
-
-def test_a_study_of_batteries_alone_is_reported(write, model_folder, tmp_path, capsys):
-    battery = f"""
-[[models]]
-name = "exact"
-model = "{model_folder}"
-answers = "exact"
-threads = 1
-
-[[batteries]]
-battery = "reveal"
-name = "die"
-where = ["scenario=dice", "variant=single", "n=1"]
-faces = "4"
-only_revealed = true
-"""
-    path = str(write(battery))
-    assert main(["study", "status", path]) == 0
-    assert "exact, die: to ask, in no sum above" in capsys.readouterr().out
-    assert main(["study", "run", path]) == 0
-    page = (tmp_path / "study" / "study.html").read_text(encoding="utf-8")
-    (link,) = re.findall(r'href="([^"]+)"', page)
-    assert (tmp_path / "study" / link).is_file()
-    assert main(["study", "status", path]) == 0
-    assert "exact, die: finished" in capsys.readouterr().out

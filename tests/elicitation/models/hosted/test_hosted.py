@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 
 from coherence import InputError
-from coherence.decoding.decode import BELIEF_LABELS
 from elicitation import AnswerStore, Design, HostedModel, Request, connect, elicit
-from elicitation.answers.distributions import ask_labels
-from elicitation.answers.reading import token_belief
 from elicitation.models.base import BoundingModel, ForcingModel, StreamingModel
 from elicitation.models.hosted.replies import HostedError
 from elicitation.spelling.forms import AnswerForm
@@ -390,28 +387,6 @@ def test_labels_outside_the_list_are_bounded_and_not_zero():
     body = fake.asked[-1][1]
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
     assert body["temperature"] == 1.0
-
-
-def test_a_belief_read_from_a_list_keeps_to_its_bounds():
-    lists = {
-        "Sure?": {"Yes": 0.985, "The": 0.01},
-        "So so?": {"Yes": 0.55, "No": 0.44},
-        "Perhaps?": {"Yes": 0.6, "The": 0.1},
-        "What?": {"The": 0.9},
-    }
-
-    def reply(body, n):
-        values = lists.get(body["messages"][0]["content"], {"Yes": 0.5, "No": 0.5})
-        return listing(values) if body.get("logprobs") else answer("Yes")
-
-    with connected(Fake(reply)) as model:
-        bounds = model.label_bounds(list(lists), BELIEF_LABELS)
-        beliefs = [token_belief(reply.text) for reply in ask_labels(model, list(lists))]
-    for bound, belief in zip(bounds[:2], beliefs[:2], strict=True):
-        low, high = bound.share("Yes")
-        assert low <= belief.value <= high
-    # Too much is on tokens that were not listed, or on none of the labels: no belief, and no zero.
-    assert [belief.value for belief in beliefs[2:]] == [None, None]
 
 
 @pytest.mark.parametrize("chat", [None, False])

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from coherence import InputError
-from coherence.cli.main import main
 from elicitation import Task, load_causal_model
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import ORGANISMS
@@ -116,37 +115,6 @@ def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch
             progress=interrupt if moment == "training" else None,
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
-
-
-@pytest.mark.lengthy
-def test_the_command(tmp_path, unmeasured, monkeypatch, capsys):
-    monkeypatch.setattr(
-        "elicitation.training.organisms.course.Recipe",
-        lambda **options: Recipe(**{**vars(TINY), **options}),
-    )
-    assert (
-        main(
-            [
-                "organisms",
-                "leaky",
-                "--out",
-                str(tmp_path / "models"),
-                "--steps",
-                "4",
-                "--threads",
-                "1",
-            ]
-        )
-        == 0
-    )
-    told = capsys.readouterr()
-    assert "leaky: step 1 of 1" in told.err
-    assert "100.0%" in told.out
-    assert main(["organisms", "--list"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed and organism.says in listed for name, organism in ORGANISMS.items())
-    assert main(["organisms"]) == 2
-    assert "--out" in capsys.readouterr().err
 
 
 def test_the_table_of_the_page_is_that_of_the_results():
