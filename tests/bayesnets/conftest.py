@@ -82,3 +82,11 @@ def random_evidence():
 @pytest.fixture(scope="session")
 def full_joint():
     return _full_joint
+
+
+@pytest.fixture(scope="session")
+def evidence_of():
+    """Of a table of cases: what each observes."""
+    return lambda table: table.filter(regex="^x_").rename(
+        columns=lambda column: column.removeprefix("x_")
+    )

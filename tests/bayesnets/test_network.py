@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, from_pgmpy, load_network, network_names, to_pgmpy
+from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy
 from coherence import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
@@ -121,12 +121,6 @@ def test_unknown_names_get_the_closest():
         load_network("nowhere.json")
     with pytest.raises(InputError, match="Did you mean 'smoke'"):
         load_network("asia").node("smoek")
-
-
-def test_every_network_of_the_catalogue_names_its_source():
-    assert all(
-        load_network(name).source and load_network(name).name == name for name in network_names()
-    )
 
 
 @pytest.mark.lengthy

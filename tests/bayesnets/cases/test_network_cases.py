@@ -25,11 +25,6 @@ from coherence import InputError
 ASIA = load_network("asia")
 
 
-def evidence_of(table):
-    columns = [column for column in table.columns if column.startswith("x_")]
-    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
-
-
 def test_columns_and_their_order(cases):
     covariates = [f"x_{name}" for name in ASIA.names if name != "lung"]
     assert list(cases.columns) == [
@@ -44,14 +39,14 @@ def test_columns_and_their_order(cases):
     assert list(cases.index) == list(range(200))
 
 
-def test_no_evidence_set_appears_twice(cases):
+def test_no_evidence_set_appears_twice(cases, evidence_of):
     assert cases["context"].is_unique
     assert not evidence_of(cases).fillna("?").duplicated().any()
     observed = evidence_of(cases).notna().sum(axis=1)
     assert observed.between(1, 6).all()
 
 
-def test_p_true_is_the_exact_posterior(cases):
+def test_p_true_is_the_exact_posterior(cases, evidence_of):
     np.testing.assert_allclose(
         cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12
     )
@@ -79,7 +74,7 @@ def layered(seed):
 
 
 @pytest.mark.lengthy
-def test_a_large_network_fills_the_bins_evenly():
+def test_a_large_network_fills_the_bins_evenly(evidence_of):
     network = layered(1)
     assert sum(len(node.parents) for node in network.nodes) == 121
     began = time.process_time()
@@ -105,7 +100,7 @@ def test_theta_follows_p_true():
         assert abs(group["theta"].sum() - group["p_true"].sum()) < 4.5 * spread + 1e-9
 
 
-def test_z_is_an_unobserved_covariate_with_every_state_possible(cases):
+def test_z_is_an_unobserved_covariate_with_every_state_possible(cases, evidence_of):
     evidence = evidence_of(cases)
     for row, name in cases["z"].items():
         if name is None:
@@ -142,7 +137,7 @@ def test_a_seed_fixes_the_cases_in_any_process(cases):
     assert len(outputs) == 1
 
 
-def test_the_id_of_a_context_depends_on_its_evidence_alone(cases):
+def test_the_id_of_a_context_depends_on_its_evidence_alone(cases, evidence_of):
     others = sample_cases(ASIA, "lung", 300, even=False, rng=5)
     shared = cases.merge(others, on="context", suffixes=("", "_other"))
     assert len(shared) > 20
@@ -158,7 +153,7 @@ def test_a_chosen_auxiliary_is_never_observed():
 
 
 @pytest.mark.parametrize(("n_observed", "low", "high"), [(3, 3, 3), ((2, 6), 2, 6)])
-def test_the_number_of_observed_covariates_can_be_set(n_observed, low, high):
+def test_the_number_of_observed_covariates_can_be_set(n_observed, low, high, evidence_of):
     table = sample_cases(ASIA, "lung", 100, n_observed=n_observed, rng=2)
     observed = evidence_of(table).notna().sum(axis=1)
     assert (observed.min(), observed.max()) == (low, high)
@@ -179,7 +174,7 @@ def test_all_sets_can_be_had_but_not_one_more():
     assert sample_cases(ASIA, "lung", 1183, determined=True, rng=0)["p_true"].isin([0, 1]).any()
 
 
-def test_improbable_evidence_can_be_left_out():
+def test_improbable_evidence_can_be_left_out(evidence_of):
     from bayesnets import evidence_probability
 
     table = sample_cases(ASIA, "lung", 50, min_probability=0.05, rng=0)

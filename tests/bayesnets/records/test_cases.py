@@ -10,19 +10,6 @@ from coherence import InputError
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 
 
-def evidence_of(table):
-    columns = [column for column in table.columns if column.startswith("x_")]
-    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
-
-
-def matching(records, states):
-    rows = np.ones(len(records), dtype=bool)
-    for variable, state in states.items():
-        if state is not None:
-            rows &= (records[variable] == state).to_numpy()
-    return records[rows]
-
-
 def test_cases_have_the_columns_of_cases_from_a_network(task):
     cases = sample_record_cases(task, 40, rng=1)
     features = [f"x_{name}" for name in COVARIATES]
@@ -68,7 +55,9 @@ def test_bins_that_stay_short_are_told(task, caplog):
     assert sample_record_cases(task, 3, n_bins=1, rng=1).attrs["coverage"]["note"] == ""
 
 
-def test_truth_is_the_share_and_theta_is_a_record_of_the_stratum(task, records):
+def test_truth_is_the_share_and_theta_is_a_record_of_the_stratum(
+    task, records, evidence_of, matching
+):
     cases = sample_record_cases(task, 40, rng=2)
     for row, evidence in zip(
         cases.to_dict("records"), evidence_of(cases).to_dict("records"), strict=True
@@ -89,7 +78,7 @@ def test_theta_follows_the_share(task):
     assert 0.2 < undecided["theta"].mean() < 0.8
 
 
-def test_z_has_enough_records_in_every_state(task, records):
+def test_z_has_enough_records_in_every_state(task, records, evidence_of, matching):
     cases = sample_record_cases(task, 40, rng=3)
     for z, evidence in zip(cases["z"], evidence_of(cases).to_dict("records"), strict=True):
         inside = matching(records, evidence)
@@ -107,7 +96,7 @@ def test_z_has_enough_records_in_every_state(task, records):
 
 
 @pytest.mark.lengthy
-def test_weights_lead_back_to_the_natural_design(task):
+def test_weights_lead_back_to_the_natural_design(task, evidence_of):
     table = task.strata(n_observed=(1, 3))
     sizes = evidence_of(table).notna().sum(axis=1)
     mass = table["n"] / sizes.map({1: 4, 2: 6, 3: 4})

@@ -10,15 +10,10 @@ from bayesnets import dataset_names, load_dataset, posterior
 from coherence import InputError
 
 
-def evidence_of(table):
-    columns = [column for column in table.columns if column.startswith("x_")]
-    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
-
-
 @pytest.mark.parametrize(
     ("name", "n", "share"), [("randhie", 19_138, 0.496029), ("breast_cancer", 569, 212 / 569)]
 )
-def test_data_sets_are_tasks(name, n, share):
+def test_data_sets_are_tasks(name, n, share, evidence_of):
     task = load_dataset(name)
     assert len(task.records) == n
     assert task.outcomes.mean() == pytest.approx(share, abs=1e-6)

@@ -10,11 +10,6 @@ from coherence import InputError
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 
 
-def evidence_of(table):
-    columns = [column for column in table.columns if column.startswith("x_")]
-    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
-
-
 def brute_strata(records, covariates, target, positive, least):
     found = {}
     for size in range(1, len(covariates) + 1):
@@ -30,7 +25,7 @@ def brute_strata(records, covariates, target, positive, least):
 
 @pytest.mark.parametrize("least", [1, 100, 700])
 @pytest.mark.parametrize("seed", range(3))
-def test_strata_are_those_of_a_count_by_hand(seed, least, random_network):
+def test_strata_are_those_of_a_count_by_hand(seed, least, random_network, evidence_of):
     network = random_network(seed, n_nodes=5)
     records = sample(network, 3000, rng=seed)
     target, covariates = (
@@ -51,7 +46,7 @@ def test_strata_are_those_of_a_count_by_hand(seed, least, random_network):
     assert sizes.is_monotonic_increasing
 
 
-def test_sizes_and_order_of_states(records):
+def test_sizes_and_order_of_states(records, evidence_of):
     table = strata(records, COVARIATES, "either", positive="yes", n_observed=(2, 3))
     assert set(evidence_of(table).notna().sum(axis=1)) == {2, 3}
     ordered = records.assign(smoke=pd.Categorical(records["smoke"], ["yes", "no", "never"]))

@@ -6,20 +6,7 @@ from bayesnets import RecordTask, posterior, sample_record_cases
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
 
 
-def evidence_of(table):
-    columns = [column for column in table.columns if column.startswith("x_")]
-    return table[columns].rename(columns=lambda column: column.removeprefix("x_"))
-
-
-def matching(records, states):
-    rows = np.ones(len(records), dtype=bool)
-    for variable, state in states.items():
-        if state is not None:
-            rows &= (records[variable] == state).to_numpy()
-    return records[rows]
-
-
-def test_posteriors_of_the_network_are_shares_of_records(task, records):
+def test_posteriors_of_the_network_are_shares_of_records(task, records, evidence_of, matching):
     cases = sample_record_cases(task, 40, rng=4)
     evidence = evidence_of(cases)
     np.testing.assert_allclose(

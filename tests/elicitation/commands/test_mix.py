@@ -10,11 +10,8 @@ import runpy
 import signal
 import subprocess
 import sys
-import threading
 import time
 import weakref
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +19,8 @@ import pytest
 
 from coherence import score_mixing, simulate_mixing
 from coherence.cli.main import main
+
+from ..models.hosted.fake_server import Fake, answer, raw, serving
 
 ROOT = Path(__file__).parents[3]
 
@@ -194,80 +193,30 @@ def test_models_are_asked_one_after_the_other(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "other").exists()
 
 
-class Mixer:
+class Mixer(Fake):
     """A server of models that answer by the seed, "stuck" always alike.
 
-    After `fails_after` answers it gives none, and it keeps what it was asked.
+    After `fails_after` answers it gives none, and it keeps what it drew.
     """
 
     def __init__(self, *, fails_after=None, seconds=0.0):
         from elicitation import mixing_questions
 
+        super().__init__(self.draw, models=("m", "other", "stuck"))
         self.answers = {question.text: question.answers for question in mixing_questions()}
-        self.fails_after, self.seconds, self.asked, self.keys = fails_after, seconds, [], set()
-        self.lock = threading.Lock()
+        self.fails_after, self.seconds, self.drawn = fails_after, seconds, []
 
-    def reply(self, body):
+    def draw(self, body, _):
         text = body["messages"][0]["content"] if "messages" in body else body["prompt"]
         if text not in self.answers:
-            return 200, "fine"  # what is asked to find out what the server can do
+            return answer("fine")  # what is asked to find out what the server can do
         with self.lock:
-            if self.fails_after is not None and len(self.asked) >= self.fails_after:
-                return 404, ""
-            self.asked.append((body["model"], text, body["seed"], body["max_tokens"]))
+            if self.fails_after is not None and len(self.drawn) >= self.fails_after:
+                return raw(404, b"{}")
+            self.drawn.append((body["model"], text, body["seed"], body["max_tokens"]))
         time.sleep(self.seconds)
         choices = self.answers[text]
-        return 200, choices[0 if body["model"] == "stuck" else body["seed"] % len(choices)]
-
-
-@contextmanager
-def serving(mixer):
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self):
-            self.send(200, {"data": [{"id": name} for name in ("m", "other", "stuck")]})
-
-        def do_POST(self):
-            mixer.keys.add(self.headers.get("Authorization"))
-            status, reply = mixer.reply(
-                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            )
-            self.send(
-                status,
-                {
-                    "model": "m",
-                    "choices": [
-                        {
-                            "index": 0,
-                            "message": {"role": "assistant", "content": reply},
-                            "text": reply,
-                            "finish_reason": "stop",
-                        }
-                    ],
-                },
-            )
-
-        def send(self, status, data):
-            body = json.dumps(data).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.handle_error = lambda *_: None  # clients that leave early are what is tested
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+        return answer(choices[0 if body["model"] == "stuck" else body["seed"] % len(choices)])
 
 
 @pytest.mark.lengthy
@@ -286,16 +235,16 @@ def test_a_server_is_asked_and_a_session_that_it_ended_goes_on(tmp_path, capsys,
     errors = capsys.readouterr().err
     assert "does not answer any more" in errors
     assert "secret" not in errors
-    assert failing.keys == {"Bearer sk-very-secret"}
+    assert {headers["authorization"] for headers in failing.headers} == {"Bearer sk-very-secret"}
     assert not (out / "scores.csv").exists()
     with serving(mixer := Mixer()) as address:
         assert main([*command, "--server", address]) == 0
-        assert len(mixer.asked) == 2 * 98 - 50
-        assert not set(mixer.asked) & set(failing.asked)
+        assert len(mixer.drawn) == 2 * 98 - 50
+        assert not set(mixer.drawn) & set(failing.drawn)
         assert main([*command, "--server", address]) == 0
-        assert len(mixer.asked) == 2 * 98 - 50
+        assert len(mixer.drawn) == 2 * 98 - 50
     assert "196 of 196 answers" in capsys.readouterr().err
-    assert len({seed for _, _, seed, _ in failing.asked + mixer.asked}) == 196
+    assert len({seed for _, _, seed, _ in failing.drawn + mixer.drawn}) == 196
     answers = pd.read_parquet(out / "answers.parquet")
     assert len(answers) == 196
     assert set(answers["model"]) == {"m"}
@@ -321,7 +270,7 @@ def test_several_models_of_a_server(tmp_path, capsys):
     )
     assert "same answer from m." not in output.err
     assert output.out.index("   1  m") < output.out.index("   2  stuck")
-    assert {(model, tokens) for model, _, _, tokens in mixer.asked} == {("m", 77), ("stuck", 77)}
+    assert {(model, tokens) for model, _, _, tokens in mixer.drawn} == {("m", 77), ("stuck", 77)}
     assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["model"].tolist() == ["m", "stuck"]
     with serving(Mixer()) as address:
         assert (
@@ -368,12 +317,12 @@ def test_a_killed_session_asks_only_for_the_rest(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
     kept = _stored(out)
-    assert 20 <= kept <= len(slow.asked) < 196, "the kill came too late to test anything"
+    assert 20 <= kept <= len(slow.drawn) < 196, "the kill came too late to test anything"
     assert not (out / "answers.parquet").exists()
     with serving(mixer := Mixer()) as address:
         assert main([*command, address]) == 0
-    assert len(mixer.asked) == 196 - kept
-    assert len({request[2] for request in slow.asked + mixer.asked}) == 196
+    assert len(mixer.drawn) == 196 - kept
+    assert len({request[2] for request in slow.drawn + mixer.drawn}) == 196
     assert len(pd.read_parquet(out / "answers.parquet")) == 196
 
 
