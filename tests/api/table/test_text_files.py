@@ -1,12 +1,13 @@
 """Breaks if the user's word about a file is passed over, or the file's own is misread."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
 from coherence import InputError, read_runs, simulate, write_runs
 from coherence.table import text_files
-from coherence.table.text_files import TextForm, read_bytes, read_text
+from coherence.table.text_files import TextForm, header_of, read_bytes, read_text
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,26 @@ from coherence.table.text_files import TextForm, read_bytes, read_text
 def test_impossible_forms_are_refused(said, message):
     with pytest.raises(InputError, match=message):
         TextForm(**said)
+
+
+@pytest.mark.parametrize("typed", ["tab", "\\t", "\t"])
+def test_a_tab_may_be_typed_in_three_ways(typed):
+    assert TextForm(sep=typed).sep == "\t"
+
+
+@pytest.mark.parametrize(
+    ("header", "form", "cells", "sep"),
+    [
+        ("p,action", TextForm(), ["p", "action"], ","),
+        ("p;action", TextForm(), ["p", "action"], ";"),
+        ("p|action", TextForm(), ["p", "action"], "|"),
+        ('p,"a;b;c"', TextForm(), ["p", "a;b;c"], ","),
+        ("p", TextForm(), ["p"], ","),
+        ("p,a;b", TextForm(sep=";"), ["p,a", "b"], ";"),
+    ],
+)
+def test_the_header_tells_the_separator_unless_the_user_does(header, form, cells, sep):
+    assert header_of(Path("a.csv"), f"{header}\n", form) == (cells, sep, False)
 
 
 def test_the_users_encoding_comes_before_the_mark_of_the_file(tmp_path):
