@@ -271,12 +271,15 @@ def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
     """Say what the first test with an interval leaves open; the order of checks puts it first."""
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
+            shown = furthest(result.interval, sentences_of(result.check)[0].one_sided)
             reach = smallest_margin(result)  # of all actions, not only of the one that is shown
             if math.isnan(reach):
-                reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
+                reach = shown
             beside = room_beside(moves, reach, result.unit)
             beside = f", {beside}" if beside and reach else ""
             room = _room_for(result, reach)
+            if reach > shown:
+                room += " in one of the other actions"
             return f"Passing proves nothing: {clean(result.check)} {room}{beside}."
     return "Passing proves nothing, and without an interval it is not known what was missed."
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import Codes, Floats, as_codes, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.choices import (
     ChoiceData,
     as_choices,
@@ -43,7 +44,14 @@ from coherence.statistics.permutation import (
     too_few,
 )
 from coherence.statistics.resample import Seed, as_generator, context_means, percentile_interval
-from coherence.statistics.windows import SIZES, chosen, local_information, ranked, window_size
+from coherence.statistics.windows import (
+    SIZES,
+    chosen,
+    local_information,
+    moved,
+    ranked,
+    window_size,
+)
 from coherence.table.needs import JUDGED_CHOICES
 
 NULL = (
@@ -54,7 +62,10 @@ UNIT = "nats"
 # Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
 AVERAGED = 39
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
-NO_INTERVAL = "{:.3g} nats on average where states are permuted; no interval of known coverage"
+NO_INTERVAL = (
+    "{:.3g} nats on average where states are permuted; no interval of known coverage; the p-value "
+    "is that of windows"
+)
 
 
 def cmi_test(
@@ -144,14 +155,16 @@ def cmi_test(
     most 60 contexts, and every context weighs the same in them, however many answers it has. Blocks
     of contexts are those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and
     neighbouring ones joined until a block holds four contexts; given several columns, nearest
-    neighbours no more than .1 apart (.4 standard deviations of a numeric feature). Assumes that
-    contexts are independent.
+    neighbours no more than .1 apart (.4 standard deviations of a numeric feature). Given several
+    columns, contexts that are alike are further apart: what a quadratic polynomial of the columns
+    explains is taken out of the choices before they are counted, so that choices which only follow
+    the belief are no information. Assumes that contexts are independent.
 
     Probabilities of actions give the information between the policy and the truth. The estimate
     takes each probability in units of its spread, two policies as far apart as the most different
-    of them; windows count in which quarter of the window's contexts each probability lies, so that
-    a state is seen that moves their spread alone. There is no published procedure for them, and no
-    calibration of the belief.
+    of them; windows count in which quarter of the window's contexts each probability lies, after
+    what the belief explains is taken out, so that a state is seen that moves their spread alone.
+    There is no published procedure for them, and no calibration of the belief.
 
     References
     ----------
@@ -210,19 +223,22 @@ def cmi_test(
     estimate = partial(_estimate, data, given, k=k, isotonic=isotonic)
     if published:
         return _published(result, estimate, data.truth, n_bootstraps, generator)
-    contexts = contexts_of(data, group)
     line = _on_a_line(given)
-    cuts, pooled = permutation_blocks(
-        contexts.belief if line else given.summary[contexts.order], contexts.group
-    )
+    contexts = contexts_of(data, group, None if line else given.summary)
+    summary = contexts.belief if line else given.summary[contexts.order]
+    cuts, pooled = permutation_blocks(summary, contexts.group)
     similar = "belief" if condition_on is None else "belief and features"
     if few := too_few(cuts[0], contexts.state, similar):
         return replace(result, reason=few)
     position = contexts.position[data.context]
-    choices = chosen(contexts.share) if data.policy is None else ranked(data.policy, position)
-    statistic = local_information(
-        contexts.belief if line else given.summary[contexts.order], choices, len(data.states)
-    )
+    explained = explained_by(summary, contexts.group)
+    if data.policy is not None:
+        choices = ranked(data.policy - fitted(contexts.share, explained)[position], position)
+    elif line:
+        choices = chosen(contexts.share)
+    else:
+        choices = moved(left_over(contexts.share, explained))
+    statistic = local_information(summary, choices, len(data.states))
     permuted = permutation_test(
         lambda _: statistic, _larger, cuts, contexts.state, n_permutations, generator
     )
@@ -306,6 +322,10 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
 
 
 def _scaled(column: pd.Series[float], name: str) -> Floats:
+    require(
+        not pd.api.types.is_complex_dtype(column),
+        f"condition_on must hold real numbers; {name!r} has complex ones. Give their parts.",
+    )
     values = column.to_numpy(dtype=np.float64)
     wrong = ~np.isfinite(values)
     require(
@@ -314,12 +334,11 @@ def _scaled(column: pd.Series[float], name: str) -> Floats:
         f"{name!r} are not, the first at position {int(np.argmax(wrong))}. "
         "Fill or drop them first.",
     )
+    values = values / (float(np.abs(values).max()) or 1.0)  # squares of large numbers overflow
     spread = float(values.std())
     # A constant feature distinguishes nothing; deviations of its last bits must not be blown up.
     return (
-        (values - values.mean()) / (SPREAD * spread)
-        if spread > 1e-12 * max(1.0, float(np.abs(values).max()))
-        else np.zeros(values.size)
+        (values - values.mean()) / (SPREAD * spread) if spread > 1e-12 else np.zeros(values.size)
     )
 
 

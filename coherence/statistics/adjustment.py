@@ -65,9 +65,14 @@ def _orthonormal(columns: Floats) -> Floats:
     return np.asarray(vectors[:, values > 1e-9 * values[0]])
 
 
+def fitted(values: Floats, basis: Floats) -> Floats:
+    """Return what the basis explains of the values."""
+    return np.asarray(basis @ (basis.T @ values))
+
+
 def left_over(values: Floats, basis: Floats) -> Floats:
     """Return what the basis leaves of the values; 0 where that is no more than rounding."""
-    left = values - basis @ (basis.T @ values)
+    left = values - fitted(values, basis)
     variation = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
     rounding = 1e-10 * variation + 1e-20 * len(values)
     return np.asarray(np.where((left**2).sum(axis=0) <= rounding, 0.0, left))

@@ -48,8 +48,13 @@ class Contexts:
         return np.argsort(self.order)
 
 
-def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
-    """Gather what each context holds, sorted by beliefs (to 1e-9), choices and states."""
+def contexts_of(
+    data: ChoiceData, group: ArrayLike | None = None, given: Floats | None = None
+) -> Contexts:
+    """Gather what each context holds, sorted by beliefs (to 1e-9), choices, states and features.
+
+    `given` has what is conditioned on besides, shape (n_contexts, n_columns).
+    """
     n = data.n_contexts
     belief = context_means(data.belief, data.context, n)
     if belief.ndim == 2 and belief.shape[1] == 2:
@@ -66,6 +71,8 @@ def contexts_of(data: ChoiceData, group: ArrayLike | None = None) -> Contexts:
     of_belief = context_means(data.belief**2, data.context, n).reshape(n, -1)
     keys = [*columns, *as_levels(share).T[by_action], by_state[state], rows]
     keys += [*as_levels(of_belief).T]
+    if given is not None:
+        keys += [*as_levels(given).T]
     numbers = None if group is None else _groups(group, data, keys)
     if numbers is not None and np.unique(numbers).size == n:
         numbers = None  # groups of one context say nothing that contexts do not

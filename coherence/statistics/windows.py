@@ -33,6 +33,15 @@ def chosen(share: Floats) -> Choices:
     return lambda window: share[window][:, None]
 
 
+def moved(left: Floats) -> Choices:
+    """Count each action as chosen or not, by what was left of its share; a table for every action.
+
+    Shares are moved to one half at what was explained of them, shape (n_contexts, n_actions).
+    """
+    tables = np.stack([1 + left, 1 - left], axis=2) / 2
+    return lambda window: tables[window]
+
+
 def ranked(policy: Floats, context: Codes) -> Choices:
     """Put each probability into a quarter of those of the window; a table for every action.
 
@@ -42,7 +51,7 @@ def ranked(policy: Floats, context: Codes) -> Choices:
     Parameters
     ----------
     policy : ndarray, shape (n_rows, n_actions)
-        Probabilities of actions.
+        Probabilities of actions, or what the belief leaves of them.
     context : ndarray of int, shape (n_rows,)
         Place of each row's context in the order of the windows.
     """
@@ -86,10 +95,9 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
     """
     points = as_levels(summary.reshape(len(summary), -1))
     n = len(points)
+    spread = np.linspace(0, n - 1, min(n, CENTRES)).round().astype(np.int64)
     centres, times = np.unique(
-        points[np.linspace(0, n - 1, min(n, CENTRES)).round().astype(np.int64)],
-        axis=0,
-        return_counts=True,
+        points[np.lexsort(points.T[::-1])][spread], axis=0, return_counts=True
     )
     prepared = []
     for size, share in enumerate(SIZES):

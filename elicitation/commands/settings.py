@@ -47,8 +47,12 @@ def take_settings(args: argparse.Namespace, declare: Declare) -> None:
     said = []
     for word in args.settings:
         key, _, value = word.partition("=")
-        if key not in options or not value:
+        if not value:
             raise InputError(f"--set must be KEY=VALUE; received {word!r}. {closest(key, options)}")
+        if key not in options:
+            raise InputError(
+                f"--set has no key {key!r}; received {word!r}. {closest(key, options)}"
+            )
         option = options[key].option_strings[0]
         if isinstance(options[key], argparse.BooleanOptionalAction):
             if value not in ("true", "false"):

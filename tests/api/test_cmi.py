@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import softmax
 
 from coherence import AGENTS, InputError, cmi_test, simulate
 from coherence.analysis.unit import UnitRows
@@ -177,6 +178,34 @@ def test_a_leak_beyond_features_is_found():
     belief, action, truth, context, features = confounded(2)
     leaky = np.where(np.random.default_rng(0).random(truth.size) < 0.5, truth, action)
     assert checked(belief, leaky, truth, context, condition_on=features).pvalue <= 0.01
+
+
+def test_policies_that_follow_five_beliefs_are_no_information():
+    """Breaks if contexts alike in five columns are taken for equal: 6 in 10 are rejected then."""
+    rejected = 0
+    for seed in range(20):
+        rng = np.random.default_rng([5, seed])
+        belief = rng.dirichlet(np.ones(5), 200)
+        truth = (rng.random((200, 1)) > belief.cumsum(axis=1)[:, :4]).sum(axis=1)
+        policy = softmax(6 * belief, axis=1)
+        rejected += rejects(checked(belief, policy, truth, None, rng=seed).pvalue)
+    assert rejected <= stats.binom.ppf(0.999, 20, 0.05)
+
+
+def test_names_of_contexts_do_not_matter_given_features():
+    """Breaks if contexts that agree in all but a feature are put in the order of their names."""
+    rng = np.random.default_rng(3)
+    belief, feature = rng.integers(0, 3, 100) / 2, rng.normal(size=100)
+    truth, action = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
+    order = rng.permutation(100)
+    one, other = (
+        cmi_test(
+            belief, action, truth, context=names, condition_on=feature, n_permutations=199, rng=0
+        )
+        for names in (np.arange(100), order)
+    )
+    assert one.pvalue == other.pvalue
+    pd.testing.assert_frame_equal(one.details, other.details)
 
 
 def test_features_that_set_every_context_apart_are_refused():

@@ -232,7 +232,7 @@ b,How probable is snow?,What now?,stay|go,0
         (["--status", "none.sqlite"], "none.sqlite does not exist"),
         (
             ["--set", "time=30"],
-            "--set must be KEY=VALUE; received 'time=30'. Closest name found: 'timeout'",
+            "--set has no key 'time'; received 'time=30'. Closest name found: 'timeout'",
         ),
         (["--set", "timeout=soon"], "argument --timeout: invalid int value: 'soon'"),
         (["--set", "resume=no"], "--set resume must be true or false; received 'no'"),
