@@ -337,9 +337,7 @@ def _scaled(column: pd.Series[float], name: str) -> Floats:
     values = values / (float(np.abs(values).max()) or 1.0)  # squares of large numbers overflow
     spread = float(values.std())
     # A constant feature distinguishes nothing; deviations of its last bits must not be blown up.
-    return (
-        (values - values.mean()) / (SPREAD * spread) if spread > 1e-12 else np.zeros(values.size)
-    )
+    return (values - values.mean()) / (SPREAD * spread) if spread > 1e-12 else np.zeros(values.size)
 
 
 def gather_conditioning(

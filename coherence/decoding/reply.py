@@ -76,7 +76,17 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
             # What follows the end of a turn is no answer to this question, and what stands before
             # it was not cut.
             cut = False
+        whole = body
         body = body[opening : end.start() if end else len(body)]
+        # Between <s> and </s> a page strikes out what a model with these marks of a turn says: of a
+        # reply that goes on after them it is not known which was meant.
+        if (
+            end
+            and end[0] == "</s>"
+            and "<s>" in whole[: end.start()]
+            and whole[end.end() :].strip()
+        ):
+            body = ""
         marked = body != said
     if cut:
         body = body[: body.rfind("\n") + 1]

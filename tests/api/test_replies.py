@@ -239,6 +239,13 @@ def test_a_cut_reply_counts_only_with_what_is_complete(text, value, status):
     assert (decoded.value, decoded.status) == (value, status)
 
 
+def test_what_may_be_struck_out_is_not_read():
+    """<s> and </s> begin and end a turn, or strike out: before further words nobody knows."""
+    assert decode_belief("<s>No: 0.1\nYes: 0.9</s>\nNo: 0.7\nYes: 0.3").value is None
+    assert decode_choice("<s>A</s>\nB", ("A", "B")).value is None
+    assert decode_belief("<s>No: 0.4\nYes: 0.6</s>").value == 0.6
+
+
 def test_what_a_server_withheld_is_refused():
     assert decode_belief(GOOD, finish_reason="content_filter").status == "refused"
 

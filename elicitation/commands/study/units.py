@@ -34,11 +34,13 @@ from elicitation.commands.study.study_file import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from elicitation.asking.store import AnswerStore
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
-STORE, RUNS, BATTERIES = "answers.sqlite", "runs", "batteries"
+STORE, RUNS, BATTERIES, SUMMARY = "answers.sqlite", "runs", "batteries", "summary.txt"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
     *("command", "api_key_env", "max_connections", "max_retries", "timeout"),
@@ -128,8 +130,15 @@ class Unit:
             return None
         # A text that was changed, in a file of questions or prompts, has no answer in the store.
         held = held_answers(self.folder) if held is None else held
-        keys = {question.key(done.fingerprint) for question in self.plan().questions}
-        return done if keys <= held else None
+        plan = self.plan()
+        if not {question.key(done.fingerprint) for question in plan.questions} <= held:
+            return None
+        # What came true, or the evidence, may have changed beside texts that did not.
+        names = [name for name in map(str, plan.cases) if name == "theta" or name.startswith("x_")]
+        if "context" not in plan.cases or not set(names) <= set(pq.read_schema(self.path).names):
+            return done
+        table = pq.read_table(self.path, columns=["context", *names]).to_pandas()
+        return done if _by_context(table, names) == _by_context(plan.cases, names) else None
 
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
@@ -173,6 +182,27 @@ def _said(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a question, an answer or its reading depends on."""
     said = {key: value for key, value in vars(options).items() if key not in _MATTERS_NOT}
     return dict(json.loads(json.dumps(said, default=str)))
+
+
+def _by_context(table: "pd.DataFrame", names: list[str]) -> dict[str, list[str | float | None]]:
+    """Return what a table says of each context, in values that no type of a column changes."""
+    first = table.drop_duplicates("context")
+    rows = first[names].astype(object).to_numpy()
+    return {
+        str(key): [_plain(each) for each in row]
+        for key, row in zip(first["context"], rows, strict=True)
+    }
+
+
+def _plain(value: Any) -> str | float | None:
+    import pandas as pd
+
+    if pd.isna(value):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
@@ -294,7 +324,8 @@ class BatteryUnit:
     def is_finished(self) -> bool:
         """Whether its tables are there, made as the file says now."""
         try:
-            return bool(json.loads(self.record.read_text(encoding="utf-8")) == _said(self.options))
+            said = json.loads(self.record.read_text(encoding="utf-8"))
+            return bool(said == _said(self.options)) and (self.folder / SUMMARY).exists()
         except (OSError, ValueError):
             return False
 
@@ -329,7 +360,7 @@ def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
         except CoherenceError as error:
             done.failures.append((unit.label, str(error)))
             continue
-        replace_text(unit.folder / "summary.txt", said.getvalue())
+        replace_text(unit.folder / SUMMARY, said.getvalue())
         replace_text(unit.record, json.dumps(_said(unit.options), indent=1) + "\n")
         done.found += before
         done.finished += not before

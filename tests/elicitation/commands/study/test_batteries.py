@@ -58,6 +58,9 @@ def test_a_battery_asks_each_model_once_and_not_again(write, model_folder, tmp_p
         number = len(store)
     assert main(["study", "run", str(path)]) == 0
     assert "0 finished now, 1 finished before" in capsys.readouterr().err
+    (unit.folder / "summary.txt").unlink()
+    assert main(["study", "status", str(path)]) == 0
+    assert "exact, die: to ask" in capsys.readouterr().out
     assert (unit.folder / "scores.csv").read_bytes() == before
     with AnswerStore(tmp_path / "study" / "answers.sqlite") as store:
         assert len(store) == number

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from coherence import InputError
@@ -59,6 +60,18 @@ def test_only_what_a_change_touches_is_made_again(units, finished):
     same = units("price_in = 1.0", "price_in = 2.0")
     assert states(same) == [True] * 4
     assert states(units("reps = 2", "reps = 3")) == [False] * 4
+
+
+@pytest.mark.parametrize("column", ["theta", "x_smoke"])
+def test_a_table_of_other_cases_is_not_finished(units, finished, column):
+    """Breaks if only questions count: states and evidence may change beside texts that stay."""
+    path = units()[0].path
+    table = pd.read_parquet(path)
+    other = {0: 1, 1: 0, "yes": "no", "no": "yes"}
+    changed = table["context"] == table.loc[table[column].notna(), "context"].iloc[0]
+    table[column] = table[column].where(~changed, table[column].map(other))
+    table.to_parquet(path)
+    assert states(units()) == [False, True, True, True]
 
 
 @pytest.mark.parametrize("damage", ["table", "record", "half", "no table"])
