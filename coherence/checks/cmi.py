@@ -36,6 +36,7 @@ from coherence.statistics.knn import (
     sorted_information,
 )
 from coherence.statistics.permutation import (
+    Contexts,
     Permuted,
     contexts_of,
     permutation_blocks,
@@ -46,6 +47,7 @@ from coherence.statistics.permutation import (
 from coherence.statistics.resample import Seed, as_generator, context_means, percentile_interval
 from coherence.statistics.windows import (
     SIZES,
+    Choices,
     chosen,
     local_information,
     moved,
@@ -231,14 +233,9 @@ def cmi_test(
     if few := too_few(cuts[0], contexts.state, similar):
         return replace(result, reason=few)
     position = contexts.position[data.context]
-    explained = explained_by(summary, contexts.group)
-    if data.policy is not None:
-        choices = ranked(data.policy - fitted(contexts.share, explained)[position], position)
-    elif line:
-        choices = chosen(contexts.share)
-    else:
-        choices = moved(left_over(contexts.share, explained))
-    statistic = local_information(summary, choices, len(data.states))
+    statistic = local_information(
+        summary, _choices(data, contexts, summary, line), len(data.states)
+    )
     permuted = permutation_test(
         lambda _: statistic, _larger, cuts, contexts.state, n_permutations, generator
     )
@@ -408,8 +405,19 @@ def _estimate(
     return sorted_information(calibrated(belief, truth) if isotonic else belief, action, truth, k)
 
 
+def _choices(data: ChoiceData, contexts: Contexts, summary: Floats, line: bool) -> Choices:
+    """Return what is counted in windows: choices, or what is left of them, or of policies."""
+    if line and data.policy is None:
+        return chosen(contexts.share)
+    explained = explained_by(summary, contexts.group)
+    if data.policy is None:
+        return moved(left_over(contexts.share, explained))
+    position = contexts.position[data.context]
+    return ranked(data.policy - fitted(contexts.share, explained)[position], position)
+
+
 def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-    """Return the larger estimate in standard deviations over the arrangements, and either alone."""
+    """Return the larger value in standard deviations over the arrangements, and either alone."""
     every = np.vstack([observed, drawn])
     spread = every.std(axis=0)
     scale = np.where(spread > 1e-12, spread, np.inf)

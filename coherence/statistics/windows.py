@@ -19,7 +19,9 @@ FEWEST = 8  # contexts of a window
 CENTRES = 60  # contexts about which windows lie, spread evenly over all of them
 QUARTERS = 4
 
-Choices = Callable[[Codes], Floats]
+Window = slice | Codes
+"""Places of contexts: neighbours along a line are a slice, which needs no copy."""
+Choices = Callable[[Window], Floats]
 """Contexts of a window -> what they choose, shape (n, n_tables, n_choices): weights sum to 1."""
 
 
@@ -36,9 +38,11 @@ def chosen(share: Floats) -> Choices:
 def moved(left: Floats) -> Choices:
     """Count each action as chosen or not, by what was left of its share; a table for every action.
 
-    Shares are moved to one half at what was explained of them, shape (n_contexts, n_actions).
+    A share that is what was explained counts as one half, one that lies further away than a share
+    can as 0 or 1; shape (n_contexts, n_actions).
     """
-    tables = np.stack([1 + left, 1 - left], axis=2) / 2
+    kept = np.clip(left, -1, 1)
+    tables = np.stack([1 + kept, 1 - kept], axis=2) / 2
     return lambda window: tables[window]
 
 
@@ -55,13 +59,14 @@ def ranked(policy: Floats, context: Codes) -> Choices:
     context : ndarray of int, shape (n_rows,)
         Place of each row's context in the order of the windows.
     """
-    weight = 1 / np.bincount(context)[context]
-    levels = as_levels(policy)
+    rows_of = np.bincount(context)
+    weight, levels = 1 / rows_of[context], as_levels(policy)
 
-    def quarters(window: Codes) -> Floats:
-        rows = np.flatnonzero(np.isin(context, window))
-        place, of_row = np.searchsorted(window, context[rows]), weight[rows]
-        tables = np.empty((window.size, policy.shape[1], QUARTERS))
+    def quarters(window: Window) -> Floats:
+        near = np.arange(rows_of.size)[window]
+        rows = np.flatnonzero(np.isin(context, near))
+        place, of_row = np.searchsorted(near, context[rows]), weight[rows]
+        tables = np.empty((near.size, policy.shape[1], QUARTERS))
         for action in range(policy.shape[1]):
             _, level = np.unique(levels[rows, action], return_inverse=True)
             held = np.bincount(level, weights=of_row)
@@ -69,8 +74,8 @@ def ranked(policy: Floats, context: Codes) -> Choices:
             middle = (held.cumsum() - held / 2) / held.sum()
             quarter = np.minimum((QUARTERS * middle).astype(np.int64), QUARTERS - 1)[level]
             cell = place * QUARTERS + quarter
-            counts = np.bincount(cell, weights=of_row, minlength=window.size * QUARTERS)
-            tables[:, action] = counts.reshape(window.size, QUARTERS)
+            counts = np.bincount(cell, weights=of_row, minlength=near.size * QUARTERS)
+            tables[:, action] = counts.reshape(near.size, QUARTERS)
         return tables
 
     return quarters
@@ -104,21 +109,20 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
         for centre, weight in zip(centres, times / times.sum(), strict=True):
             distance = np.abs(points - centre).max(axis=1)
             last = window_size(n, share) - 1
-            window = np.flatnonzero(distance <= np.partition(distance, last)[last])
+            near = np.flatnonzero(distance <= np.partition(distance, last)[last])
+            joined = near[-1] - near[0] + 1 == near.size
+            window: Window = slice(near[0], near[-1] + 1) if joined else near
             prepared.append((size, weight, window, choices(window)))
 
     def information(states: Codes) -> Floats:
         happened = [(states == state).astype(np.float64) for state in range(1, n_states)]
         nats = np.zeros((len(states), len(SIZES)))
         for size, weight, window, tables in prepared:
-            # Neighbours along a line are a slice, which needs no copy.
-            joined = window[-1] - window[0] + 1 == window.size
-            at = slice(window[0], window[-1] + 1) if joined else window
-            flat = tables.reshape(window.size, -1)
-            counts = [each[:, at] @ flat for each in happened]
+            flat = tables.reshape(len(tables), -1)
+            counts = [each[:, window] @ flat for each in happened]
             counts.append(np.maximum(flat.sum(axis=0) - sum(counts), 0))  # of the first state
             of_tables = np.stack(counts).reshape(n_states, -1, *tables.shape[1:])
-            nats[:, size] += weight * _mutual_information(of_tables).mean(axis=1) / window.size
+            nats[:, size] += weight * _mutual_information(of_tables).mean(axis=1) / len(tables)
         return nats
 
     return information
