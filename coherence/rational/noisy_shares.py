@@ -119,11 +119,7 @@ def _of_contexts(chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]", ids: Code
 
 
 def _ends(mean: Floats, variance: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Return the ends of what chance allows of shares with these means and variances.
-
-    Those of a binomial number out of as many trials as have the variance; a share lies beyond an
-    end if at most the tail of such numbers are as far out.
-    """
+    """Return the ends of what chance allows of binomial shares with these means and variances."""
     trials = mean * (1 - mean) / np.maximum(variance, _NEARLY**2)
     # How often other actions are chosen is binomial too.
     return _least(mean, trials, tail), 1 - _least(1 - mean, trials, tail)

@@ -207,14 +207,15 @@ def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
     """Place statistic, interval and zero on an axis of 100 that results of one unit share."""
     dots: list[tuple[Row, dict[str, float] | None]] = []
     for row in rows:
-        ends = [0.0]
-        for each in (other.result for other in rows if other.result.unit == row.result.unit):
-            ends.append(each.statistic)
-            ends += [each.interval.low, each.interval.high] if each.interval is not None else []
+        alike = [each.result for each in rows if each.result.unit == row.result.unit]
+        intervals = [each.interval for each in alike if each.interval is not None]
+        ends = [0.0, *(each.statistic for each in alike)]
+        ends += [end for each in intervals for end in (each.low, each.high)]
         finite = [end for end in ends if math.isfinite(end)]
         least, most = min(finite), max(finite)
         result, interval = row.result, row.result.interval
-        if not math.isfinite(result.statistic) or most == least:
+        # Estimates without an interval among them would be drawn against nothing but themselves.
+        if not math.isfinite(result.statistic) or most == least or not intervals:
             dots.append((row, None))
             continue
         places = {"zero": 0.0, "at": result.statistic}
