@@ -20,7 +20,7 @@ from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import OTHER, Question, Topic
 
-CHARACTERS_PER_TOKEN = 4.0
+BYTES_PER_TOKEN = 4.0  # of texts in UTF-8: a letter of English has one, a Chinese word some three
 """A rule of thumb for texts in English; the count of a dry run is as rough as this."""
 
 BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
@@ -104,7 +104,9 @@ class Preview:
     n_distinct: int  # answers to be had: at temperature 0 equal texts are asked once
     # answers that the store has of a model of this name and that would be found again
     n_stored: int
-    n_text_tokens: float  # tokens of the texts still to be asked, estimated from their characters
+    # tokens of the texts still to be asked, and of the system message of each, estimated from their
+    # length in UTF-8
+    n_text_tokens: float
     n_answer_tokens: int  # tokens of their answers at most
     # tokens of their answers if they are as long as those that the store has of this model; None
     # where it has none with a count
@@ -123,6 +125,7 @@ def preview(
     *,
     model_name: str,
     store: str | os.PathLike[str] | None = None,
+    system: str | None = None,
 ) -> Preview:
     """Count what a plan would ask; a time is told from answers already given.
 
@@ -134,6 +137,8 @@ def preview(
         Name of the model in the store.
     store : path-like or None
         The store, if there is one yet.
+    system : str, optional
+        System message that goes with every question.
 
     Returns
     -------
@@ -184,12 +189,12 @@ def preview(
     work = {False: sum(each.form is None for each in missing), True: len(readings)}
     paces = {kind: _seconds_per_answer(written[kind]) for kind, number in work.items() if number}
     known = [work[kind] * pace for kind, pace in paces.items() if pace is not None]
-    n_text_tokens = sum(len(question.text) for question in missing) / CHARACTERS_PER_TOKEN
+    n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
     return Preview(
         n_questions=len(plan.questions),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
-        n_text_tokens=n_text_tokens,
+        n_text_tokens=n_bytes / BYTES_PER_TOKEN,
         n_answer_tokens=sum(0 if each.exact else each.request.max_new_tokens for each in missing),
         n_expected_tokens=statistics.fmean(lengths) * len(missing) if lengths else None,
         seconds=sum(known) if len(known) == len(paces) else None,

@@ -223,12 +223,12 @@ def _print_preview(args: argparse.Namespace, plan: "Plan", store: str) -> None:
     """Say what would be asked."""
     from elicitation.asking.overview import preview
 
-    outlook = preview(plan, model_name=named_model(args), store=store)
+    outlook = preview(plan, model_name=named_model(args), store=store, system=args.system)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     print(f"to ask     {outlook.n_left}")
     print(
-        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their characters), "
+        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their length), "
         f"{_answer_tokens(outlook)}"
     )
     if args.price_in is not None or args.price_out is not None:
@@ -265,7 +265,7 @@ def _answer_tokens(outlook: "Preview") -> str:
 def _price(args: argparse.Namespace, outlook: "Preview") -> str:
     per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
     texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
-    said = f"at most {texts + most:,.2f} ({texts:,.2f} for texts, {most:,.2f} for answers)"
+    said = f"about {texts:,.2f} for texts, at most {most:,.2f} for answers"
     if outlook.n_expected_tokens is not None:
         usual = texts + outlook.n_expected_tokens * per_answer
         said += f", {usual:,.2f} if answers are as long as those in the store"

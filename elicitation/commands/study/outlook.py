@@ -79,6 +79,7 @@ def look_at(units: Sequence[Unit]) -> list[Outlook]:
                 unit.plan(),
                 model_name=named_model(unit.options),
                 store=unit.folder / STORE,
+                system=unit.options.system,
             )
         outlooks.append(Outlook(unit, finished, ahead))
     return outlooks
@@ -110,7 +111,9 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
             )
     lines += _money(outlooks)
     if left:
-        lines.append("tokens and prices of what is not finished: of what is to ask, at most")
+        lines.append(
+            "tokens and prices of what is not finished: of what is to ask; of answers at most"
+        )
     for unit in batteries:
         state = "finished" if unit.is_finished else "to ask, in no sum above"
         lines.append(f"{clean(unit.label)}: {state}")

@@ -178,6 +178,11 @@ def with_lenient_replies(model: "inspect_ai.model.Model") -> "inspect_ai.model.M
 
 def _complete(reply: Any, name: str) -> Any:
     """Complete a reply in place; one that is none is left to Inspect, which says so."""
+    # Some services tell an error in a reply of status 200.
+    error = getattr(reply, "error", None)
+    if error and not getattr(reply, "choices", None):
+        words = error.get("message") if isinstance(error, dict) else None
+        raise RuntimeError(str(words or error))
     for choice in getattr(reply, "choices", None) or []:
         message = choice.message
         if message is not None and isinstance(message.content, list):

@@ -31,10 +31,18 @@ def dry_run(table, capsys, *words):
 def test_prices_make_money_of_tokens(table, capsys):
     said = dry_run(table, capsys, "--set", "price_in=2", "--set", "price_out=8")
     n_texts = float(said["tokens"].split()[1].replace(",", ""))
-    assert said["price"] == (
-        f"at most {n_texts * 2e-6 + 0.8:.2f} ({n_texts * 2e-6:.2f} for texts, 0.80 for answers)"
-    )
+    assert said["price"] == f"about {n_texts * 2e-6:.2f} for texts, at most 0.80 for answers"
     assert "price" not in dry_run(table, capsys)
+
+
+def test_the_system_message_goes_with_every_question(table, capsys):
+    """Breaks if only the questions are paid for, or a word of three bytes counts as one letter."""
+    plain, spoken = (
+        float(dry_run(table, capsys, *words)["tokens"].split()[1].replace(",", ""))
+        for words in ((), ("--set", f"system={'請回答' * 100}"))
+    )
+    n_asked = int(dry_run(table, capsys)["to"].split()[-1])
+    assert spoken - plain == pytest.approx(n_asked * 900 / 4, abs=1)
 
 
 def test_a_time_is_told_from_answers_alone(table, capsys):

@@ -175,6 +175,7 @@ def test_models_that_cannot_be_asked(model, message, monkeypatch):
         (raw(400, b'{"error": {"message": "No chat template"}}'), "No chat template. .*--no-chat"),
         (raw(200, b"<html>Hello</html>"), "<html>Hello</html>"),
         (raw(200, b'{"choices": null}'), "not of the shape that the protocol says"),
+        (raw(200, b'{"error": {"message": "quota exceeded", "code": 402}}'), "quota exceeded"),
         (raw(200, b"[1"), r"\[1"),
         (raw(200, json.dumps({**answer(""), "choices": []})), "no choices"),
     ],
