@@ -164,9 +164,9 @@ def cmi_test(
 
     Probabilities of actions give the information between the policy and the truth. The estimate
     takes each probability in units of its spread, two policies as far apart as the most different
-    of them; windows count in which quarter of the window's contexts each probability lies, after
-    what the belief explains is taken out, so that a state is seen that moves their spread alone.
-    There is no published procedure for them, and no calibration of the belief.
+    of them; windows count in which quarter of the window's contexts each probability lies (within
+    groups, after what belief and group explain is taken out), so that a state is seen that moves
+    their spread alone. There is no published procedure for them, and no calibration of the belief.
 
     References
     ----------
@@ -406,14 +406,18 @@ def _estimate(
 
 
 def _choices(data: ChoiceData, contexts: Contexts, summary: Floats, line: bool) -> Choices:
-    """Return what is counted in windows: choices, or what is left of them, or of policies."""
-    if line and data.policy is None:
+    """Return what is counted in windows: choices or policies, or what is left of them."""
+    policy, position = data.policy, contexts.position[data.context]
+    if line and policy is None:
         return chosen(contexts.share)
+    if policy is not None and line and contexts.group is None:
+        return ranked(policy, position)
+    # Contexts that are alike in several columns, or policies, which have no noise, of a group of
+    # few contexts, are further apart: choices that only follow the belief would tell of the state.
     explained = explained_by(summary, contexts.group)
-    if data.policy is None:
+    if policy is None:
         return moved(left_over(contexts.share, explained))
-    position = contexts.position[data.context]
-    return ranked(data.policy - fitted(contexts.share, explained)[position], position)
+    return ranked(policy - fitted(contexts.share, explained)[position], position)
 
 
 def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:

@@ -643,7 +643,7 @@ CHECK = Check(
             rejected="Beliefs do not average out over the auxiliary variable: "
             "they are no single probability distribution.",
             sign="beliefs do not average out over the auxiliary variable",
-            kept="No sign of a gap in one direction; the noise-removed size tells of those that cancel.",
+            kept="No sign of a gap in one direction; the size, noise removed, tells of others.",
             published=_HALF,
         ),
         "relative": Sentences(estimate=_HALF, discrepancy=True, distance=True),
