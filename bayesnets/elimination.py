@@ -72,7 +72,7 @@ def joint(
         if 8 * states <= max_bytes and 3 * states + _ROW * len(part) < plan.cost:
             free = _entries(part[:, scope], [numbers[member] for member in scope])
             if 3 * states + _ROW * len(part) + free < plan.cost:
-                result[members] = _added_up(tables, scope, part, targets, numbers)
+                result[members] = _added_up(tables, scope, part, targets, numbers, max_bytes)
                 continue
         if 8 * plan.largest > max_bytes or plan.cost > _SPLIT:
             # What all rows of a part observe needs no axis.
@@ -232,6 +232,7 @@ def _added_up(
     codes: Codes,
     targets: Sequence[int],
     numbers: Sequence[int],
+    max_bytes: int,
 ) -> Floats:
     """Make the joint table, and add up for every row the entries that agree with it."""
     whole = np.ones([numbers[member] for member in scope])
@@ -247,23 +248,30 @@ def _added_up(
     whole = whole.transpose([list(scope).index(member) for member in (*others, *targets)])
     shape = whole.shape[len(others) :]
     result = np.empty((len(codes), math.prod(shape)))
-    _add_up(whole.reshape(*whole.shape[: len(others)], -1), codes[:, others], result)
+    _add_up(whole.reshape(*whole.shape[: len(others)], -1), codes[:, others], result, max_bytes)
     return result.reshape(-1, *shape)
 
 
-def _add_up(table: Floats, codes: Codes, result: Floats) -> None:
+def _add_up(table: Floats, codes: Codes, result: Floats, max_bytes: int) -> None:
     """Fill `result` with sums over the axes of a table but its last, for rows of states or -1.
 
     Rows that agree about the first axis go on together, in the slice of their state or in the sum
-    over the axis, until adding their entries up one by one is cheaper.
+    over the axis: apart while that takes much memory, then all groups of rows at once.
     """
-    if _entries(codes, table.shape[:-1]) * table.shape[-1] <= 2 * table.size:
-        for row, states in enumerate(codes.tolist()):
-            agreeing = table[tuple(slice(None) if state < 0 else state for state in states)]
-            result[row] = agreeing.sum(axis=tuple(range(agreeing.ndim - 1)))
+    if 8 * len(codes) * table[0].size > max_bytes and codes.shape[1] > 1:
+        for state in np.unique(codes[:, 0]):
+            members = np.flatnonzero(codes[:, 0] == state)
+            part = np.empty((len(members), table.shape[-1]))
+            rest = table.sum(axis=0) if state < 0 else table[state]
+            _add_up(rest, codes[members, 1:], part, max_bytes)
+            result[members] = part
         return
-    for state in np.unique(codes[:, 0]):
-        members = np.flatnonzero(codes[:, 0] == state)
-        part = np.empty((len(members), table.shape[-1]))
-        _add_up(table.sum(axis=0) if state < 0 else table[state], codes[members, 1:], part)
-        result[members] = part
+    values, group = table[None], np.zeros(len(codes), dtype=np.intp)
+    for column in codes.T:
+        n_states = values.shape[1]
+        kinds, group = np.unique(group * (n_states + 1) + column + 1, return_inverse=True)
+        before, state = np.divmod(kinds, n_states + 1)
+        after = values[before, state - 1]
+        after[state == 0] = values.sum(axis=1)[before[state == 0]]
+        values = after
+    result[:] = values[group]
