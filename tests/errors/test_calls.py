@@ -1,15 +1,20 @@
 """Calls of the public API that cannot mean anything.
 
-Breaks if one ends in a traceback of numpy or pandas instead of an error that says what to pass.
+Breaks if one ends in a traceback of numpy or pandas instead of an error that says what to pass:
+`CALLS` get an error of our own, `NAMED` one that holds the words beside them, which name the
+argument and the remedy.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import bayesnets
 import coherence
+import elicitation
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]
@@ -89,12 +94,261 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+def policies():
+    return pd.DataFrame({"yes": 0.3, "no": 0.7}, index=range(len(B)))
+
+
+def labelled(*labels):
+    theta = ROWS["theta"].map(dict(enumerate(labels)))
+    return ROWS.assign(theta=theta).drop(columns=["z", "z_state", "p_z"])
+
+
+GAIN = coherence.predictive_gain_test
+LEVELS = (0, 1, 2, -0.5, math.nan, "0.95", None, True)
+ANY_RNG = "rng must be None, a whole number of at least 0 or a"
+FOUR = np.arange(4)
+BETS = {"prize": 100, "loss": 1, "stake": 20}
+
+NAMED = {
+    # Arguments of another kind.
+    "answers of score_mixing": (lambda: coherence.score_mixing(None), "answers must be"),
+    "table of own questions": (
+        lambda: elicitation.plan_own_questions(None, elicitation.Design()),
+        "questions must be",
+    ),
+    "cases of plan_task": (
+        lambda: elicitation.plan_task(elicitation.load_task("asia"), None, elicitation.Design()),
+        "cases must be",
+    ),
+    "cases of coverage": (lambda: bayesnets.coverage(None), "cases must"),
+    "network of to_pgmpy": (lambda: bayesnets.to_pgmpy(None), "network must be"),
+    "items of value_questions": (lambda: elicitation.value_questions(None), "items must be"),
+    "items of bet_questions": (lambda: elicitation.bet_questions("x"), "items must be"),
+    "items of ladder_questions": (lambda: elicitation.ladder_questions(3), "items must be"),
+    "options of decode_choice": (lambda: coherence.decode_choice("A", [1, 2]), "options must be"),
+    "labels of decode_distribution": (
+        lambda: coherence.decode_distribution("a: 0.5", b"ab"),
+        "labels must be",
+    ),
+    "a number beyond all floats": (
+        lambda: coherence.residual_covariance_test([10**400], ["a"], [1]),
+        "belief must hold numbers",
+    ),
+    # Calibration.
+    "bins of calibration_estimates": (
+        lambda: coherence.calibration_estimates([0.1] * 30, [0, 1] * 15, n_bins=1.5),
+        "n_bins must be a whole number",
+    ),
+    "neither target": (
+        lambda: coherence.calibration_estimates([0.1, 0.9]),
+        "truth or p_true must be given",
+    ),
+    "one exact posterior for two": (
+        lambda: coherence.calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1]),
+        "p_true must have one value per belief",
+    ),
+    "states that are numbers between": (
+        lambda: coherence.calibration_estimates([0.1, 0.9], [0.2, 1.0]),
+        "truth is 0.2 or 1.0, and nothing says",
+    ),
+    "three labels": (
+        lambda: coherence.calibration_estimates([0.1, 0.9, 0.5], ["a", "b", "c"]),
+        "truth has the labels 'a', 'b', 'c'",
+    ),
+    # Prompts and beliefs given z.
+    "a reference that was not asked": (
+        lambda: coherence.prompt_consistency(RUNS, reference="standart"),
+        "reference must be a prompt of the table",
+        "Closest name found: 'standard'",
+    ),
+    "no prompts": (
+        lambda: coherence.prompt_consistency(RUNS.drop(columns="prompt")),
+        "runs must have a column 'prompt'",
+    ),
+    "one prompt": (
+        lambda: coherence.prompt_consistency(RUNS[RUNS["prompt"] == "standard"]),
+        "besides 'standard'",
+    ),
+    "no distribution of z": (
+        lambda: coherence.iterated_expectation_test(RUNS.drop(columns="p_z")),
+        "runs must have a column 'p_z'",
+    ),
+    "iterated beliefs in several states": (
+        lambda: coherence.iterated_expectation_test(
+            RUNS.rename(columns={"p": "p_sun"}).assign(p_rain=0.1)
+        ),
+        "p_sun, p_rain",
+        "one state at a time",
+    ),
+    "forests without z": (
+        lambda: coherence.random_forest_baseline(RUNS.drop(columns="z_state")),
+        "runs must have a column 'z_state'",
+    ),
+    "no tree": (lambda: coherence.random_forest_baseline(RUNS, n_trees=0), "n_trees must be"),
+    # Order of choices.
+    "an unknown direction": (
+        lambda: coherence.monotone_choice_test(B, A, direction="up", **PAIR),
+        "direction must be one of increasing, decreasing, either",
+    ),
+    "a pair of one action": (
+        lambda: coherence.monotone_choice_test(B, A, pair=("yes", "yes")),
+        "pair must hold two different actions",
+    ),
+    "a misspelt action": (
+        lambda: coherence.monotone_choice_test(B, A, pair=("yse", "no")),
+        "Closest name found: 'yes'",
+    ),
+    "too few draws": (
+        lambda: coherence.monotone_direction_test(B, A, n_draws=98),
+        "n_draws must be a whole number of at least 99",
+    ),
+    "too many actions": (
+        lambda: coherence.monotone_direction_test(B, np.arange(len(B))),
+        "at most 6 different labels",
+    ),
+    "an order for several states": (
+        lambda: coherence.monotone_direction_test(np.stack([B, 1 - B], axis=1), A),
+        "one-dimensional beliefs",
+    ),
+    # Information and gain.
+    "features of other rows": (
+        lambda: GAIN(B, A, T, features=np.zeros((3, 2))),
+        "features must have one row per belief; received 3",
+    ),
+    "one fold": (lambda: GAIN(B, A, T, n_folds=1), "n_folds must be a whole number of at least 2"),
+    "an unknown learner": (
+        lambda: GAIN(B, A, T, learner="logit"),
+        "learner must be one of",
+        "Closest name found: 'logistic'",
+    ),
+    "a learner that was not published": (
+        lambda: GAIN(B, A, T, learner="logistic", published=True),
+        "published=True is a setting of 'boosted_trees'",
+    ),
+    "an infinite feature": (
+        lambda: GAIN(B, A, T, features=pd.DataFrame({"x_a": np.where(B[3] == B, np.inf, B)})),
+        "column 'x_a' are infinite, the first at position",
+    ),
+    "calibrated policies": (
+        lambda: coherence.cmi_test(B, policies(), T, isotonic=True),
+        "isotonic=True takes chosen actions",
+    ),
+    "conditions in three dimensions": (
+        lambda: coherence.cmi_test(B, A, T, condition_on=np.zeros((len(B), 1, 1))),
+        "condition_on must have shape (n,) or (n, n_features)",
+    ),
+    "conditions without a value": (
+        lambda: coherence.cmi_test(B, A, T, condition_on=np.zeros(0)),
+        "condition_on must",
+        "Leave it out",
+    ),
+    "conditions without a column": (
+        lambda: coherence.cmi_test(B, A, T, condition_on=pd.DataFrame(index=range(len(B)))),
+        "condition_on must",
+        "Leave it out",
+    ),
+    "conditions with gaps": (
+        lambda: coherence.cmi_test(B, A, T, condition_on=np.where(B[1] == B, np.nan, B)),
+        "condition_on must",
+        "Fill or drop",
+    ),
+    # Analyses.
+    "an unknown check": (
+        lambda: coherence.analyze(RUNS, checks=["cmy"]),
+        "checks must be among",
+        "Closest name found: 'cmi'",
+    ),
+    "checks as text": (lambda: coherence.analyze(RUNS, checks="cmi"), "Write ['cmi']"),
+    "a column that is missing": (lambda: coherence.analyze(RUNS.drop(columns="p")), "column"),
+    "states without a word": (
+        lambda: coherence.analyze(labelled("nein", "ja")),
+        "positive='ja' or positive='nein'",
+        "--positive ja",
+    ),
+    "a misspelt state": (
+        lambda: coherence.analyze(labelled("nein", "ja"), positive="jaa"),
+        "positive must be a label of theta",
+        "Closest name found: 'ja'",
+    ),
+    "both states": (
+        lambda: coherence.analyze(labelled("nein", "ja"), positive=["ja", "nein"]),
+        "positive must name one state of a task",
+    ),
+    "few twins": (
+        lambda: coherence.analyze(RUNS, twins=39),
+        "twins must be a whole number of at least 40",
+    ),
+    "twins of the published procedure": (
+        lambda: coherence.analyze(RUNS, twins=40, published=True),
+        "twins must be left out with published=True",
+    ),
+    **{
+        f"{seed!r} as seed": (lambda seed=seed: coherence.analyze(RUNS, rng=seed), ANY_RNG)
+        for seed in (-1, 0.5, "seven", True)
+    },
+    # Batteries.
+    **{
+        f"{level!r} as level": (
+            lambda level=level: coherence.crossed_interval(FOUR > 1, FOUR, FOUR, level=level),
+            "level must be a number between 0 and 1",
+        )
+        for level in LEVELS
+    },
+    "chances beyond 1": (lambda: coherence.exact_test(3, [np.inf] * 4), "chances must be in"),
+    "more right than questions": (
+        lambda: coherence.exact_test(3, [0.5, 0.5]),
+        "n_right must be at most 2; received 3",
+    ),
+    "a negative stake": (
+        lambda: coherence.expected_gains(**BETS | {"stake": -1}),
+        "stake must hold finite numbers of at least 0",
+    ),
+    "a chance in percent": (
+        lambda: coherence.expected_gains(**BETS, chance=50),
+        "chance must hold probabilities",
+        "Divide percentages by 100",
+    ),
+    "amounts of several lengths": (
+        lambda: coherence.expected_gains(100, 1, [1, 2], chance=[0.1, 0.2, 0.3]),
+        "one length",
+    ),
+    "an unknown rule": (
+        lambda: coherence.expected_gains(**BETS, rule="both"),
+        "rule must be 'side' or 'outcome'",
+    ),
+    "a certain rung": (
+        lambda: coherence.fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False]),
+        "break_even must lie strictly between 0 and 1",
+    ),
+    "an unknown agent": (lambda: coherence.simulate_mixing("argmin"), "found: 'argmax'"),
+    "no draw": (lambda: coherence.simulate_mixing("ideal", n_draws=0), "n_draws"),
+    "a file that there is not": (
+        lambda: coherence.read_mixing_answers("nowhere.csv"),
+        "no such file",
+    ),
+    "a game without a mixed equilibrium": (
+        lambda: coherence.mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]]),
+        "no equilibrium has both players mix",
+    ),
+    "a belief beyond one": (
+        lambda: coherence.belief_distance([0.5, 0.5], [0.5, 0.6]),
+        "belief must sum to 1; it sums to 1.1",
+    ),
+    "a negative belief": (
+        lambda: coherence.belief_distance([0.5, 0.5], [1.5, -0.5]),
+        "position 0 is 1.5",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*CALLS, *NAMED])
 def test_an_error_of_our_own_says_what_was_received(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(coherence.CoherenceError) as told:
-        CALLS[name]()
-    message = str(told.value)
+    call, *words = (CALLS[name],) if name in CALLS else NAMED[name]
+    with pytest.raises(coherence.CoherenceError) as error:
+        call()
+    message = str(error.value)
+    assert [word for word in words if word not in message] == []
     assert message.endswith((".", "?"))
     assert len(message.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

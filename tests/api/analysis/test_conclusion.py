@@ -8,11 +8,11 @@ import pytest
 
 from coherence import AGENTS, CheckResult, Interval, analyze, simulate
 from coherence.analysis.unit import UnitRows
-from coherence.analysis.verdict import cautions, conclude
+from coherence.analysis.verdict import conclude
 from coherence.report.terminal import render_report
 from coherence.statistics.scatter import Scatter
 
-CLEAR, LOUD = Scatter(0.01, 50), Scatter(0.14, 50)
+CLEAR = Scatter(0.01, 50)
 
 
 def result(check, pvalue, holm=None, interval=None, unit="belief", n_tests=4):
@@ -47,17 +47,6 @@ def test_failing_names_what_fails_once():
     )
 
 
-def test_scatter_takes_the_accusation_back():
-    loud = result("residual_covariance", 0.001, 0.004)
-    assert said(loud, scatter=LOUD)[1].startswith("That does not show incoherence: report noise")
-    # What scatter does not mislead stands.
-    both = said(loud, result("iterated_expectation", 0.001, 0.004), scatter=LOUD)[1]
-    assert both.startswith(
-        "A coherent agent fails anywhere in at most 5% of reports, but report noise"
-    )
-    assert both.endswith("could make residual_covariance reject alone.")
-
-
 def test_a_sign_before_the_correction_proves_nothing_either_way():
     first, second = said(result("cmi", 0.03, 0.12), result("residual_covariance", 0.5, 1.0))
     assert first == (
@@ -88,18 +77,6 @@ def test_without_tests_nothing_is_claimed():
     assert said(result("cmi", 0.4), result("iterated_expectation", math.nan))[0] == (
         "The one test does not reject; 1 could not be computed."
     )
-
-
-def test_scatter_stands_beside_the_tests_that_it_misleads():
-    tests = [result("residual_covariance", 0.5), result("monotone_choice:a/b", 0.5)]
-    assert cautions(tests[1:], LOUD) == ()
-    assert cautions(tests, LOUD) == (
-        "warning: reports of a context differ by 0.140 between repetitions (standard deviation, 50 "
-        "contexts). residual_covariance takes reports as exact: such noise alone could make it "
-        "reject.",
-    )
-    assert cautions(tests, CLEAR)[0].startswith("reports of a context differ by 0.0100")
-    assert cautions(tests, Scatter(math.nan, 0))[0].startswith("report noise is not known")
 
 
 def test_computed_beliefs_scatter_between_wordings():

@@ -47,23 +47,6 @@ def met(text, *units):
 
 
 @pytest.mark.parametrize(
-    ("text", "check", "quantity", "sign", "number"),
-    [
-        ("holm<.05", None, "holm", "<", 0.05),
-        (" pvalue <= 1e-3 ", None, "pvalue", "<=", 0.001),
-        ("statistic>-2.", None, "statistic", ">", -2.0),
-        ("residual_covariance.interval_low >= 0", "residual_covariance", "interval_low", ">=", 0),
-        ("monotone_choice:a.b < c/d.holm<.05", "monotone_choice:a.b < c/d", "holm", "<", 0.05),
-    ],
-)
-def test_a_condition_is_read_as_it_is_written(text, check, quantity, sign, number):
-    condition = parse_condition(text)
-    assert condition.text == text
-    assert (condition.check, condition.quantity) == (check, quantity)
-    assert (condition.sign, condition.number) == (sign, number)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         *("", "holm", "holm<", "<.05", "holm==.05", "holm<nan", "holm<inf", "holm<.05 or 1"),

@@ -6,14 +6,10 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import AGENTS, InputError, analyze, simulate
-from coherence.analysis.twins import beside_twins
-from coherence.analysis.unit import UnitRows
-from tests.api.analysis.test_twins import results_of
+from coherence import AGENTS, analyze, simulate
 
 CHECKS = ["residual_covariance", "iterated_expectation", "rational_agent"]
 COLUMNS = ["twin_observed", "twin_median", "twin_low", "twin_high", "twin_pvalue", "noise_share"]
@@ -60,31 +56,6 @@ def test_a_rejection_comes_with_its_sensitivity(report):
     assert str(unit.sensitivity) in report.to_html()
 
 
-def beside(runs, n_twins=2):
-    unit = UnitRows(runs)
-    names = ["residual_covariance", "rational_agent"]
-    (found,) = beside_twins(
-        [unit],
-        [results_of(unit, names)],
-        names,
-        n_twins=n_twins,
-        on_demand=(),
-        rngs=[np.random.default_rng(1)],
-    )
-    return found
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize(
-    ("agent", "explained"),
-    # Only reports of the first scatter: residual covariance is the test of the others.
-    [("noisy", False), ("rational", False), ("leaky", True)],
-)
-def test_only_a_rejection_has_a_sensitivity(agent, explained):
-    runs = simulate(agent, n_contexts=80, n_reps=3, prompts=["standard"], iterated=False, rng=1)
-    assert (beside(runs).sensitivity is not None) == explained
-
-
 @pytest.mark.lengthy
 def test_any_number_of_processes_gives_the_same_bytes(leaky, report):
     assert analyze(leaky, checks=CHECKS, twins=40, n_jobs=2, rng=5).to_json() == report.to_json()
@@ -118,17 +89,6 @@ def test_progress_counts_twins(leaky):
     twins = [done for done, total, label in seen if label == "twins"]
     assert twins == sorted(twins)
     assert len(twins) == 8  # five to a task
-
-
-@pytest.mark.parametrize("twins", [0, 39, 2.5])
-def test_too_few_twins_are_refused(leaky, twins):
-    with pytest.raises(InputError, match="twins must be a whole number of at least 40"):
-        analyze(leaky, twins=twins)
-
-
-def test_published_procedures_have_no_twins(leaky):
-    with pytest.raises(InputError, match="twins must be left out with published=True"):
-        analyze(leaky, twins=40, published=True)
 
 
 @pytest.mark.slow

@@ -96,40 +96,9 @@ def test_contexts_without_a_judged_choice_have_the_beliefs_that_they_report():
     assert np.corrcoef(*means)[0, 1] > 0.9
 
 
-def test_columns_of_two_states_complement_each_other():
-    runs = simulate("noisy", n_contexts=60, n_reps=3, prompts=["standard"], iterated=False, rng=1)
-    both = runs.assign(p_0=1 - runs["p"], p_1=runs["p"]).drop(columns="p")
-    twin = table_of(both).draw(np.random.default_rng(2))
-    assert (twin["p_0"] + twin["p_1"]).to_numpy() == pytest.approx(np.ones(len(runs)))
-    true = twin.groupby("theta")["p_1"].mean()
-    assert true[1] > true[0] + 0.1
-
-
 def test_a_state_that_is_not_the_one_believed_in_keeps_a_name_of_the_table():
     runs = simulate("noisy", n_contexts=60, n_reps=3, prompts=["standard"], iterated=False, rng=1)
     runs["theta"] = runs["theta"].map({0: "dry", 1: "rain"})
     twin = table_of(runs, positive="rain").draw(np.random.default_rng(2))
     assert set(twin["theta"]) == {"dry", "rain"}
     assert twin.groupby("theta")["p"].mean()["rain"] > 0.5
-
-
-def test_reports_without_scatter_stay_as_they_are_beside_choices():
-    runs = simulate("rational", n_contexts=60, n_reps=3, prompts=["standard", "mse"], rng=1)
-    twin = table_of(runs).draw(np.random.default_rng(2))
-    plain = runs["z_state"].isna()
-    # On one grid a belief is rounded alike under every wording.
-    assert twin["p"][plain].to_numpy() == pytest.approx(runs["p"][plain].to_numpy())
-    assert scatter(twin[~plain], ("context", "z_state")) == 0
-
-
-def test_computed_beliefs_are_the_same_under_every_wording():
-    runs = simulate("noisy", n_contexts=60, n_reps=1, prompts=["standard", "mse"], rng=1)
-    runs = runs.assign(belief_kind="token", p=(runs["p"] * 0.987).round(6))
-    unit = UnitRows(runs)
-    rows = unit.judged
-    agent = fit_rational_agent(
-        unit.belief(rows), rows["action"], rows["theta"], context=rows["context"], noise=0.0
-    )
-    twin = TwinTable(unit, agent).draw(np.random.default_rng(2))
-    plain = twin[twin["z_state"].isna()].pivot(index="context", columns="prompt", values="p")
-    assert plain["mse"].to_numpy() == pytest.approx(plain["standard"].to_numpy())

@@ -48,13 +48,6 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
 
 
 @pytest.mark.lengthy
-def test_a_stream_gives_the_same_twin_whoever_draws_it(planned):
-    _, plan, _ = planned
-    alone, both = (plan.statistics(np.random.default_rng(5).spawn(2)[:n])[0] for n in (1, 2))
-    assert alone == both
-
-
-@pytest.mark.lengthy
 def test_learners_run_on_demand_alone(runs):
     unit = UnitRows(runs.drop(columns=[f"x_{n}" for n in range(1, 7)]))
     names = ("predictive_gain",)
@@ -99,20 +92,6 @@ def test_where_no_agent_can_be_fitted_it_is_said(runs, change, why):
     plan, notes = plan_twins(unit, [], LIGHT)
     assert plan is None
     assert notes == [f"no rational twins were drawn: {said}."]
-
-
-def three_states(runs):
-    third = runs["context"] < "c0015"
-    return runs.assign(theta=runs["theta"].astype(str).mask(third, "2"))
-
-
-def test_beliefs_of_states_that_are_not_matched_have_no_agent(runs):
-    table = runs.assign(p_a=1 - runs["p"], p_b=runs["p"]).drop(columns="p")
-    assert "not known which belief" in agent_of(UnitRows(table))[1]
-    unnamed = runs.assign(theta=runs["theta"].map({0: "dusk", 1: "dawn"}))
-    assert "not known which belief" in agent_of(UnitRows(unnamed))[1]
-    assert agent_of(UnitRows(unnamed, positive="dawn"))[0] is not None
-    assert "3 states" in agent_of(UnitRows(three_states(runs)))[1]
 
 
 def result(check, statistic, *, pvalue=None, component=None):

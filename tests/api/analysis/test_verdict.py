@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, Interval
@@ -92,19 +91,6 @@ def test_a_result_that_no_check_declares_is_an_error(check, reason):
             verdict(result(check, pvalue, statistic=statistic, reason=reason))
 
 
-@pytest.mark.parametrize(
-    ("check", "pvalue", "published", "what"),
-    [
-        ("calibration:brier", 0.0004, False, "a test"),
-        ("cmi", None, False, "an estimate"),
-        ("residual_covariance", None, True, "the published procedure"),
-    ],
-)
-def test_a_result_without_the_sentence_that_it_needs_is_an_error(check, pvalue, published, what):
-    with pytest.raises(InputError, match=f"must declare a sentence for {what}; '{check}' has none"):
-        verdict(result(check, pvalue, published=published))
-
-
 def test_undefined_numbers_give_their_reason():
     undefined = result("cmi", math.nan, statistic=math.nan, reason="too few contexts")
     assert verdict(undefined) == "Undefined: too few contexts."
@@ -113,34 +99,3 @@ def test_undefined_numbers_give_their_reason():
     # A test whose effect alone is undefined still has a verdict.
     effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
     assert verdict(effect).startswith("Choices move with the realised state")
-
-
-def test_published_intervals_are_read_and_not_trusted():
-    for check in ("cmi", "predictive_gain", "predictive_gain:features"):
-        above, around = (
-            verdict(result(check, None, interval=ends, published=True))
-            for ends in ((0.01, 0.2), (0.0, 0.2))
-        )
-        assert above == ("The published interval lies above 0; its error rate is not controlled.")
-        assert around.startswith("The published interval does not lie above 0;")
-    pairs = result("monotone_choice:yes/no", None, published=True)
-    assert verdict(pairs).startswith("25% of bin pairs violate the order")
-
-
-def test_estimates_say_their_number_and_variant():
-    assert "differ by 0.250" in verdict(result("iterated_expectation:noise_removed", None))
-    assert "exceed 25.0% of the belief" in verdict(result("iterated_expectation:relative", None))
-    assert "median gap of 25.0%" in verdict(result("iterated_expectation:random_forest", None))
-    assert verdict(result("prompt_consistency:mse", None)) == (
-        "Beliefs under 'mse' differ by 0.250 (root mean square) beyond repetition noise."
-    )
-    assert verdict(result("prompt_consistency", None, published=True)) == (
-        "Beliefs under other prompts differ by 0.250 (root mean square) in repetition means."
-    )
-
-
-def test_names_from_data_are_no_templates():
-    assert "under '{value}' differ" in verdict(result("prompt_consistency:{value}", None))
-    component = result("residual_covariance", 0.5, settings={"component": "P({a} | 1)"})
-    assert verdict(component).endswith("The effect shown is P({a} | 1).")
-    assert isinstance(component.details, pd.DataFrame)

@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss
 
-from coherence import InputError, calibration_estimates, reliability_table, simulate
-from coherence.analysis.verdict import verdict
-from coherence.checks.calibration import CHECK, squares_interval
+from coherence import calibration_estimates, reliability_table, simulate
 
 
 def test_closed_forms():
@@ -73,7 +71,6 @@ def test_equal_errors_have_no_interval():
         )
     assert {result.statistic for result in sure} == {0.0}
     assert shifted[0].statistic == pytest.approx(0.1)
-    assert "happened is 0.000 on average" in verdict(sure[3])
     assert sure[3].reason.startswith("no interval, because")
     one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[
         0
@@ -92,17 +89,6 @@ def test_either_target_is_enough_and_gives_the_same_numbers():
     both = calibration_estimates(belief, truth, p_true=exact)
     assert calibration_estimates(belief, p_true=exact) == both[:3]
     assert calibration_estimates(belief, truth) == both[3:]
-
-
-def test_wrong_input():
-    with pytest.raises(InputError, match="truth or p_true must be given; received neither"):
-        calibration_estimates([0.1, 0.9])
-    with pytest.raises(InputError, match="p_true must have one value per belief"):
-        calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1])
-    with pytest.raises(InputError, match="truth is 0.2 or 1.0, and nothing says"):
-        calibration_estimates([0.1, 0.9], [0.2, 1.0])
-    with pytest.raises(InputError, match="truth has the labels 'a', 'b', 'c', and nothing says"):
-        calibration_estimates([0.1, 0.9, 0.5], ["a", "b", "c"])
 
 
 def test_labels_are_read_as_the_user_says():
@@ -180,76 +166,9 @@ def test_details_are_the_table_of_the_own_target():
         )
 
 
-def test_error_of_chance_divides_by_one_context_less():
-    """Eleven contexts at .5 of which five came true, by hand.
-
-    The gap is 1/22, its variance the mean square of the rest over 10.
-    """
-    truth = np.array([1] * 5 + [0] * 6)
-    result = calibration_estimates(np.full(11, 0.5), truth)[1]
-    gaps = 0.5 - truth
-    variance = gaps.var() / 10
-    expected = squares_interval(gaps.mean(keepdims=True), np.array([[variance]]), 10)
-    assert result.interval.high == pytest.approx(expected.high, rel=1e-9)
-    assert result.interval.low == 0
-
-
 def table(**changes):
     runs = simulate("noisy", n_contexts=12, n_reps=1, prompts=["standard"], iterated=False, rng=0)
     return runs.assign(**changes)
-
-
-def planned_results(calls):
-    return [[(result.check, result.n_rows) for result in call.function()] for call in calls]
-
-
-def test_beliefs_are_compared_with_all_that_is_known(planned):
-    """One call where both targets are known of the same rows; else one for each, on its own."""
-    notes, calls = planned(CHECK, table())
-    assert notes == []
-    (results,) = planned_results(calls)
-    assert [name for name, _ in results][::3] == ["calibration:rmse", "calibration:brier"]
-    assert calls[0].n_dropped == 0
-    assert not calls[0].draws
-    notes, calls = planned(CHECK, table(p_true=[0.5] * 10 + [np.nan] * 2))
-    assert notes == [
-        "p_true is known in 10 of 12 rows: "
-        "the distances to the exact posterior are those of these rows."
-    ]
-    exact, state = planned_results(calls)
-    assert exact[0] == ("calibration:rmse", 10)
-    assert state[0] == ("calibration:brier", 12)
-    assert [call.n_dropped for call in calls] == [2, 0]
-
-
-@pytest.mark.parametrize(
-    ("changes", "note", "first"),
-    [
-        ({"p_true": np.nan}, "no p_true: beliefs were compared with what happened", "brier"),
-        ({"theta": None}, "no theta: beliefs were compared with the exact posterior", "rmse"),
-    ],
-)
-def test_one_target_is_enough_and_the_other_is_missed(planned, changes, note, first):
-    notes, calls = planned(CHECK, table(**changes))
-    assert len(notes) == 1
-    assert notes[0].startswith(note)
-    ((result, *_),) = planned_results(calls)
-    assert result == (f"calibration:{first}", 12)
-
-
-@pytest.mark.parametrize(
-    ("changes", "lack"),
-    [
-        ({"p_true": np.nan, "theta": None}, "neither theta nor p_true"),
-        ({"p_true": np.nan, "theta": list("abcabcabcabc")}, "no p_true"),
-        ({"p": np.nan}, "no parsed belief"),
-    ],
-)
-def test_without_a_target_nothing_is_estimated_and_a_note_says_why(planned, changes, lack):
-    assert planned(CHECK, table(**changes)) == (
-        [f"{lack}: calibration was not estimated."],
-        [],
-    )
 
 
 def test_order_of_rows_and_the_name_of_the_states_do_not_matter():

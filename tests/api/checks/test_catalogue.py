@@ -6,19 +6,16 @@ import sys
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, simulate
+from coherence import analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import (
     declaration,
     declarations,
-    lacking,
     sentences_of,
 )
 from coherence.table.needs import EVIDENCE
-from coherence.table.runs import Runs
 
 ROOT = Path(__file__).parents[3]
 
@@ -70,16 +67,6 @@ def test_the_command_lists_them_without_loading_them():
     assert done.stderr.strip() == "[]"
 
 
-def test_names_of_results_lead_to_their_sentences():
-    sentences, variant = sentences_of("monotone_choice:a:b/c")
-    assert variant == "a:b/c"
-    assert "choice share" in sentences.rejected
-    assert sentences_of("iterated_expectation:random_forest")[0].estimate.startswith("For compar")
-    assert sentences_of("predictive_gain:features") != sentences_of("predictive_gain")
-    with pytest.raises(InputError, match="received a result of 'cmy'. Closest name found: 'cmi'"):
-        sentences_of("cmy")
-
-
 @pytest.mark.lengthy
 def test_every_result_of_an_analysis_is_declared():
     runs = simulate("noisy", n_contexts=20, n_reps=2, rng=0)
@@ -87,11 +74,3 @@ def test_every_result_of_an_analysis_is_declared():
     for published, checks in product((False, True), (light,)):
         for name in analyze(runs, checks=checks, published=published, rng=0).results["check"]:
             assert sentences_of(name)
-
-
-def test_what_a_check_lacks_is_said_in_the_words_of_its_needs():
-    lacks = lacking(Runs(pd.DataFrame({"p": [0.2, 0.9], "action": ["a", "b"]})))
-    assert list(lacks) == list(CHECKS)
-    assert lacks["cmi"] == ("theta",)
-    assert lacks["monotone_choice"] == ()
-    assert lacks["calibration"] == ("theta or p_true",)

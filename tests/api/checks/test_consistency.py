@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import InputError, prompt_consistency, simulate
-from coherence.checks.consistency import CHECK
+from coherence import prompt_consistency, simulate
 
 
 def noisy_runs(shift, sd=0.1, n_contexts=400, n_reps=5, seed=0):
@@ -73,28 +72,6 @@ def test_rows_given_z_do_not_enter():
     assert prompt_consistency(runs, rng=0) == prompt_consistency(plain, rng=0)
 
 
-def test_unreadable_answers_are_counted():
-    runs = noisy_runs(0.0, n_contexts=20)
-    runs.loc[:2, "p"] = np.nan
-    result = prompt_consistency(runs, rng=0)
-    assert result.n_dropped == 3
-    assert result.n_rows == len(runs) - 3
-
-
-def test_wrong_input():
-    runs = noisy_runs(0.0, n_contexts=20)
-    with pytest.raises(
-        InputError,
-        match="reference must be a prompt of the table; received 'standart'. "
-        "Closest name found: 'standard'",
-    ):
-        prompt_consistency(runs, reference="standart")
-    with pytest.raises(InputError, match="runs must have a column 'prompt'"):
-        prompt_consistency(runs.drop(columns="prompt"))
-    with pytest.raises(InputError, match="besides 'standard'"):
-        prompt_consistency(runs[runs["prompt"] == "standard"])
-
-
 def test_published_keeps_the_bootstrap_and_the_other_interval_needs_no_draws():
     runs = noisy_runs(0.05, n_contexts=40)
     assert "bootstrap" in prompt_consistency(runs, published=True, rng=0).interval.method
@@ -157,14 +134,6 @@ def test_prompts_are_pooled_over_those_that_a_context_was_asked():
     assert result.statistic == pytest.approx(math.sqrt((0.01 * 15 + 0.05 * 15) / 30))
 
 
-def test_interval_of_the_only_prompt_is_the_one_in_the_details():
-    result = prompt_consistency(noisy_runs(0.08, n_contexts=40))
-    row = result.details.iloc[0]
-    assert (row.low, row.high) == (result.interval.low, result.interval.high)
-    assert (row.rmse_corrected, row.n_contexts) == (result.statistic, 40)
-    assert prompt_consistency(noisy_runs(0.08, n_contexts=12)).settings["n_bootstraps"] == 2000
-
-
 def test_figures_by_hand():
     """Ten contexts with answers .5 and .7, under the other prompt .6 and .9: means .15 apart.
 
@@ -198,31 +167,6 @@ def test_order_of_rows_and_names_of_contexts_do_not_matter():
         moved = prompt_consistency(other)
         assert moved.statistic == pytest.approx(result.statistic, abs=1e-12)
         assert moved.interval.high == pytest.approx(result.interval.high, abs=1e-12)
-
-
-def test_every_other_prompt_is_compared_by_itself(planned):
-    runs = simulate("noisy", n_contexts=12, n_reps=2, rng=0)
-    notes, calls = planned(CHECK, runs)
-    assert notes == []
-    names = [call.function(rng=0).check for call in calls]
-    assert names == [f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")]
-    unread = runs.assign(p=runs["p"].where(runs["prompt"] != "bayes"))
-    notes, calls = planned(CHECK, unread, published=True)
-    assert notes == [
-        "no parsed belief under 'bayes': prompt consistency was not estimated for 'bayes'."
-    ]
-    assert [call.function(rng=0).settings["published"] for call in calls] == [True, True]
-    assert planned(CHECK, runs[runs["prompt"] == "standard"]) == (
-        ["only one prompt: prompt consistency was not checked."],
-        [],
-    )
-
-
-def test_beliefs_over_several_states_have_no_prompts_to_compare(planned):
-    runs = simulate("noisy", n_contexts=12, n_reps=1, rng=0)
-    several = runs.drop(columns="p").assign(p_sun=0.5, p_rain=0.5)
-    notes, calls = planned(CHECK, several)
-    assert (notes, calls) == (["no p column: prompt consistency was not checked."], [])
 
 
 def test_ten_contexts_are_enough_and_nine_are_not():

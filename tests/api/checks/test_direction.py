@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import InputError, monotone_choice_test, monotone_direction_test, simulate
-from coherence.checks.direction import CHECK
+from coherence import monotone_choice_test, monotone_direction_test, simulate
 
 
 def agent(name, seed=1, n_contexts=200):
@@ -128,20 +127,6 @@ def test_degenerate_and_wrong_input():
         "fewer than 10"
         in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
     )
-    with pytest.raises(InputError, match="at most 6 different labels; received 40"):
-        monotone_direction_test(belief, np.arange(40))
-    with pytest.raises(InputError, match="one-dimensional beliefs"):
-        monotone_direction_test(np.stack([belief, 1 - belief], axis=1), action)
-
-
-def test_fewest_draws_and_what_is_used_unless_told_otherwise():
-    belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
-    result = monotone_direction_test(belief, action, n_draws=99, rng=0)
-    settings = {"n_bins": 5, "n_draws": 99, "n_bins_used": 5}
-    assert settings.items() <= result.settings.items()
-    assert (result.n_rows, result.n_contexts, result.interval.level) == (40, 40, 0.95)
-    with pytest.raises(InputError, match="n_draws must be a whole number of at least 99"):
-        monotone_direction_test(belief, action, n_draws=98)
 
 
 def test_bins_of_too_few_contexts_are_left_out_and_the_others_keep_their_order():
@@ -171,24 +156,6 @@ def test_order_of_rows_and_names_of_actions_do_not_matter():
     assert moved.statistic == pytest.approx(first.statistic, abs=1e-12)
     assert moved.pvalue == pytest.approx(first.pvalue, abs=0.02)
     assert moved.details["direction"].tolist() == first.details["direction"].tolist()
-
-
-def test_only_three_to_six_actions_are_tested_at_once(planned):
-    assert CHECK.states_named, "an order of actions turns round with the state that p is about"
-    runs = simulate("rational", n_contexts=14, n_reps=2, prompts=["standard"], rng=0)
-    asked = runs["z_state"].isna()
-    assert planned(CHECK, runs, published=True) == ([], [])
-    notes, (call,) = planned(CHECK, runs)
-    assert (notes, call.n_dropped, call.draws) == ([], 0, True)
-    result = call.function(n_draws=99, rng=0)
-    assert (result.n_rows, result.n_contexts) == (28, 14)
-    two = runs["action"].where(runs["action"] != "defer", "no").where(asked)
-    assert planned(CHECK, runs.assign(action=two)) == ([], [])
-    seven = runs["action"].mask(asked, (np.arange(len(runs)) % 7).astype(str))
-    assert planned(CHECK, runs.assign(action=seven)) == (
-        ["7 actions are more than 6: monotone choice was tested by pairs only."],
-        [],
-    )
 
 
 def test_an_action_that_only_bins_of_too_few_contexts_show_is_none():

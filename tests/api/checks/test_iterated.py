@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, iterated_expectation_test, simulate
-from coherence.checks.iterated import CHECK
+from coherence import iterated_expectation_test, simulate
 
 
 def hand_made(gap=0.0, n_contexts=12, n_reps=1, weights=(0.25, 0.75)):
@@ -111,22 +110,6 @@ def test_order_of_rows_does_not_matter():
 
 def test_degenerate_and_wrong_input():
     assert "fewer than 10" in iterated_expectation_test(hand_made(n_contexts=4)).reason
-    with pytest.raises(InputError, match="runs must have a column 'p_z'"):
-        iterated_expectation_test(hand_made().drop(columns="p_z"))
-    several = hand_made().rename(columns={"p": "p_sun"}).assign(p_rain=0.1)
-    with pytest.raises(
-        InputError,
-        match="received beliefs over several states in p_sun, p_rain. Test one state at a time",
-    ):
-        iterated_expectation_test(several)
-
-
-def test_a_context_with_one_complete_repetition_leaves_the_noise_estimate():
-    runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
-    runs.loc[runs.index[0], "p"] = np.nan
-    assert np.isfinite(
-        value(iterated_expectation_test(runs, rng=0), "root-mean-square gap, noise removed")
-    )
 
 
 def several_variables(n_variables, n_reps, n_contexts=200):
@@ -196,47 +179,6 @@ def test_a_state_asked_for_twice_counts_once():
     assert iterated_expectation_test(lacking, rng=0).n_rows == 1
 
 
-def test_noise_floor_of_the_iterated_expectation():
-    """Mean |gap| from noise alone, single repetitions.
-
-    sqrt(2 / pi) * sd * sqrt(1 + sum of squared weights).
-    """
-    rng = np.random.default_rng(22)
-    weights, sd, n = np.array([0.3, 0.7]), 0.02, 3000
-    low, high = 0.3, 0.6
-    rows = {"context": np.arange(n), "rep": 0}
-    pieces = [
-        pd.DataFrame(
-            {
-                **rows,
-                "p": weights @ [low, high] + rng.normal(0, sd, n),
-                "z": None,
-                "z_state": None,
-                "p_z": np.nan,
-            }
-        )
-    ]
-    for state, (exact, weight) in enumerate(zip((low, high), weights, strict=True)):
-        pieces.append(
-            pd.DataFrame(
-                {
-                    **rows,
-                    "p": exact + rng.normal(0, sd, n),
-                    "z": "z",
-                    "z_state": str(state),
-                    "p_z": weight,
-                }
-            )
-        )
-    result = iterated_expectation_test(
-        pd.concat(pieces, ignore_index=True), n_flips=99, n_bootstraps=10, rng=0
-    )
-    floor = math.sqrt(2 / math.pi) * sd * math.sqrt(1 + (weights**2).sum())
-    assert result.details.set_index("measure")["value"]["mean absolute gap"] == pytest.approx(
-        floor, rel=0.03
-    )
-
-
 def test_a_distribution_without_any_weight_is_incomplete():
     """P(z|x) of 0 for every z gives no reconstruction; the context leaves and is counted."""
     runs = hand_made(gap=0.1, n_contexts=15)
@@ -290,41 +232,6 @@ def test_names_and_kinds_of_columns_do_not_matter():
         result.interval,
     )
     assert other.details.equals(result.details)
-
-
-def test_few_contexts_with_all_of_the_gap_are_said(planned):
-    runs = hand_made(n_contexts=20, n_reps=2).assign(prompt="standard")
-    runs.loc[runs["context"].eq(3) & runs["z"].isna(), "p"] += 0.3
-    _, (call,) = planned(CHECK, runs)
-    main, _, removed = call.function(rng=0)
-    assert main.settings["share_of_largest_tenth"] == pytest.approx(1.0)
-    assert removed.assumptions[-1] == (
-        "gaps are spread over contexts (the largest tenth has 100% of squares)"
-    )
-    even, *_ = planned(CHECK, hand_made(gap=0.1, n_contexts=20).assign(prompt="standard"))[1][
-        0
-    ].function(rng=0)
-    assert even.settings["share_of_largest_tenth"] == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize("published", [False, True])
-def test_a_table_is_tested_under_its_reference_prompt(planned, published):
-    runs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1)
-    notes, (call,) = planned(CHECK, runs, published=published)
-    assert (notes, call.n_dropped, call.draws) == ([], None, True)
-    results = call.function(rng=0)
-    names = ["", ":relative", ":noise_removed"][: 1 if published else 3]
-    assert [result.check for result in results] == [f"iterated_expectation{name}" for name in names]
-    assert {result.n_contexts for result in results} == {40}
-    if not published:
-        for result in results[1:]:
-            row = results[0].details.set_index("measure").loc[result.null]
-            assert (result.statistic, result.pvalue) == (row["value"], None)
-            assert (result.interval.low, result.interval.high) == (row["low"], row["high"])
-    assert planned(CHECK, runs.drop(columns="p_z"), published=published) == (
-        ["no z, z_state and p_z columns: the law of iterated expectation was not checked."],
-        [],
-    )
 
 
 def rounded_agent(step, *, gap=0.0, scatter=0.0, n_contexts=150, n_reps=3, seed=0):

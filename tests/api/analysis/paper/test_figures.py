@@ -2,7 +2,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -18,15 +17,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def figures(paper_results, folder):
     return write_paper_figures(paper_results, folder)
-
-
-@pytest.mark.lengthy
-def test_every_figure_is_there_as_svg_and_pdf(figures, folder):
-    names = [figure.name for figure in figures]
-    assert names == ["figure1", "figure1-published", "figure2"]
-    for name in names:
-        assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
-        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.lengthy
@@ -68,13 +58,6 @@ def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
     assert sorted(ends.ravel()) == sorted(gaps[chosen][["low", "high"]].to_numpy().ravel())
 
 
-def test_the_baseline_has_a_legend_where_the_first_model_has_no_gap():
-    gap = {"procedure": "repaired", "model": "b", "statistic": 0.2, "low": 0.1, "high": 0.3}
-    forests = pd.DataFrame([{**gap, "model": name} for name in ("a", "b")])
-    ax = plot_gaps(pd.DataFrame([gap]), forests, Figure().add_subplot())
-    assert ax.get_legend_handles_labels()[1].count("forests, with their interval") == 1
-
-
 @pytest.mark.lengthy
 def test_many_units_are_parted_over_files(paper_results, tmp_path):
     (name, report), *_ = paper_results.reports.items()
@@ -83,36 +66,6 @@ def test_many_units_are_parted_over_files(paper_results, tmp_path):
     figures = write_paper_figures(PaperResults({name: many}, {}), tmp_path)
     assert len(many.units) > MOST_UNITS
     assert [figure.name for figure in figures] == ["figure1-1", "figure1-2", "figure2"]
-
-
-@pytest.mark.lengthy
-def test_a_unit_without_a_pair_does_not_change_the_order_of_panels(paper_results, tmp_path):
-    report = paper_results.reports["repaired"]
-    first, *others = report.units
-    bare = [
-        replace(result, details=result.details.head(0))
-        if result.check == "monotone_choice:yes/no"
-        else result
-        for result in first.results
-    ]
-    units = (replace(first, results=tuple(bare)), *others)
-    write_paper_figures(PaperResults({"repaired": replace(report, units=units)}, {}), tmp_path)
-    svg = (tmp_path / "figure1.svg").read_text(encoding="utf-8")
-    # The panel that is empty comes first, where that pair stands in the other lines.
-    assert svg.index("yes/no:") < svg.index("share of yes")
-
-
-@pytest.mark.lengthy
-def test_what_cannot_be_drawn_says_why(paper_results, tmp_path):
-    report = paper_results.reports["repaired"]
-    settings = {**report.settings, "checks": ["cmi"]}
-    bare = [type(unit)(unit.task, unit.model, unit.results[:1], ("",)) for unit in report.units]
-    figures = write_paper_figures(
-        PaperResults({"repaired": type(report)(tuple(bare), settings)}, {}), tmp_path
-    )
-    assert [figure.name for figure in figures] == ["", ""]
-    assert "Iterated expectation was not among the checks" in figures[1].caption
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.lengthy

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError
 from coherence.analysis.paper.results import COLUMNS, PUBLISHED, REPAIRED, collect_results
 
 
@@ -39,49 +38,9 @@ def test_a_published_report_gets_the_repaired_numbers_beside_it(small):
 
 
 @pytest.mark.lengthy
-def test_published_is_run_only_where_it_is_asked_for(small):
-    report = coherence.analyze(small, checks=["cmi"], rng=3)
-    assert list(collect_results(report, runs=small).reports) == [REPAIRED]
-    both = collect_results(report, runs=small, published=True)
-    of_published = coherence.analyze(small, checks=["cmi"], published=True, rng=3)
-    assert both.reports[PUBLISHED].results.equals(of_published.results)
-    assert both.frame().equals(collect_results(report, runs=small, published=True).frame())
-
-
-@pytest.mark.lengthy
 def test_options_of_the_report_hold_for_what_is_added(small):
     named = small.assign(theta=small["theta"].map({0: "well", 1: "ill"}))
     report = coherence.analyze(named, checks=["cmi"], positive="ill", rng=3)
     extra = collect_results(report, runs=named).supplements[REPAIRED]
     isotonic = {result.check: result for _, _, result in extra}["cmi:isotonic"]
     assert not np.isnan(isotonic.statistic)
-
-
-@pytest.mark.lengthy
-def test_faults_are_refused(small):
-    report = coherence.analyze(small, checks=["cmi"], rng=3)
-    with pytest.raises(InputError, match="published=True needs the runs table"):
-        collect_results(report, published=True)
-    with pytest.raises(InputError, match="must be the table that the report was made of"):
-        collect_results(report, runs=small.assign(model="another"))
-
-
-@pytest.mark.lengthy
-def test_reasons_name_what_is_missing(small, paper_results):
-    no_truth = small.drop(columns=["theta", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6"])
-    results = collect_results(coherence.analyze(no_truth, rng=1))
-    unit = (results.units[0].task, results.units[0].model)
-
-    def why(check, procedure=REPAIRED):
-        return results.why_absent(procedure, *unit, check)
-
-    assert why("cmi", PUBLISHED) == "The published procedure was not run; --published runs it."
-    assert why("cmi").startswith("No theta column")
-    assert "iterated expectation was not checked" in why("iterated_expectation:relative")
-    assert "runs table" in why("truth_rmse:mse")
-    assert "runs table" in why("cmi:isotonic")
-    few = collect_results(coherence.analyze(small, checks=["cmi"], rng=1), runs=small)
-    said = few.why_absent(REPAIRED, *unit, "monotone_choice:yes/no")
-    assert said == "Monotone choice was not among the checks that were asked for."
-    told = paper_results.why_absent(REPAIRED, "50% & <b>", "tidy", "prompt_consistency:bayes")
-    assert told == "There is no row with 'bayes' in this task and model."

@@ -3,7 +3,7 @@ import pytest
 
 import coherence
 from coherence import InputError, cmi_test, holm
-from coherence.analysis.paper.results import in_paper_order, supplement
+from coherence.analysis.paper.results import supplement
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,3 @@ def test_computed_beliefs_have_the_spread_of_their_distribution_and_no_noise(run
     single, noiseless = found["truth_rmse:mse"], found["truth_rmse_noise_removed:mse"]
     assert noiseless.statistic == pytest.approx(single.statistic)
     assert "not known" in results_of(computed.drop(columns="p_sd"))["repetition_sd"].reason
-
-
-def test_prompts_of_the_paper_come_first():
-    names = ["zeta", "bayes", "mse", "alpha", "standard"]
-    assert in_paper_order(names) == ["standard", "mse", "bayes", "alpha", "zeta"]

@@ -1,6 +1,5 @@
 import shutil
 import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -64,13 +63,6 @@ def test_the_folder_of_the_report_is_refused(small, tmp_path, capsys):
     assert "--paper and --out must be different folders" in capsys.readouterr().err
     assert main(["analyze", str(path), "--paper", str(path)]) == 2
     assert "--paper must be a folder" in capsys.readouterr().err
-
-
-@pytest.mark.lengthy
-def test_importing_it_loads_no_figure_library():
-    code = "import sys, coherence.analysis.paper.write; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 @pytest.mark.slow

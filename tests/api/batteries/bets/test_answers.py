@@ -7,8 +7,6 @@ import pytest
 from coherence import SchemaError
 from coherence.batteries.bets.answers import join_answers, read_letters
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
-from elicitation import bet_questions
-from elicitation.batteries.bets.items import default_items
 
 
 @pytest.mark.parametrize(
@@ -137,19 +135,6 @@ def test_faulty_questions_are_refused(questions, change, message):
         )
 
 
-ITEMS = default_items()
-
-
-def test_amounts_that_are_no_numbers_are_refused():
-    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"])
-    faulty = bets.assign(stake=bets["stake"].astype(object).where(bets.index != 3, "lots"))
-    with pytest.raises(
-        SchemaError,
-        match="'stake' must hold numbers of at least 0.* the first other value is 'lots' .row 3",
-    ):
-        join_answers(faulty, pd.DataFrame({"question": ["coin-test-001"], "answer": ["a"]}))
-
-
 @pytest.fixture
 def bets(questions):
     """A dozen bets, whose roles stand behind different letters."""
@@ -218,17 +203,3 @@ def test_probabilities_tell_scores_apart_that_round_to_one(bets):
     for faulty in (0.97 / 3, 1.03 / 3):
         with pytest.raises(SchemaError, match="prob_a to prob_c must sum to 1"):
             answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), faulty)))
-
-
-def test_some_of_the_answers_are_what_these_alone_would_be(bets):
-    texts = np.array(["hm", "a", "a+b", "c"] * 3)
-    keep = np.arange(12) % 4 < 3
-    part = answered(bets, answer=texts).only(keep)
-    alone = answered(bets[keep], answer=texts[keep])
-    pd.testing.assert_frame_equal(part.questions, alone.questions)
-    for name in ("choice", "stated", "probabilities", "unread"):
-        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name))
-    assert part.scores is None
-    scores = by_letter(bets, "score", np.random.default_rng(0).random((12, 3)))
-    scored = answered(bets, **scores)
-    np.testing.assert_array_equal(scored.only(keep).scores, scored.scores[keep])

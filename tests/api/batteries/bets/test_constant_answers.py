@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import exact_test, score_bets
-from coherence.batteries.bets.scores import best_constant, compare_models
+from coherence.batteries.bets.scores import compare_models
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 
@@ -67,15 +67,3 @@ def test_a_letter_that_is_always_right_is_a_constant_answer():
     row = score_bets(both, answered(both, "high")).accuracy.set_index("truth").loc["correct"]
     assert (row["constant_rate"], row["accuracy"]) == (0.5, 1)
     assert row["p_exact"] == pytest.approx(0.5 ** len(both))
-
-
-def test_things_are_no_constant_answers():
-    values = pd.DataFrame({"kind": ["value"] * 2, "role_a": ["high", "low"]})
-    right = np.array([[True, False, False]] * 2)
-    assert best_constant([(values, right)]) == ("letter a", 0.5)
-    assert best_constant([(values[["kind"]], right)]) == ("same", 0.0)
-    name, rate = best_constant([(values, np.zeros((2, 3), dtype=bool))])
-    assert (name, np.isnan(rate)) == ("", True)
-    sets = np.zeros((2, 8), dtype=bool)
-    sets[:, [1, 3]] = True  # the high thing alone, or both
-    assert best_constant([(values, sets)]) == ("high and low", 1.0)

@@ -69,11 +69,6 @@ def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
     assert guesses.table["implied"].isna().all()
 
 
-def test_ladder_refuses_certain_chances():
-    with pytest.raises(InputError, match="break_even must lie strictly between 0 and 1; 1 do not"):
-        fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False])
-
-
 def test_units_are_pairs_only_where_each_thing_has_one_partner():
     def unit(first, second):
         names = {"first": list(first), "second": list(second)}

@@ -7,11 +7,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from coherence.batteries.bets.figures import (
-    accuracy_size,
-    models_size,
     plot_accuracies,
     plot_ladder,
-    plot_models,
     plot_transfer,
 )
 from coherence.plots.style import BLUE
@@ -45,14 +42,6 @@ def test_accuracies_stand_at_their_numbers_filled_where_the_test_rejects():
     for n, shown in (([10, 0, 10], 2), ([0, 0, 0], 0)):
         some = plot_accuracies(table.assign(n=n), Figure().add_subplot())
         assert len(artist(some, "accuracy").get_offsets()) == shown
-
-
-def test_models_are_drawn_as_accuracies_and_sizes_grow_with_rows():
-    models = accuracies([0.1] * 2).rename(columns={"template": "measure", "truth": "model"})
-    labels = plot_models(models, Figure().add_subplot()).get_yticklabels()
-    assert [label.get_text() for label in labels] == ["coin: strict"] * 2
-    assert models_size(models) == accuracy_size(accuracies([0.1] * 2))
-    assert models_size(models)[1] < accuracy_size(accuracies([0.1] * 3))[1]
 
 
 def test_a_transfer_is_read_from_trained_to_tested():

@@ -4,14 +4,10 @@ import numpy as np
 import pandas as pd
 
 from coherence import score_bets
-from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.scores import (
-    believed_values,
-    correct_choices,
-    rational_choices,
     right_roles,
 )
-from coherence.batteries.bets.truths import NO_CHOICE, bet_gains
+from coherence.batteries.bets.truths import bet_gains
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 
@@ -58,62 +54,3 @@ def test_at_other_odds_a_bet_between_equals_has_no_rational_choice():
             .loc["coin", "belief-conditioned"]
         )
         assert (row["n"], row["n_right"]) == (counted, counted)
-
-
-def answer_first_letter(questions):
-    answers = pd.DataFrame({"question": questions["question"], "answer": "a"})
-    (group,) = join_answers(questions, answers)
-    return group
-
-
-def test_right_choices_follow_the_rule_of_the_bet():
-    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"])
-    group = answer_first_letter(bets)
-    high_is_won = (bets["wins"] == "high").to_numpy()
-    # Tables 7 and 8: bet to win the high thing, and do not bet on the low one.
-    by_side = [[won, False, not won] for won in high_is_won]
-    assert correct_choices(group).tolist() == by_side
-    # Whoever bets gets whatever comes up: then both sides gain the same.
-    by_outcome = [[won, won, not won] for won in high_is_won]
-    assert correct_choices(group, "outcome").tolist() == by_outcome
-    assert right_roles(bets, rule="outcome") == right_roles(bets)
-    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
-    about_values = correct_choices(answer_first_letter(values))
-    assert about_values.tolist() == [[True, False, False]] * len(values)
-
-
-def test_a_choice_is_rational_given_the_belief_about_its_own_pair():
-    """With exchanged values the right choices are those of the other bet, between equals it is
-    right not to bet, and a pair without a belief has no rational choice.
-    """
-    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"])
-    group = answer_first_letter(bets)
-    high_is_won = (bets["wins"] == "high").to_numpy()
-    pairs = list(zip(bets["high"], bets["low"], strict=True))
-    numbers = {pair: position % 4 for position, pair in enumerate(dict.fromkeys(pairs))}
-    beliefs = {pair: (0, 1, 2, NO_CHOICE)[number] for pair, number in numbers.items()}
-    for rule in ("side", "outcome"):
-        both = rule == "outcome"
-        expected = []
-        for pair, high in zip(pairs, high_is_won, strict=True):
-            won = [True, both, False]
-            rows = (
-                won if high else [False, False, True],
-                [False, False, True] if high else won,
-                [False, False, True],
-                [False, False, False],
-            )
-            expected.append(rows[numbers[pair]])
-        assert rational_choices(group, beliefs, rule).tolist() == expected
-    assert not rational_choices(group, {}).any()
-
-
-def test_beliefs_are_the_answers_that_name_the_high_thing_first():
-    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
-    group = answer_first_letter(values)
-    pairs = list(zip(values["high"], values["low"], strict=True))
-    beliefs = believed_values(group)
-    assert beliefs == dict(zip(pairs, group.choice.tolist(), strict=True))
-    turned = group.questions.assign(first=np.where(np.arange(len(values)) < 5, "low", "high"))
-    object.__setattr__(group, "questions", turned)
-    assert list(believed_values(group)) == pairs[5:]

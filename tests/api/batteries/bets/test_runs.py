@@ -10,7 +10,6 @@ from coherence import analyze, validate_runs
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.runs import belief_runs, ladder_runs
-from elicitation.batteries.bets.items import default_items
 
 
 def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
@@ -74,9 +73,6 @@ def test_runs_without_both_sides_are_empty(questions):
     assert ladder_runs(groups).empty
 
 
-ITEMS = default_items()
-
-
 def test_disjoint_contexts_share_no_thing(without_ladders):
     groups = join_answers(without_ladders, simulate_answers("maximiser", without_ladders, rng=0))
     runs = belief_runs(groups, disjoint=True)
@@ -95,29 +91,6 @@ def test_disjoint_contexts_share_no_thing(without_ladders):
     assert crossed[crossed["task"] == "bets:coin"]["context"].nunique() == 100
     kept = crossed[crossed["context"].isin(runs["context"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(runs, kept)
-
-
-def test_turns_are_taken_in_the_order_of_the_questions(without_ladders):
-    """The high thing is to be won in the first pair that was asked, of whichever split."""
-    for splits in (["dev", "test"], ["test", "dev"]):
-        parts = [without_ladders[without_ladders["split"] == split] for split in splits]
-        questions = pd.concat(parts, ignore_index=True)
-        groups = join_answers(questions, simulate_answers("maximiser", questions, rng=0))
-        runs = belief_runs(groups, disjoint=True)
-        bets = questions[questions["kind"] == "bet"]
-        pairs = [
-            f"{high} | {low}"
-            for split in splits
-            for high, low in zip(
-                bets.loc[bets["split"] == split, "high"].unique(),
-                bets.loc[bets["split"] == split, "low"].unique(),
-                strict=True,
-            )
-        ]
-        turns = [f"{pair} | wins {('high', 'low')[n % 2]}" for n, pair in enumerate(pairs)]
-        assert set(runs["context"]) == set(turns)
-        assert runs.index.tolist() == list(range(len(runs)))
-        assert "index" not in runs
 
 
 def test_other_wordings_of_a_belief_carry_no_action(questions):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, crossed_interval, exact_test, score_bets
+from coherence import crossed_interval, exact_test, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
@@ -68,23 +68,6 @@ def test_unread_answers_are_wrong_and_counted(questions, by_truth):
     assert (row["n"], row["n_right"], row["n_unread"], row["n_tied"]) == (25, 23, 1, 2)
 
 
-def test_unread_answers_are_told_once_per_model_and_counted_in_their_own_rows(questions, by_truth):
-    # One faulty answer to a bet on a low thing: "positive gain" does not ask such bets.
-    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    letters = np.where((bets["wins"] == "low") & (bets["wins"].shift() == "high"), "hm", "a")
-    scores = score_bets(questions, pd.DataFrame({"question": bets["question"], "answer": letters}))
-    unread = int((letters == "hm").sum())
-    assert 0 < unread < 100
-    n_unread = by_truth(scores)["n_unread"]
-    assert n_unread["coin", "correct"] == n_unread["coin", "strict"] == unread
-    assert n_unread["coin", "positive gain"] == 0
-    assert [note for note in scores.notes if "could not be read" in note] == [
-        f"model: {unread} of 100 answers on values and bets could not be read and count as wrong."
-    ]
-    read = pd.DataFrame({"question": bets["question"], "answer": "a"})
-    assert not [note for note in score_bets(questions, read).notes if "could not be read" in note]
-
-
 def perfect_answers(steps):
     roles = np.where(steps["chance"] > steps["break_even"], "win", "none")
     letters = [
@@ -110,30 +93,6 @@ def test_unread_answers_do_not_move_the_chance_acted_on():
         )
 
 
-def test_a_ladder_without_a_single_choice_is_left_out(questions):
-    asked_of = questions[questions["kind"] != "value"]
-    ladder = asked_of["kind"] == "ladder"
-    scores = score_bets(
-        questions,
-        pd.DataFrame({"question": asked_of["question"], "answer": np.where(ladder, "hm", "a")}),
-    )
-    assert scores.ladders == {}
-    assert "model, coin: no ladder without an answer that has a single choice." in scores.notes
-
-
-def test_what_is_missing_is_said(questions):
-    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    answers = simulate_answers("random", bets, rng=0)
-    notes = " ".join(score_bets(questions, answers).notes)
-    assert (
-        "no belief-conditioned accuracy without answers to the value questions 'choice-valuable'"
-        in notes
-    )
-    assert "no threshold for 'strict' without scores of development questions" in notes
-    with pytest.raises(InputError, match="no answers to questions of split 'train'"):
-        score_bets(questions, answers, split="train")
-
-
 ITEMS = default_items()
 
 
@@ -146,15 +105,6 @@ def test_a_ladder_about_one_pair_says_that_its_answers_were_taken_as_independent
         "maximiser, coin: intervals of the ladder take answers as independent, "
         "for it is about one thing of a kind.",
     )
-
-
-def test_ladders_are_not_fitted_where_whoever_bets_gets_what_comes_up():
-    questions = ladder_questions(ITEMS)
-    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
-    both = pd.concat([questions, values], ignore_index=True)
-    scores = score_bets(both, simulate_answers("maximiser", both, rng=0), rule="outcome")
-    assert not scores.ladders
-    assert "maximiser, coin: ladders are fitted for the rule 'side' only." in scores.notes
 
 
 def test_models_are_compared_on_all_their_test_questions(without_ladders):

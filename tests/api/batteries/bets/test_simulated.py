@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import logit
 
-from coherence import InputError, score_bets
+from coherence import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.ladder import FITTED
-from coherence.batteries.bets.truths import bet_gains
 from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
@@ -79,67 +77,3 @@ def test_a_maximiser_is_right_at_other_odds_and_its_ladder_lies_on_the_diagonal(
     np.testing.assert_allclose(table["implied"][inside], table["stated"][inside], atol=1e-3)
     assert table["stated"][inside].max() == 0.7  # the ladder ends below 0.8
     assert (table["high"][~inside] == 1).all()
-
-
-def gains_seen(agent, questions):
-    """What an agent's logits rise by as it becomes sharper, per letter: equal seeds draw equal
-    noise, which cancels.
-    """
-    dull, sharp = (
-        simulate_answers(agent, questions, sharpness=sharpness, rng=0)[
-            [f"score_{letter}" for letter in "abc"]
-        ]
-        for sharpness in (0, 2)
-    )
-    return (logit(sharp) - logit(dull)).to_numpy() / 2
-
-
-@pytest.mark.parametrize("agent", ["maximiser", "value-only", "random"])
-def test_agents_see_the_gains_that_they_are_said_to_see(agent, questions):
-    seen = gains_seen(agent, questions)
-    roles = questions[[f"role_{letter}" for letter in "abc"]].to_numpy()
-    expected = np.zeros(roles.shape)
-    is_bet = (questions["kind"] != "value").to_numpy()
-    if agent != "random":
-        expected[~is_bet] = np.where(roles[~is_bet] == "high", 1, -1)
-    if agent == "maximiser":
-        gains = bet_gains(questions[is_bet])
-        largest = np.abs(gains[:, [0, 1, 3]]).max(axis=1)
-        for column, role in ((0, "win"), (1, "lose"), (3, "none")):
-            share = np.tile((gains[:, column] / largest)[:, None], 3)
-            expected[is_bet] += np.where(roles[is_bet] == role, share, 0)
-    if agent == "value-only":
-        # The side that names the dearer thing, won or lost; declining is the middle way.
-        named = np.where(questions["wins"] == "high", "win", "lose")[:, None]
-        values = np.where(roles == named, 1, np.where(roles == "none", -0.5, -1))
-        expected[is_bet] = values[is_bet]
-    np.testing.assert_allclose(seen, expected, atol=1e-9)
-
-
-def test_probabilities_are_in_proportion_to_the_odds_of_the_scores(questions):
-    table = simulate_answers("maximiser", questions, rng=0)
-    scores, probabilities = (
-        table[[f"{name}_{letter}" for letter in "abc"]].to_numpy() for name in ("score", "prob")
-    )
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    inner = (scores > 1e-9) & (scores < 1 - 1e-6)
-    odds = np.where(inner, logit(np.where(inner, scores, 0.5)), np.nan)
-    shift = np.log(probabilities) - odds
-    apart = np.nanmax(shift, axis=1) - np.nanmin(shift, axis=1)
-    np.testing.assert_allclose(apart, 0, atol=1e-6)
-    assert table["question"].tolist() == questions["question"].tolist()
-    # Logits beyond the range of an exponential are no trouble.
-    sharp = simulate_answers("maximiser", questions, sharpness=1e6, rng=0)
-    assert sharp.notna().all().all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"agent": "gambler"}, "agent must be one of maximiser, value-only, random"),
-        ({"agent": "random", "sharpness": -0.1}, "sharpness must be at least 0; received -0.1"),
-    ],
-)
-def test_agents_and_sharpnesses_that_there_are_not_are_refused(arguments, message, questions):
-    with pytest.raises(InputError, match=message):
-        simulate_answers(questions=questions, **arguments)

@@ -17,9 +17,7 @@ from coherence.batteries.bets.truths import (
     best_choices,
     bet_gains,
     bet_truths,
-    is_right,
     random_rate,
-    set_codes,
     value_truths,
 )
 from elicitation import bet_questions
@@ -64,17 +62,6 @@ def test_nothing_empty_or_contradictory_is_ever_right(prize, loss, stake, chance
     assert (truths["positive gain"] <= truths["non-negative gain"]).all()
 
 
-def test_equal_gains_are_all_best():
-    gains = expected_gains(100, 1, 20, rule="outcome")
-    truths = bet_truths(gains)
-    assert best_choices(gains).tolist() == [[True, True, False]]
-    assert names_of(truths["strict"][0], BET_CHOICES) == {
-        frozenset(["win"]),
-        frozenset(["lose"]),
-        frozenset(["win", "lose"]),
-    }
-
-
 def test_random_rates_by_enumeration_are_those_of_the_paper():
     gains = expected_gains([100, 1], [1, 100], 20)
     half = bet_truths(gains)
@@ -89,17 +76,6 @@ def test_random_rates_by_enumeration_are_those_of_the_paper():
         "weak": 0.625,
     }
     assert random_rate(best_choices(gains)) == pytest.approx(1 / 3)
-
-
-def test_the_stakes_of_the_paper_give_the_same_truths_wherever_they_lie():
-    # L < X < .5 (H - L), strictly.
-    reference = bet_truths(expected_gains([100, 1], [1, 100], 20))
-    for stake in (1.01, 5, 30, 49.4):
-        truths_there = bet_truths(expected_gains([100, 1], [1, 100], stake))
-        for name, right in truths_there.items():
-            assert (right == reference[name]).all(), (stake, name)
-    beyond = bet_truths(expected_gains(100, 1, 60))
-    assert frozenset(["win", "lose"]) not in names_of(beyond["positive gain"][0], BET_CHOICES)
 
 
 def test_rational_given_the_own_belief():
@@ -180,23 +156,3 @@ def test_sets_of_answers_on_values_that_are_right():
         "weak": {high, low, same, high | same, low | same},
     }
     assert all((rows[0] == rows[1]).all() for rows in value_truths(2).values())
-
-
-def test_codes_and_members_of_sets_tell_each_other():
-    assert set_codes(MEMBERS).tolist() == list(range(8))
-    assert set_codes(np.eye(3)).tolist() == [1, 2, 4]
-
-
-def test_predictions_are_right_where_their_own_row_says_so():
-    right = np.array([[True, False, False], [False, False, True], [True, True, True]])
-    assert is_right(np.array([0, 1, 2]), right).tolist() == [True, False, True]
-    assert is_right(np.array([1, 2, NO_CHOICE]), right).tolist() == [False, True, False]
-    codes = np.array([1, 5, 0])
-    assert is_right(codes, value_truths(3)["weak normal"]).tolist() == [True, True, False]
-
-
-def test_a_guess_is_right_as_often_as_the_questions_that_are_asked_allow():
-    none = np.zeros((1, 3), dtype=bool)
-    right = np.array([[True, False, False], [True, True, False]])
-    assert random_rate(np.concatenate([right, none])) == random_rate(right) == 0.5
-    assert np.isnan(random_rate(none))

@@ -79,15 +79,3 @@ def test_weighting_by_hand():
     nothing = weighting_line(stated[:1], stated[:1], np.ones(1), np.zeros(1), [], freedom=4.0)
     assert math.isnan(nothing.elevation)
     assert nothing.n_chances == 1
-
-
-def test_variances_over_both_kinds_of_things_add_up():
-    stated = np.array([-1.0, 1.0])
-    first, second = np.array([[-1.3, 0.7], [-0.7, 1.3]]), np.array([[-1.4, 0.6], [-0.6, 1.4]])
-    line = weighting_line(
-        stated, stated, np.full(2, 1e-9), np.zeros(2), [first, second], freedom=math.inf
-    )
-    # Elevations without one thing are -.3 and .3 of one kind, -.4 and .4 of the other.
-    assert line.elevation_interval.high == pytest.approx(1.959964 * math.sqrt(0.09 + 0.16))
-    assert line.elevation_interval.level == 0.95
-    assert line.n_chances == 2

@@ -3,27 +3,13 @@
 import numpy as np
 import pytest
 
-from coherence import InputError, mixed_equilibrium
-from coherence.batteries.mixing.design import optimal_rates
-
-TENTHS = np.arange(1, 10) / 10
+from coherence import mixed_equilibrium
 
 
-def test_equilibria():
-    """Matching pennies of the textbook, games of the battery, and games without a mixed
-    equilibrium.
-    """
+def test_equilibria_of_textbooks():
     assert mixed_equilibrium([[1, -1], [-1, 1]], [[-1, 1], [1, -1]]) == (0.5, 0.5)
     # Battle of the sexes: (2, 1) and (1, 2); each plays the favourite two times in three.
     assert mixed_equilibrium([[2, 0], [0, 1]], [[1, 0], [0, 2]]) == pytest.approx((2 / 3, 1 / 3))
-    for name in ("pennies", "positioning"):
-        np.testing.assert_allclose(optimal_rates(name, TENTHS), 1 - TENTHS, atol=1e-12)
-    with pytest.raises(InputError, match="no equilibrium has both players mix"):
-        mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]])
-    with pytest.raises(
-        InputError, match=r"row must hold finite payoffs of shape \(2, 2\); received shape \(3,\)"
-    ):
-        mixed_equilibrium([1, 2, 3], [[0, 0], [0, 0]])
 
 
 @pytest.mark.parametrize("seed", range(5))

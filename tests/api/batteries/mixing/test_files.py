@@ -11,7 +11,6 @@ from coherence import (
     score_mixing,
     simulate_mixing,
 )
-from coherence.batteries.battery import distinct_names
 
 
 @pytest.mark.lengthy
@@ -82,13 +81,6 @@ def test_answers_that_would_count_twice_are_refused(tmp_path):
         score_mixing(read_mixing_answers(tmp_path / "one.parquet", tmp_path / "five.csv"))
 
 
-def test_names_are_as_long_as_needed(tmp_path):
-    paths = [tmp_path / name for name in ("a/x/last", "b/x/last", "b/y/last")]
-    assert distinct_names(paths) == ["a/x/last", "b/x/last", "b/y/last"]
-    assert distinct_names(paths[1:]) == ["x/last", "y/last"]
-    assert distinct_names(paths[:1]) == ["last"]
-
-
 @pytest.mark.lengthy
 def test_answers_survive_a_file(tmp_path, measure):
     """A CSV must not turn "0 1" into a number, nor the answer 0 into a float."""
@@ -121,12 +113,6 @@ def test_statuses_of_joined_files_stay_what_they_are(tmp_path):
     assert joined.index.tolist() == [0, 1, 2, 3]
 
 
-def test_one_file_alone_is_left_as_it_is(tmp_path):
-    table = pd.DataFrame({"experiment": ["flip"], "p": [0.2], "answer": ["1"]})
-    table.to_csv(tmp_path / "a.csv", index=False)
-    assert list(read_mixing_answers(tmp_path / "a.csv").columns) == ["experiment", "p", "answer"]
-
-
 def test_models_that_some_rows_name_keep_their_names(tmp_path):
     rows = {"experiment": "flip", "p": [0.2, 0.8], "answer": "1", "draw": [0, 1]}
     pd.DataFrame(rows | {"model": ["gpt", None]}).to_csv(tmp_path / "a.csv", index=False)
@@ -135,9 +121,3 @@ def test_models_that_some_rows_name_keep_their_names(tmp_path):
     )
     joined = read_mixing_answers(tmp_path / "a.csv", tmp_path / "b.csv")
     assert joined["model"].tolist() == ["gpt", "a", "gpt", "gpt"]
-
-
-def test_packed_files_are_read(tmp_path):
-    table = simulate_mixing("ideal", n_draws=3, rng=1)
-    table.to_csv(tmp_path / "answers.csv.gz", index=False)
-    assert len(read_mixing_answers(tmp_path / "answers.csv.gz")) == len(table)

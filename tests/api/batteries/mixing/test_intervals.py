@@ -10,7 +10,7 @@ from scipy import stats
 from coherence import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.scores import Estimate, corrected_points, estimate, score_interval
+from coherence.batteries.mixing.scores import Estimate, estimate, score_interval
 
 
 @pytest.mark.slow
@@ -99,11 +99,3 @@ def test_resampled_rates_vary_as_the_unbiased_estimate_of_their_variance_says(n)
     assert rising.resampled.std() == pytest.approx(spread, rel=0.02)
     assert rising.reach == pytest.approx(1.959964 * rising.resampled.std(), rel=1e-4)
     assert rising.loss == pytest.approx(2.5 * 1.6)
-
-
-def test_points_are_held_between_none_and_all():
-    points = [
-        corrected_points(Estimate(8.0, loss, np.zeros(1), (0.0, 0.0)))
-        for loss in (-0.5, 0.0, 0.25, 1.0, 1.5)
-    ]
-    assert points == [8, 8, 6, 0, 0]

@@ -255,11 +255,3 @@ def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
     exact = np.full(p.size, np.inf)
     assert loss.value(binary_rates(*step(p, 0.5)), exact) == pytest.approx(1, abs=6e-3)
     assert loss.value(binary_rates(*p), exact) == pytest.approx(0, abs=1e-12)
-
-
-def test_areas_are_those_of_trapezoids():
-    p = np.array([0.1, 0.2, 0.5])
-    rates, exact = binary_rates(0.3, 0.2, 0.9), np.full(3, np.inf)
-    # Rates are .2, 0 and .4 off, and go on to 0 and 1: .3 to .2 off over .1, .4 to .1 over .5.
-    areas = 0.1 * (0.3 + 0.2) / 2 + 0.07 + 0.5 * (0.4 + 0.1) / 2
-    assert step_likeness(p, ONE, p).value(rates, exact) == pytest.approx(4 * areas)

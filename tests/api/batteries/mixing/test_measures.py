@@ -116,17 +116,6 @@ def test_each_flip_of_two_has_a_measure_of_its_own(wrong, exact, measure):
         assert losses == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_part_of_the_range_of_three_outcomes_has_as_large_a_share(exact, measure):
-    """Outcome 1 is always .6 off, which over all of p is the largest area, .36."""
-    p = np.array([0.5, 0.4, 0.3])
-    answers = exact("three_outcomes", p, np.tile([0.0, 1.0, 0.0], (3, 1)), "012")
-    for column in ("published_loss", "corrected_loss"):
-        assert measure(answers, "S 1", column) == pytest.approx(1)
-        # Mean distances .4 and .2; the largest area is .42 over a range of .6.
-        assert measure(answers, "S 0", column) == pytest.approx(0.4 / 0.7)
-        assert measure(answers, "S 2", column) == pytest.approx(0.2 / 0.7)
-
-
 def words_at(**rates):
     rows = [
         (pair, order, word, probability)

@@ -99,43 +99,6 @@ def test_corrected_distances_keep_their_two_rules():
     np.testing.assert_allclose(far, [20, 30], atol=1e-6)
 
 
-def test_a_corrected_distance_is_a_sum_of_folded_normal_means():
-    """Weights sum to 1 and make a true difference of 0 come out as 0.
-
-    With the value at 0, where the blurred distances are sqrt(2 / pi) times the noise that was
-    added, these two rules give all three weights.
-    """
-    at_zero = float(corrected_distance(np.zeros(1), np.ones(1))[0])
-    folded = math.sqrt(2 / math.pi)
-    rules = [[1, 1, 1], [1, math.sqrt(2), math.sqrt(5)], [0, folded, 2 * folded]]
-    weights = np.linalg.solve(rules, [1, 0, at_zero])
-    for position in (0.3, 1.0, 2.5):
-        means = [stats.foldnorm.mean(position / noise, scale=noise) for noise in (1, 2)]
-        value = corrected_distance(np.array([position]), np.ones(1))[0]
-        assert value == pytest.approx(weights @ [position, *means], abs=1e-9)
-
-
-def test_the_shortfall_is_twice_the_mean_bias_around_what_was_observed():
-    """By quadrature on another grid, up to the end of the table."""
-    noise = np.linspace(-10, 10, 2001)
-    chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
-    true = np.linspace(0, 18, 361)
-    seen = corrected_distance(true[:, None] + noise, np.ones((true.size, noise.size)))
-    bias = np.maximum(true - seen @ chance, 0)
-    observed = np.array([0.0, 1.0, 2.5, 4.0, 5.0])
-    golden = 2 * np.interp(np.abs(observed[:, None] + noise), true, bias) @ chance
-    np.testing.assert_allclose(shortfall(observed, np.ones(5)), golden, atol=2e-3)
-
-
-def test_sums_of_few_draws_and_of_none():
-    single = np.array([0.2, 0.3, 0.5])
-    np.testing.assert_allclose(sum_distribution(single, 0), [1])
-    np.testing.assert_allclose(sum_distribution(single, 1), single)
-    twice = np.convolve(single, single)
-    np.testing.assert_allclose(sum_distribution(single, 3), np.convolve(single, twice))
-    np.testing.assert_allclose(sum_distribution(np.array([0.3, 0.7]), 2), [0.09, 0.42, 0.49])
-
-
 def test_known_rates_and_drawn_ones_may_stand_side_by_side():
     # Half of a rate known to be .6 and half of a coin that is flipped twice: .3, .55 or .8.
     spread = [(0.5, np.array([0.4, 0.6]), math.inf), (0.5, np.array([0.5, 0.5]), 2.0)]

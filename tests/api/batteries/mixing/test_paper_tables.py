@@ -34,11 +34,3 @@ def test_the_ceiling_stands_beside_every_score(experiments):
     assert total[1].text == "total"
     assert float(total[ceiling].text) == pytest.approx(experiments["ceiling"].iloc[-1], abs=0.05)
     assert f"Scored are {experiments['answers'].iloc[-1]:.0f} answers" in table.caption
-
-
-def test_what_is_undefined_says_so(experiments):
-    lost = experiments.assign(corrected=np.nan, worst=np.nan, answers=np.nan)
-    table = mixing_table(lost)
-    assert table.rows[0][6].text == "–"
-    assert table.rows[0][6].note.startswith("Undefined")
-    assert "Rates are exact probabilities" in table.caption

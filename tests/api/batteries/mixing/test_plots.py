@@ -7,11 +7,8 @@ from matplotlib.figure import Figure
 
 from coherence import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.figures import (
-    compare_figure,
-    mixing_figure,
     plot_rates,
     plot_words,
-    save_panels,
 )
 from coherence.statistics.shares import wilson_interval
 
@@ -140,57 +137,3 @@ def test_drawn_rates_have_wilson_intervals_but_not_the_mean_of_two_flips():
         artists_of(two, f"rate-{name}") for name in ("first", "second", "mean")
     )
     np.testing.assert_allclose(mean.get_ydata(), (first.get_ydata() + second.get_ydata()) / 2)
-
-
-def test_words_lie_in_the_order_of_the_table_with_both_orders_of_a_pair():
-    words = curves_of("first", "words")
-    words = words.assign(rate=np.where(words["order"] == "forward", 0.8, 0.3))
-    ax = plot_words(words, axes())
-    (forward,), (reverse,) = artists_of(ax, "forward"), artists_of(ax, "reverse")
-    n = words["item"].nunique()
-    np.testing.assert_allclose(forward.get_offsets(), [[0.8, height] for height in range(n)])
-    np.testing.assert_allclose(reverse.get_offsets(), [[0.3, height] for height in range(n)])
-    # Lines join the orders of a pair, below the points; the middle is no preference.
-    middle = ax.get_lines()[0]
-    assert list(middle.get_xdata()) == [0.5, 0.5]
-    (joined,) = [lines for lines in ax.collections if lines.get_gid() is None]
-    ends = [segment[:, 0].tolist() for segment in joined.get_segments()]
-    assert ends == [[0.8, 0.3]] * n
-    # Names from bottom to top.
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names == [item.replace("/", " / ") for item in sorted(words["item"].unique())[::-1]]
-    assert "refused" not in ax.get_xlabel()
-
-
-def test_a_figure_has_a_panel_for_each_part_that_was_asked():
-    curves = score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).curves
-    figure = mixing_figure(curves, title="a $model")
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [
-        "1  one flip",
-        "2  two flips",
-        "3  three outcomes",
-        "4  placing reads",
-        "4  matching pennies",
-        "4  positioning",
-        "5  words",
-    ]
-    assert figure.get_suptitle() == "a $model"
-    some = mixing_figure(curves[curves["part"].isin(["words", "flip"])], title="m")
-    assert len(some.axes) == 2
-
-
-@pytest.mark.lengthy
-def test_models_are_compared_in_the_order_asked_for_and_twelve_at_most(tmp_path):
-    curves = score_mixing(expected_answers("ideal"), n_resamples=100, rng=0).curves
-    flips = curves[curves["part"] == "flip"]
-    names = [f"model {number}" for number in range(14)]
-    table = pd.concat([flips.assign(model=name) for name in names])
-    figure = compare_figure(table, ["model 3", "not asked", "model 1"])
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["model 3", "model 1"]
-    assert figure.get_suptitle() == "one flip: rate against probability"
-    many = compare_figure(table, names)
-    assert [ax.get_title(loc="left") for ax in many.axes] == names[:12]
-    for name in ("a", "b"):
-        save_panels(figure, tmp_path / f"{name}.png")
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert b"matplotlib" not in (tmp_path / "a.png").read_bytes().lower()

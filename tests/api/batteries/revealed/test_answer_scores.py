@@ -48,21 +48,6 @@ def test_who_always_gives_one_letter_is_wrong_three_times_of_four(stated_rows):
     assert unread["stated_error"].isna().all()
 
 
-def test_rows_of_stated_answers_may_come_in_any_order_and_settings_stay_apart(stated_rows):
-    first = stated_rows(0.2)
-    first["mass"] += 0.1 * first["correct"] * (first["rotation"] + 1)
-    second = stated_rows(0.1).assign(setting="t", group="h")
-    both = pd.concat([first, second])
-    scores = score_stated(both.sample(frac=1, random_state=0)).set_index("setting")
-    # Right by .3 of .9, .4 of 1, .5 of 1.1 and .6 of 1.2.
-    golden = 1 - (0.3 / 0.9 + 0.4 + 0.5 / 1.1 + 0.5) / 4
-    assert scores.loc["s", "stated_error"] == pytest.approx(golden)
-    assert scores.loc["s", "answer_mass"] == pytest.approx(1.05)
-    assert scores.loc["t", "stated_error"] == pytest.approx(0.75)
-    assert scores.loc["t", "answer_mass"] == pytest.approx(0.4)
-    assert scores.loc["t", ["source", "scenario", "group"]].tolist() == ["m", "dice", "h"]
-
-
 def test_who_knows_the_truth_loses_nothing_and_who_does_the_opposite_all(stated_rows):
     truth = np.linspace(0, 1, 11)
     knowing = pd.DataFrame({"truth": truth, "share": (truth > 0.5).astype(float), "name": "x"})

@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from coherence import InputError, score_beliefs, summarise_scores
-from coherence.batteries.revealed.scores import METRICS, comparison_table, score_stated
+from coherence import score_beliefs, summarise_scores
+from coherence.batteries.revealed.scores import comparison_table, score_stated
 
 
 def test_scores_are_of_renormalised_beliefs(beliefs):
@@ -71,14 +71,6 @@ def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero(beliefs):
     assert score_beliefs(beliefs("s", "a", [0.0, 0.0], [0.5, 0.5]))["answer_mass"].item() == 0
 
 
-def test_a_group_without_a_belief_stays_in_the_table(beliefs):
-    summary = summarise_scores(score_beliefs(beliefs("s", "w", [0.0, 0.0], [0.5, 0.5])))
-    table = comparison_table(summary)
-    assert list(table["metric"]) == ["chebyshev", "l1", "symmetric_kl"]
-    assert table["m"].isna().all()
-    assert (table["n_settings"] == 0).all()
-
-
 def test_sources_stand_side_by_side_with_the_stated_error(beliefs):
     both = pd.concat(
         [
@@ -106,41 +98,6 @@ def test_sources_stand_side_by_side_with_the_stated_error(beliefs):
         "chebyshev", ["base", "instruct", "instruct stated"]
     ].tolist() == pytest.approx([0.1, 0.4, 3 / 7])
     assert errors["answer_mass"].item() == pytest.approx(0.7)
-
-
-def test_a_missing_column_is_named(beliefs):
-    with pytest.raises(InputError, match="column 'baseline'"):
-        score_beliefs(beliefs("s", "w", [0.5, 0.5], [0.5, 0.5]).drop(columns="baseline"))
-
-
-def test_counts_of_settings_are_those_of_the_source_that_has_most(beliefs):
-    unread = beliefs("s", "w", [0.0, 0.0], [0.5, 0.5], source="first")
-    read = beliefs("s", "w", [0.9, 0.1], [0.5, 0.5], source="second")
-    table = comparison_table(summarise_scores(score_beliefs(pd.concat([unread, read]))))
-    assert table["n_settings"].tolist() == [1, 1, 1]
-    assert table["first"].isna().all()
-
-
-def test_sources_groups_and_settings_keep_the_order_of_the_table(beliefs):
-    pieces = [
-        beliefs(setting, "w", [0.6, 0.4], [0.5, 0.5], source=source).assign(group=group)
-        for group, setting in (("z", "2"), ("a", "1"))
-        for source in ("late", "early")
-    ]
-    scores = score_beliefs(pd.concat(pieces))
-    assert scores["setting"].tolist() == ["2", "2", "1", "1"]
-    summary = summarise_scores(scores)
-    assert summary["group"].drop_duplicates().tolist() == ["z", "a"]
-    assert summary["metric"].iloc[::2].drop_duplicates().tolist() == [
-        *METRICS,
-        "first_excess_beginning",
-    ]
-    assert summary["source"].tolist() == ["late", "early"] * (2 * (len(METRICS) + 1))
-    table = comparison_table(summary)
-    assert table["group"].tolist() == ["z"] * 3 + ["a"] * 3
-    assert table["metric"].tolist() == ["chebyshev", "l1", "symmetric_kl"] * 2
-    names = [name for name in table.columns if name in ("late", "early")]
-    assert names == ["late", "early"]
 
 
 def test_an_excess_that_counts_beginnings_lies_between_minus_one_and_one(beliefs):

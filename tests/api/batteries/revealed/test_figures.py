@@ -33,37 +33,6 @@ def test_figures_are_written(tmp_path, beliefs):
         plot_outcomes(table, "elsewhere", Figure().add_subplot())
 
 
-@pytest.mark.lengthy
-def test_figures_with_four_sources_and_long_names(tmp_path, beliefs):
-    """Breaks if a source without a belief, or with a name that is too long, spoils the figure of
-    the others.
-    """
-    from coherence.batteries.revealed.figures import plot_orders, plot_outcomes, write_figures
-
-    labels = ["Strongly disagree with $x", "Wholeheartedly agree"]
-    tables = []
-    for number in range(4):
-        source = f"{number}-a-very-long-name-of-a-model-that-somebody-chose"
-        for setting, order in (("x", labels), ("y", labels[::-1])):
-            masses = [0.0, 0.0] if number == 3 else [0.6, 0.2]
-            table = beliefs(
-                f"preference/single/{setting}", "a", masses, [0.5, 0.5], source=source, pair="p"
-            )
-            tables.append(table.assign(outcome=order, scenario="preference"))
-    both = pd.concat(tables, ignore_index=True)
-    assert [path.name for path in write_figures(both, tmp_path)] == ["outcomes.png", "orders.png"]
-    from matplotlib.figure import Figure
-
-    ax = plot_outcomes(both, "preference/single/x", Figure().add_subplot())
-    assert [text.get_text() for text in ax.texts] == ["no belief read of 3-a-very-long-name-…"]
-    assert not any(text.get_parse_math() for text in [*ax.texts, *ax.get_xticklabels()])
-    assert (
-        max(bar.get_height() for bar in ax.patches) < ax.get_ylim()[1] * 0.85
-    )  # the note stands above the bars
-    ax = plot_orders(both, "p", Figure().add_subplot(), source=both["source"].iloc[0])
-    assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([0.25, 0.25, 0.75, 0.75])
-
-
 def test_a_side_without_a_belief_keeps_its_column(tmp_path, beliefs):
     from coherence.batteries.revealed.figures import write_figures
 
@@ -108,66 +77,6 @@ def history(beliefs, source):
     later = beliefs("later", "w", [0.2, 0.8], [0.5, 0.5], previous="1", baseline="dice/single/base")
     alone = beliefs("dice/single/base", "w", [0.5, 0.5], [0.5, 0.5])
     return [alone.assign(source=source), later.assign(variant="independent", source=source)]
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 5])
-def test_a_history_has_a_panel_for_each_of_the_first_four_sources(n, beliefs, drawn):
-    sources = [f"source {number}" for number in range(n)]
-    table = pd.concat([rows for source in sources for rows in history(beliefs, source)])
-    figure = drawn(table)["previous"]
-    shown = sources[:4]
-    # Sources are named where there are several.
-    expected = [f"base, independent\n{name}" for name in shown]
-    assert titles(figure) == (expected if n > 1 else ["base, independent"])
-    # Each history keeps its own legend.
-    assert all(ax.get_legend() for ax in figure.axes)
-    assert not figure.legends
-
-
-def test_single_experiments_share_one_legend_with_all_that_were_read(beliefs, drawn):
-    tables = [
-        beliefs("dice/single/one", "w", [0.5, 0.5], [0.5, 0.5], source="late"),
-        beliefs("dice/single/two", "w", [0.5, 0.5], [0.5, 0.5], source="late"),
-        beliefs("dice/single/two", "w", [0.5, 0.5], [0.5, 0.5], source="early"),
-    ]
-    coins = tables[1].assign(scenario="coins", setting="coins/single/c", group="h")
-    figure = drawn(pd.concat([*tables, coins]))["outcomes"]
-    # The second of the dice, as it is the one with six faces.
-    assert titles(figure) == ["two", "c"]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["truth", "late", "early"]
-    assert not any(ax.get_legend() for ax in figure.axes)
-
-
-def test_examples_are_the_first_and_the_middle_group(beliefs, drawn):
-    tables = [
-        beliefs(f"{scenario}/single/{scenario[0]}{number}", "w", [0.5, 0.5], [0.5, 0.5]).assign(
-            scenario=scenario, group=f"{scenario} {number}"
-        )
-        for scenario, n in {"preference": 3, "counts": 3, "dice": 4}.items()
-        for number in range(n)
-    ]
-    figure = drawn(pd.concat(tables))["outcomes"]
-    assert titles(figure) == ["d0", "d2", "p0", "p1", "c1"]
-
-
-def test_orders_have_a_panel_for_each_source_that_was_read(beliefs, drawn):
-    tables = []
-    for source, masses in (("a", [0.6, 0.4]), ("b", [0.0, 0.0]), ("c", [0.5, 0.5])):
-        for pair in ("set/p", "set/q"):
-            for setting in "xy":
-                rows = beliefs(
-                    f"choice/single/{pair[-1]}{setting}", "w", masses, [0.5, 0.5], pair=pair
-                )
-                tables.append(rows.assign(source=source))
-    table = pd.concat(tables)
-    # Of the second pair nothing was read of "c": its panel is empty, and keeps its place.
-    lost = (table["source"] == "c") & (table["pair"] == "set/q")
-    figure = drawn(table.assign(mass=table["mass"].mask(lost, 0.0)))["orders"]
-    assert titles(figure) == ["p\na", "p\nc", "q\na", "q\nc"]
-    notes = [[text.get_text() for text in ax.texts] for ax in figure.axes]
-    assert notes == [[], [], [], ["no belief read of\nc"]]
-    assert not figure.axes[-1].axison
 
 
 def test_a_setting_with_a_single_possible_outcome_has_its_panel(beliefs, drawn):

@@ -97,13 +97,6 @@ def test_a_ring_marks_the_outcome_that_would_repeat_the_earlier_result(beliefs):
         plot_previous(table, "base", "independent", axes(), source="m")
 
 
-def test_of_many_earlier_results_the_first_the_last_and_two_between_are_drawn(beliefs):
-    table = after_results(beliefs, [str(number) for number in range(1, 8)])
-    ax = plot_previous(table, "base", "dependent", axes(), source="m")
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts[1:-1] == ["after 1", "after 3", "after 5", "after 7"]
-
-
 def test_both_orders_of_an_option_stand_on_either_side_of_it(beliefs):
     first = beliefs("x", "w", [0.9, 0.1], [0.6, 0.4], pair="p")
     second = beliefs("y", "w", [0.3, 0.7], [0.4, 0.6], pair="p").assign(outcome=["2", "1"])

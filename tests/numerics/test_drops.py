@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence.checks.direction import contexts_per_bin, used_bins
 from coherence.checks.monotone import (
-    binned_pair,
     effective_contexts,
     largest_drop,
     largest_interval,
@@ -20,11 +18,6 @@ policy_shares = partial(pair_shares, policies=True)
 
 def shares(bins, first, context):
     return pair_shares(bins, first, context, np.ones(first.size), policies=False)
-
-
-def test_contexts_of_a_bin_are_counted_once():
-    bins, context = np.array([0, 0, 0, 2, 2]), np.array([5, 5, 1, 5, 5])
-    assert contexts_per_bin(bins, context, 4).tolist() == [2, 0, 1, 0]
 
 
 def test_shares_of_contexts_that_agree_vary_as_contexts_do():
@@ -101,14 +94,6 @@ def test_one_parameter_has_the_interval_of_its_quantiles():
     assert high == pytest.approx(2 + 0.5 * np.quantile(np.abs(null), 0.95))
 
 
-def test_a_single_context_shows_the_least_variance_only():
-    """Nothing differs between contexts: the share of .5 has the variance of one context."""
-    first, none = np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(4, dtype=int)
-    share, _, covariance = shares(none, first, none)
-    assert share == pytest.approx([0.5])
-    assert covariance == pytest.approx(np.array([[0.25]]))
-
-
 def test_contexts_count_by_the_probability_that_they_bring():
     """Kish: (1 + 1 + 2)^2 / (1 + 1 + 4) = 2.67, rounded down; equal ones count in full."""
     bins, context = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 2])
@@ -126,46 +111,3 @@ def test_shares_of_whole_choices_are_those_of_choices():
     )
     for one, other in zip(of_choices, of_policies, strict=True):
         assert other == pytest.approx(one, abs=1e-12)
-
-
-def test_policies_that_agree_have_the_least_variance_of_half_a_context():
-    """At a share of .3 in 4 contexts: (.3^2 + .7^2) / 2 / 16, and no less at a share of 1."""
-    bins, context = np.repeat([0, 1], 4), np.arange(8)
-    first = np.repeat([0.15, 0.5], 4)
-    share, rows, covariance = policy_shares(bins, first, context, np.full(8, 0.5))
-    assert share.tolist() == pytest.approx([0.3, 1.0])
-    assert rows.tolist() == [2.0, 2.0]
-    assert np.diag(covariance) == pytest.approx([0.58 / 2 / 16, 1 / 2 / 16])
-
-
-def test_a_pair_is_counted_in_the_bins_that_have_enough_contexts():
-    """Bins .1, .5, .9 of five contexts; in the middle one two contexts chose from the pair."""
-    belief, context = np.repeat([0.1, 0.5, 0.9], 5), np.arange(15)
-    first = np.array([1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0], dtype=float)
-    mass = np.array([1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0], dtype=float)
-    binned = binned_pair(belief, first, mass, context, n_bins=3, policies=False)
-    assert binned.belief == pytest.approx([0.1, 0.9])
-    assert binned.share == pytest.approx([1 / 5, 3 / 4])
-    assert binned.rows.tolist() == [5, 4]
-    assert binned.degrees == 3
-    assert binned.covariance.shape == (2, 2)
-    few = binned_pair(belief[:10], first[:10], mass[:10], context[:10], n_bins=3, policies=False)
-    assert few is None
-
-
-def test_a_pair_of_policies_is_weighed_by_its_probability():
-    """A context that hardly ever chooses from the pair hardly counts."""
-    belief, context = np.repeat([0.1, 0.9], 4), np.arange(8)
-    mass = np.array([1, 1, 1, 0.001, 0.5, 0.5, 0.5, 0.5])
-    binned = binned_pair(belief, mass * 0.25, mass, context, n_bins=2, policies=True)
-    assert binned.share == pytest.approx([0.25, 0.25])
-    assert binned.degrees == 2
-    assert binned.rows == pytest.approx([3.001, 2.0])
-
-
-def test_bins_with_two_contexts_are_left_out_whatever_their_rows():
-    belief = np.repeat([0.1, 0.5, 0.9], 6)
-    context = np.array([0, 1, 2, 3, 4, 5, *[6, 7] * 3, 8, 9, 10, 11, 12, 13])
-    used, kept = used_bins(belief, context, 3)
-    assert kept.tolist() == [True] * 6 + [False] * 6 + [True] * 6
-    assert used.tolist() == [0] * 6 + [1] * 6

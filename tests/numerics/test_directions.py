@@ -7,7 +7,6 @@ from scipy import stats
 from coherence.checks.direction import (
     best_fit,
     choice_vectors,
-    orders,
 )
 
 
@@ -26,16 +25,6 @@ def test_covariance_of_choice_vectors_is_multinomial_for_single_rows():
     assert np.abs(scan.covariance[0, :, 1, :]).max() < 1e-12
 
 
-def test_every_order_has_a_chain_of_sets():
-    sets, ranks, steps = orders(3)
-    assert len(ranks) == 6
-    for rank, step in zip(ranks, steps, strict=True):
-        assert [sets[position].tolist() for position in step] == [
-            (rank >= 1).tolist(),
-            (rank >= 2).tolist(),
-        ]
-
-
 def test_the_direction_in_which_shares_rise_is_found():
     """From a to b to c as the bin rises: b lies between them, and no share falls along a, b, c."""
     bins = np.repeat([0, 1, 2], 60)
@@ -51,20 +40,6 @@ def test_the_direction_in_which_shares_rise_is_found():
     assert best.largest < 0
     assert best.low <= best.largest <= best.high
     assert n_candidates == 6
-
-
-def test_a_bin_that_agrees_has_the_least_variance_of_half_a_context():
-    """Four contexts that all choose the first of two: half of one might have chosen the other."""
-    bins, action = np.repeat([0, 1], 4), np.repeat([0, 1], 4)
-    scan, rows = choice_vectors(
-        bins, indicators(action), np.arange(8), 99, np.random.default_rng(0)
-    )
-    assert rows.tolist() == [4, 4]
-    least = 0.5 / 4**2
-    assert scan.least[0] == pytest.approx(np.array([[[least, -least], [-least, least]]] * 2))
-    drop, spread, added = scan.drops(np.array([1.0, 0.0]))
-    assert (drop, added) == (pytest.approx([1.0]), pytest.approx([least] * 2))
-    assert spread == pytest.approx([np.sqrt(2 * least)])
 
 
 def test_errors_have_the_tails_of_students_t():

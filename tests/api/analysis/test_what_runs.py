@@ -1,0 +1,181 @@
+"""Which checks a table gets, and what a report says of those that it lacks.
+
+Breaks if a check is run on what it cannot use, or left out without a word.
+"""
+
+import numpy as np
+import pytest
+
+from coherence import analyze, simulate
+
+EXACT = ["calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"]
+HAPPENED = ["calibration:brier", "calibration:calibration_error", "calibration:ece"]
+PAIRS = [f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")]
+ITERATED = [f"iterated_expectation{name}" for name in ("", ":relative", ":noise_removed")]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate("noisy", n_contexts=14, n_reps=2, rng=0)
+
+
+def asked(runs):
+    return runs[runs["action"].notna()].reset_index(drop=True)
+
+
+def chosen(label):
+    """Another action wherever there was one; `label` takes the number of the answer."""
+
+    def change(runs):
+        there = runs["action"].notna()
+        labels = [
+            label(number) if has else None
+            for number, has in zip(there.cumsum(), there, strict=True)
+        ]
+        return runs.assign(action=labels)
+
+    return change
+
+
+def state_of(context):
+    return "abc"[int(context[1:]) % 3]
+
+
+def three_states(runs):
+    belief = np.random.default_rng(0).dirichlet([2, 2, 2], len(runs))
+    table = asked(runs).assign(
+        theta=lambda rows: rows["context"].map(lambda name: "abc"[int(name[1:]) % 3])
+    )
+    return table.drop(columns="p").assign(
+        **{f"p_{state}": belief[: len(table), column] for column, state in enumerate("abc")}
+    )
+
+
+def without_answers(runs):
+    lost = runs["prompt"] == "bayes"
+    return runs.assign(p=runs["p"].mask(lost)).drop(columns="status")
+
+
+# Checks asked for, what is changed in the table, the results, and words of the note.
+TABLES = {
+    "p_true in some rows": (
+        "calibration",
+        lambda runs: asked(runs).assign(p_true=lambda rows: rows["p_true"].where(rows.index < 10)),
+        [*EXACT, *HAPPENED],
+        "p_true is known in 10 of 28 rows",
+    ),
+    "no p_true": ("calibration", lambda runs: runs.assign(p_true=np.nan), HAPPENED, "no p_true"),
+    "no theta": ("calibration", lambda runs: runs.assign(theta=None), EXACT, "no theta"),
+    "no target": (
+        "calibration",
+        lambda runs: runs.assign(p_true=np.nan, theta=None),
+        [],
+        "neither theta nor p_true",
+    ),
+    "one prompt": (
+        "prompt_consistency",
+        lambda runs: runs[runs["prompt"] == "standard"],
+        [],
+        "only one prompt",
+    ),
+    "a prompt that was never parsed": (
+        "prompt_consistency",
+        without_answers,
+        ["prompt_consistency:absolute", "prompt_consistency:mse"],
+        "no parsed belief under 'bayes'",
+    ),
+    "no beliefs given z": (
+        "iterated_expectation",
+        lambda runs: runs[runs["z_state"].isna()].drop(columns=["z", "z_state", "p_z"]),
+        [],
+        "no z, z_state and p_z columns",
+    ),
+    "no exact posterior for the forests": (
+        "iterated_expectation",
+        lambda runs: runs.drop(columns="p_true"),
+        ITERATED,
+        "no p_true or no x_ columns",
+    ),
+    "actions without a known order": (
+        "monotone_choice",
+        chosen(lambda number: ("treat", "wait")[number % 2]),
+        ["monotone_choice:treat/wait"],
+        "tested in either direction",
+    ),
+    "one action": ("monotone_choice", chosen(lambda number: "no"), [], "only the action 'no'"),
+    "no actions": ("monotone_choice", chosen(lambda number: None), [], "no actions"),
+    "no states": ("cmi", lambda runs: runs.assign(theta=None), [], "theta is empty: cmi"),
+    "no evidence": (
+        "predictive_gain",
+        lambda runs: asked(runs).filter(regex="^(?!x_)"),
+        ["predictive_gain"],
+        "no x_ columns",
+    ),
+    "three states": (
+        "cmi,monotone_choice,calibration,rational_agent",
+        three_states,
+        ["cmi"],
+        "beliefs over 3 states: monotone choice",
+    ),
+    "no context": (
+        "cmi",
+        lambda runs: asked(runs)[["p", "action", "theta"]],
+        ["cmi"],
+        "no context column: every row was taken as its own context",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_a_table_lacks_is_left_out_and_said(name, runs):
+    checks, change, expected, words = TABLES[name]
+    report = analyze(change(runs), checks=checks.split(","), rng=0)
+    assert list(report.results["check"]) == expected
+    assert [note for note in report.units[0].notes if words in note]
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ("monotone_choice", [*PAIRS, "monotone_direction"]),
+        ("prompt_consistency", [f"prompt_consistency:{n}" for n in ("absolute", "bayes", "mse")]),
+        ("iterated_expectation", [*ITERATED, "iterated_expectation:random_forest"]),
+        ("calibration", [*EXACT, *HAPPENED]),
+    ],
+)
+def test_a_whole_table_lacks_nothing(check, expected, runs):
+    report = analyze(runs, checks=[check], rng=0)
+    assert list(report.results["check"]) == expected
+    assert report.units[0].notes == ()
+    assert set(report.results["n_contexts"]) <= set(range(1, 15))
+
+
+def test_seven_actions_are_tested_by_pairs_only(runs):
+    report = analyze(chosen(lambda number: str(number % 7))(runs), checks=["monotone_choice"])
+    assert len(report.results) == 21
+    assert any("7 actions are more than 6" in note for note in report.units[0].notes)
+
+
+def test_prompts_alone_are_compared(runs):
+    plain = runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]]
+    names = set(analyze(plain, rng=1).results["check"])
+    assert names == {f"prompt_consistency:{prompt}" for prompt in ("absolute", "bayes", "mse")}
+
+
+def test_what_a_check_gives_besides_its_test_is_in_its_details(runs):
+    results = analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results
+    details = results[0].details.set_index("measure")
+    for result in results[1:3]:
+        row = details.loc[result.null]
+        assert (result.statistic, result.pvalue) == (row["value"], None)
+        assert (result.interval.low, result.interval.high) == (row["low"], row["high"])
+
+
+def test_gaps_of_a_single_context_are_said_beside_their_size():
+    runs = simulate("rational", n_contexts=20, n_reps=2, prompts=["standard"], rng=1)
+    moved = runs["context"].eq("c0003") & runs["z_state"].isna()
+    runs.loc[moved, "p"] = (runs.loc[moved, "p"] + 0.4) % 1
+    results = analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results
+    share = results[0].settings["share_of_largest_tenth"]
+    assert share > 0.9
+    assert f"{share:.0%} of squares" in results[2].assumptions[-1]
