@@ -5,7 +5,7 @@
 ``tests/validity/mixing_intervals.csv`` has a line per agent, number of draws per condition and
 quantity: the total, an experiment, or the loss of a measure, all corrected.
 ``tests/validity/mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
-the seed [seed, cell, s]. ``--page docs/mixing-details.md`` renders a short form of both between the
+the seed [seed, cell, s]. ``--page docs/mixing.md`` renders a short form of both between the
 page's markers. One core needs about six minutes.
 """
 
@@ -210,40 +210,44 @@ def page() -> str:
         "total",
         np.where(table["quantity"].str[0].str.isdigit(), "experiments", "measures"),
     )
+    table = table.assign(kind=kind, coverage=table["covered"] / table["sessions"])
     lines = [
-        f"{sessions} sessions per line; coverage of 95% intervals (of experiments and of losses: "
-        "the lowest), bias of the corrected total and its standard deviation, in points.",
+        f"{table['agent'].nunique()} agents with {sessions} sessions each; lowest coverage of 95% "
+        "intervals, bias of the corrected total in points, its largest standard deviation.",
         "",
-        "| agent | answers per condition | total | experiments | losses of measures | bias | sd |",
-        "|---|---|---|---|---|---|---|",
+        "| answers per condition | totals | experiments | losses of measures | bias | sd |",
+        "|---|---|---|---|---|---|",
     ]
-    for (agent, draws), cell in table.assign(
-        kind=kind, coverage=table["covered"] / table["sessions"]
-    ).groupby(["agent", "draws"], sort=False):
-        total = cell[cell["kind"] == "total"].iloc[0]
-        lowest = cell.groupby("kind")["coverage"].min()
-        cells = (f"{lowest[name]:.3f}" for name in ("total", "experiments", "measures"))
-        lines.append(
-            f"| {agent} | {draws} | {' | '.join(cells)} | {total['bias']:+.1f} "
-            f"| {total['sd']:.1f} |"
+    for draws, cell in table.groupby("draws"):
+        total = cell[cell["kind"] == "total"]
+        lowest = cell.loc[cell.groupby("kind")["coverage"].idxmin()].set_index("kind")
+        cells = (
+            f"{lowest.loc[name, 'coverage']:.3f} ({lowest.loc[name, 'agent']})"
+            for name in ("total", "experiments", "measures")
         )
-    lines += [
-        "",
-        f"Share of {rejected['sessions'].iloc[0]} sessions with p of at most .05, 21 conditions "
-        "at rates of .1, .5 and .9:",
-        "",
-    ]
-    share = rejected.assign(share=rejected["rejected"] / rejected["sessions"]).pivot(
-        index="draws", columns=["test", "correlation"], values="share"
+        lines.append(
+            f"| {draws} | {' | '.join(cells)} "
+            f"| {total['bias'].min():+.1f} ({total.loc[total['bias'].idxmin(), 'agent']}) to "
+            f"{total['bias'].max():+.1f} ({total.loc[total['bias'].idxmax(), 'agent']}) "
+            f"| {total['sd'].max():.1f} |"
+        )
+    # The two tests, of the second flip and of the draw before, share a cell.
+    shares = (rejected["rejected"] / rejected["sessions"]).map("{:.3f}".format)
+    share = rejected.assign(share=shares).pivot_table(
+        "share", "draws", "correlation", aggfunc=" / ".join
     )
+    share = share[sorted(share, reverse=True)]
+    tests = " / ".join(rejected["test"].unique())
     lines += [
-        "| answers per condition | "
-        + " | ".join(f"{test}, {_named(float(value))}" for test, value in share.columns)
-        + " |"
+        "",
+        f"Share of sessions with p of at most .05, {tests}; 21 conditions at rates of .1, .5 and "
+        ".9:",
+        "",
+        f"| answers per condition | {' | '.join(map(_named, share))} |",
     ]
     lines += ["|---" * (1 + share.shape[1]) + "|"]
     lines += [
-        f"| {draws} | " + " | ".join(f"{value:.3f}" for value in row) + " |"
+        f"| {draws} | " + " | ".join(row) + " |"
         for draws, row in zip(share.index, share.to_numpy(), strict=True)
     ]
     return "\n".join(lines)

@@ -8,9 +8,9 @@ difference of 0; ``tests/validity/rational_recovery.csv`` has the mean of estima
 intervals that hold the truth, at 1000 contexts x 5 and with few reports. Data set k draws from the
 seed [77, design, contexts, k], in the recovery from [5, k, 100 alpha, 100 signal], and with few
 reports also from the numbers of contexts and reports. ``--only`` makes one of them, ``--agents``
-replaces the lines of some. ``--page docs/rational-model.md`` renders both between the page's
-markers. On one core 400 data sets need about ten minutes for each number of contexts, the recovery
-of 150 half an hour.
+replaces the lines of some. ``--page docs/rational.md`` renders a short form of both
+between the page's markers. On one core 400 data sets need about ten minutes for each number of
+contexts, the recovery of 150 half an hour.
 """
 
 import argparse
@@ -181,29 +181,45 @@ def recovery(n_data_sets: int, agents: Iterable[Known], run: Callable) -> pd.Dat
     return pd.DataFrame(lines, columns=columns).round(5)
 
 
+# Rows that are to be rejected, or that no polynomial of the belief follows: each by itself.
+_ALONE = "hidden signal|jumps|S-shaped|theta rare"
+
+
 def page() -> str:
-    """Render both tables."""
-    counts = pd.read_csv(SIZES)
+    """Render both tables in short: the range over nulls, and designs to know one by one."""
+    counts = pd.read_csv(SIZES).sort_values("contexts", ascending=False, kind="stable")
+    shares = counts[["rejected", "rejected_01", "held"]].div(counts["tests"], axis=0)
+    counts[["at .05", "at .01", "holds 0"]] = shares
+    alone = counts["design"].str.contains(_ALONE)
     many, few = CONTEXTS
-    lines = [
-        f"| five reports of each context, unless named | {many} contexts: at .05 | at .01 "
-        f"| interval holds 0 | {few} contexts: at .05 | at .01 | interval holds 0 |",
-        "|---" * 7 + "|",
+    lines = [f"| design | {many} contexts: at .05 | holds 0 | {few} contexts: at .05 | holds 0 |"]
+    lines.append("|---" * 5 + "|")
+    nulls = counts[~alone]
+    cells = [
+        f"{group[column].min():.3f} to {group[column].max():.3f}"
+        for _, group in nulls.groupby("contexts", sort=False)
+        for column in ("at .05", "holds 0")
     ]
-    for design, group in counts.groupby("design", sort=False):
+    lines.append(f"| {nulls['design'].nunique()} nulls | {' | '.join(cells)} |")
+    for design, group in counts[alone].groupby("design", sort=False):
         cells = [
-            f"{count / row.tests:.3f}" + (f" ({row.tests})" if number == 0 else "")
-            for row in group.sort_values("contexts", ascending=False).itertuples()
-            for number, count in enumerate((row.rejected, row.rejected_01, row.held))
+            f"{row['at .05']:.3f} ({row['tests']}) | {row['holds 0']:.3f}"
+            for _, row in group.iterrows()
         ]
-        lines.append(f"| {design} | " + " | ".join(cells) + " |")
-    lines += ["", "| agent, contexts x reports | quantity | true | mean | held by intervals |"]
-    lines.append("|---|---|---|---|---|")
-    lines += [
-        f"| {row.agent} | {row.quantity} | {row.truth:.3f} | {row.mean:.3f} "
-        f"| {row.held / row.intervals:.3f} ({row.intervals}) |"
-        for row in pd.read_csv(RECOVERY).itertuples()
-    ]
+        name = design.removeprefix("reports scatter: ").replace("reports scatter by ", "")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    found = pd.read_csv(RECOVERY)
+    found["share"] = found["held"] / found["intervals"]
+    lines += ["", "| estimate | agents | largest error of the mean | held, lowest | highest |"]
+    lines.append("|---" * 5 + "|")
+    found["kind"] = found["quantity"].str.replace(" of .*", "s", regex=True)
+    for kind, group in found.groupby("kind", sort=False):
+        error = (group["mean"] - group["truth"]).abs().max()
+        low, high = group.loc[group["share"].idxmin()], group["share"].max()
+        lines.append(
+            f"| {kind} | {len(group)} | {error:.3f} "
+            f"| {low['share']:.2f} ({low['agent']}) | {high:.2f} |"
+        )
     return "\n".join(lines)
 
 

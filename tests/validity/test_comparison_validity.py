@@ -31,7 +31,7 @@ def test_the_full_table_holds_what_the_page_says():
     table = pd.read_csv(RESULTS)
     names = [design.name for design in DESIGNS]
     assert set(names[:2]) <= set(table["design"]) <= set(names)
-    written = Path(__file__).parents[2] / "docs" / "validity-rivals.md"
+    written = Path(__file__).parents[2] / "docs" / "validity-notes.md"
     assert page(table) in written.read_text("utf-8")
     effects = table[table["held"].notna()]
     missed = ((1 - effects["held"]) * effects["n_studies"]).round()
