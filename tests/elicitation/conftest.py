@@ -6,10 +6,12 @@ os.environ.setdefault(
 
 import contextlib
 import re
+import shlex
 import sqlite3
 
 import pytest
 
+from coherence.cli.main import main
 from elicitation import Answer, AnswerStore
 
 _LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
@@ -102,10 +104,37 @@ def model_folder(asia, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def blank_models(tmp_path_factory):
+    """Two folders of untrained models, "base" and, with a chat template, "instruct"."""
+    from elicitation.training.organisms.blank import make_blank
+
+    folder = tmp_path_factory.mktemp("blank")
+    base, instruct = (
+        make_blank(folder / name, seed=n) for n, name in enumerate(("base", "instruct"))
+    )
+    template = "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:"
+    (instruct / "chat_template.jinja").write_text(template, encoding="utf-8")
+    return base, instruct
+
+
+@pytest.fixture(scope="session")
 def model(model_folder):
     from elicitation import load_causal_model
 
     return load_causal_model(model_folder, batch_size=8)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process, check its exit status, and return what it printed."""
+
+    def run_line(line, status=0):
+        capsys.readouterr()
+        ended, said = main(shlex.split(line)), capsys.readouterr()
+        assert ended == status, said.err
+        return said
+
+    return run_line
 
 
 @pytest.fixture

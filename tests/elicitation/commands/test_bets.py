@@ -1,9 +1,11 @@
-"""The bets command.
+"""``coherence bets``.
 
-Breaks if files are missing or wrong, if a word of the user is misread, or if it asks anything of a
-model that it should not.
+Breaks if a score differs from Python's, if a list of things, the odds or a rule are misread, if
+answers to other questions pass, or if a model is asked what it has answered.
 """
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,68 +13,249 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
-from coherence.batteries.bets.figures import plot_accuracies, plot_ladder, plot_transfer
-from coherence.cli.main import main
+from coherence import read_runs, score_bets
+from coherence.batteries.bets.agents import simulate_answers
+from elicitation import AnswerStore
+
+from ..models.hosted.fake_server import Fake, answer, serving
 
 ROOT = Path(__file__).parents[3]
 
 
+def written(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def read_questions(path):
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+@pytest.fixture(scope="module")
+def table(questions):
+    """Return the default questions as a table."""
+    return read_questions(questions)
+
+
+@pytest.fixture
+def score(run, tmp_path):
+    """Score a table of answers, and return what was printed."""
+
+    def score_table(answers, more="", out="out", status=0):
+        path = tmp_path / "answers.csv"
+        answers.to_csv(path, index=False)
+        return run(f"bets --answers {path} --out {tmp_path}/{out} {more}", status)
+
+    return score_table
+
+
+@pytest.fixture
+def things(tmp_path, list_of_things):
+    path = tmp_path / "things.csv"
+    path.write_text(list_of_things, encoding="utf-8")
+    return path
+
+
+def test_answers_are_scored_as_in_python(table, tmp_path, score):
+    assert len(table) == 2 * 25 * 4 + 2 * 100 * 3 + 9 * 10 * 5 * 2
+    names = ("maximiser", "random")
+    answers = pd.concat([simulate_answers(name, table, rng=1) for name in names])
+    said, out = score(answers).out, tmp_path / "out"
+    accuracy = pd.read_csv(out / "accuracy.csv")
+    expected = score_bets(table, answers).accuracy
+    np.testing.assert_allclose(accuracy["accuracy"], expected["accuracy"])
+    np.testing.assert_allclose(accuracy["low"], expected["low"])
+    tables = {"accuracy.csv", "answers.csv", "ladder.csv", "models.csv", "files.sha256"}
+    figures = {"accuracy_1.svg", "accuracy_2.svg", "ladder_1.svg", "ladder_2.svg", "models.svg"}
+    assert written(out) == tables | figures | {"runs.parquet", "ladder_runs.parquet"}
+    contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
+    assert contexts.unique().tolist() == [10]
+    assert pd.read_csv(out / "models.csv")["model"].tolist() == [*names] * 3
+    read_runs(out / "ladder_runs.parquet")
+    row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
+    assert f"{row['accuracy']:.1%}" in said
+
+
+@pytest.mark.lengthy
+def test_pairs_and_the_paper_on_request(table, tmp_path, score):
+    paper = tmp_path / "paper"
+    score(simulate_answers("maximiser", table, rng=1), f"--pairs crossed --paper {paper}")
+    contexts = read_runs(tmp_path / "out" / "runs.parquet").groupby("task")["context"].nunique()
+    assert contexts.unique().tolist() == [100]
+    assert not (tmp_path / "out" / "models.csv").exists()
+    scores = pd.read_csv(tmp_path / "out" / "accuracy.csv").set_index(["template", "truth"])
+    shown, sets = (pd.read_csv(paper / f"{name}.csv").iloc[0] for name in ("bets", "bets-sets"))
+    assert shown["coin.correct"] == scores.loc[("coin", "correct"), "accuracy"]
+    assert sets["dice.strict.threshold"] == scores.loc[("dice", "strict"), "threshold"]
+
+
+@pytest.mark.lengthy
+def test_results_of_an_earlier_call_do_not_stay(table, tmp_path, score, run):
+    out = tmp_path / "out"
+    out.mkdir()
+    kept = {"accuracy_x.svg", "accuracy_1.svg.bak", "notes.csv", "answers.sqlite"}
+    for name in kept:
+        (out / name).write_text("mine", encoding="utf-8")
+    names = ("maximiser", "random")
+    score(pd.concat([simulate_answers(name, table, rng=1) for name in names]))
+    assert (out / "ladder_2.svg").exists()
+    partial = simulate_answers("random", table[table["kind"] == "value"], rng=1)
+    score(partial)
+    new = {"answers.csv", "accuracy.csv", "accuracy_1.svg", "files.sha256"}
+    assert written(out) == kept | new
+    partial.to_csv(out / "ladder.csv", index=False)
+    run(f"bets --answers {out}/ladder.csv --out {out}")
+    assert (out / "ladder.csv").exists()  # what was read is no result
+
+
+def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
+    test = table[(table["kind"] == "value") & (table["split"] == "test")]
+    replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
+    names = {"question": test["question"], "answer": replies, "model": "../evil\x1b[2J \U0001f9e8"}
+    said = score(pd.DataFrame(names)).out
+    assert "3 of 100 answers on values and bets could not be read and count as wrong" in said
+    assert "\x1b" not in said
+    assert not any("evil" in path.name for path in tmp_path.iterdir())
+
+
+def test_rule_changes_what_is_right(table, tmp_path, score):
+    bets = table[(table["kind"] == "bet") & (table["split"] == "test")]
+    roles = bets[["role_a", "role_b", "role_c"]].set_axis([*"abc"], axis=1)
+    lose = pd.DataFrame({"question": bets["question"], "answer": (roles == "lose").idxmax(axis=1)})
+    for rule, share in (("side", 0.0), ("outcome", 0.5)):
+        score(lose, f"--rule {rule}", out=rule)
+        rows = pd.read_csv(tmp_path / rule / "accuracy.csv").set_index(["template", "truth"])
+        assert rows.loc[("coin", "correct"), "accuracy"] == share
+
+
+@pytest.mark.lengthy
+def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, run, score):
+    path, terms = tmp_path / "questions.csv", "--chance 0.3 --stake 50 --payout 0.5"
+    assert "at 0.667 or more: 7 rungs" in run(f"bets questions --out {path} {terms}").err
+    table = read_questions(path)
+    bet = table[(table["kind"] == "bet") & (table["split"] == "test")]["text"].iloc[0]
+    assert "30% of all tosses" in bet
+    assert "a stake of 50 dollars; it comes back, with 25 dollars on top" in bet
+    answers = simulate_answers("maximiser", table, sharpness=1e6, rng=1)
+    assert "elevation 0.00" in score(answers, f"--questions {path}", out="told").out
+    score(answers, terms, out="made")
+    told, made = (
+        [(tmp_path / out / name).read_bytes() for name in ("accuracy.csv", "ladder.csv")]
+        for out in ("told", "made")
+    )
+    assert told == made
+    rows = pd.read_csv(tmp_path / "told" / "accuracy.csv")
+    assert (rows.loc[rows["truth"] == "correct", "accuracy"] == 1).all()
+
+
+PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("text", "message"),
     [
-        (["--out", "x"], "needed: --model DIR to ask a model, or --answers FILE"),
-        (["--answers", "a.csv", "--model", "m", "--out", "x"], "and not both"),
-        (["--answers", "a.csv"], "--out DIR is missing"),
-        (["--answers", "nowhere.csv", "--out", "x"], "nowhere.csv: no such file"),
-        (["--answers", "a.txt", "--out", "x"], "a.txt: no such file. Name a .csv or .parquet"),
+        ("", "has no rows"),
+        ("item,value\na car,high", "lacks column 'split'"),
+        (f"{PLAIN}a car,high,test", "split 'test' must have things of both values"),
+        (f"{PLAIN}a car,high,test\nA car,low,test", "'a car' occur more than once"),
+        (f"{PRICED}a car,high,test,-5\na pen,low,test,1", "a positive number; received -5"),
         (
-            ["--model", "m", "--questions", "q.csv", "--out", "x"],
-            "--questions belongs to --answers",
+            f"{PRICED}a car,high,test,nan\na pen,low,test,1",
+            "the price of 'a car' must be a positive",
         ),
-        (["--model", "nowhere", "--out", "x"], "model must be a folder with config.json"),
-        (
-            ["--model", "a/m", "--model", "b/m", "--out", "x"],
-            "model must be a folder with config.json",
-        ),
-        (
-            ["--answers", "a.csv", "--questions", "q.csv", "--payout", "1", "--out", "x"],
-            "without --items, --chance, --stake and --payout",
-        ),
-        (
-            ["--rule", "outcome", "questions", "--out", "x.csv"],
-            "--rule does not belong to 'coherence bets questions'",
-        ),
-        (
-            ["--model", "m", "train", "--modality", "coin", "--out", "x"],
-            "--model does not belong to 'coherence bets train'",
-        ),
-        (
-            ["--items", "nowhere.csv", "questions", "--out", "x.csv"],
-            "items nowhere.csv cannot be read",
-        ),
-        (
-            ["questions", "--out", "x.csv", "--payout", "-1"],
-            "payout must be a number of at least 0",
-        ),
-        (
-            ["questions", "--out", "x.csv", "--chance", "50"],
-            "chances must lie strictly between 0 and 1",
-        ),
-        (["train", "--modality", "coin", "--out", "x"], "needed: --model DIR, or --from-scratch"),
-        (
-            ["train", "--modality", "coin", "--out", "x", "--from-scratch", "--goal", "2"],
-            "goal in (0, 1]",
-        ),
+        (f"{PRICED}a car,high,test,1\na pen,low,test,2", "a high thing must be worth more than"),
+        (f"{PRICED}a car,high,test,lots", "line 2: price must be a number, not 'lots'"),
+        (f"{PLAIN}ein Schl\u00fcssel,high,test", "cannot be read .*in UTF-8"),
+        (f"{PLAIN}{'x' * 1_000_000},high,test", "cannot be read"),
+        (f"{PLAIN}{'x' * 5_000},high,test", "line 2: item must have at most 100 characters"),
+        (f"{PLAIN}a car, red,high,test", "line 2: there are more cells than columns"),
+        (f"{PLAIN}a car\x1b[2J,high,test", "line 2: item must be a word or a few on one line"),
+        (f"{PLAIN}a car,high,dev\na pen,low,dev", "no things in split 'test'"),
+        (f"{PLAIN}a,dear,test\n,low,test\nb,low,exam", "line 2: value .*line 3: item.*line 4: spl"),
     ],
 )
-def test_wrong_words_are_named(arguments, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["bets", *arguments]) == 2
-    errors = capsys.readouterr().err
-    assert message in errors.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
+def test_errors_in_lists_of_things_are_one_line(text, message, tmp_path, run):
+    (tmp_path / "things.csv").write_text(text, encoding="latin-1")
+    words = f"bets questions --items {tmp_path}/things.csv --out {tmp_path}/questions.csv"
+    (error,) = run(words, status=2).err.splitlines()
+    assert len(error) < 500
+    assert re.search(message, error)
+    assert not (tmp_path / "questions.csv").exists()
+
+
+@pytest.mark.lengthy
+def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
+    things, tmp_path, run, score
+):
+    items, terms = f"--items {things}", "--chance 0.3"
+    answers = {}
+    for name, words in {"plain": "", "things": items, "terms": terms}.items():
+        run(f"bets questions --out {tmp_path}/{name}_q.csv {words}")
+        table = read_questions(tmp_path / f"{name}_q.csv")
+        answers[name] = table[["question"]].assign(answer="a")
+        answers[f"{name}_bets"] = answers[name][table["kind"] == "bet"]
+    odds = "--chance, --stake and --payout"
+    for name, words, missing in (
+        ("plain", items, "--items"),
+        ("things", "", "--items"),
+        ("terms", "", odds),
+        ("plain", terms, odds),
+        ("terms", "--chance 0.4", odds),
+        ("terms", "--chance 0.3 --stake 21", odds),
+        ("terms_bets", "", f"--items, {odds}"),
+        ("plain_bets", f"{items} {terms}", f"--items, {odds}"),
+    ):
+        assert f"Say {missing} as for" in score(answers[name], words, status=2).err, (name, words)
+        assert not (tmp_path / "out").exists()
+    score(answers["terms"], terms)
+    score(answers["things"], f"--questions {tmp_path}/things_q.csv")
+
+
+@pytest.mark.lengthy
+def test_models_behind_servers_are_asked_in_words_and_once(things, tmp_path, run):
+    fake = Fake(lambda body, n: answer("The answer is **(a)**."), models=("m", "n"))
+    with serving(fake) as address:
+        words = f"bets --server {address} --model m --out {tmp_path}/out --items {things}"
+        run(words)
+        n_asked = len(fake.asked)
+        run(words)
+    answers = pd.read_csv(tmp_path / "out" / "answers.csv")
+    assert set(answers["answer"]) == {"The answer is **(a)**."}
+    # The second call asks what the server can do, and no question.
+    assert len(fake.asked) - n_asked < 6
+    assert n_asked >= answers["question"].nunique()
+    assert (tmp_path / "out" / "accuracy.csv").exists()
+
+
+@pytest.mark.slow
+def test_training_asking_and_transfer(things, tmp_path, run):
+    """Plumbing on two things of each kind: what is trained is saved, asked, and compared."""
+    short = f"--from-scratch --items {things} --epochs 1 --goal 1 --threads 1 --device cpu"
+    run(f"bets transfer --out {tmp_path}/all {short} --paper {tmp_path}/paper")
+    table = pd.read_csv(tmp_path / "all" / "transfer.csv")
+    kinds = ("coin", "dice", "card")
+    pairs = set(zip(table["trained_on"], table["tested_on"], strict=True))
+    assert pairs == {(a, b) for a in kinds for b in kinds}
+    shares = table[table["truth"] == "correct"].set_index(["trained_on", "tested_on"])["accuracy"]
+    laid_out = pd.read_csv(tmp_path / "paper" / "transfer.csv").set_index("trained_on")
+    for (trained, tested), share in shares.items():
+        assert laid_out.loc[trained, f"{tested}.correct"] == share
+    asked = f"--items {things} --device cpu"
+    run(f"bets --model {tmp_path}/all/coin --out {tmp_path}/alone {asked}")
+    alone = pd.read_csv(tmp_path / "alone" / "accuracy.csv")
+    correct = alone[alone["truth"] == "correct"].set_index("template")["accuracy"]
+    assert correct[shares["coin"].index].to_dict() == shares["coin"].to_dict()
+    several = f"bets --model {tmp_path}/all/coin --model {tmp_path}/all/dice {asked}"
+    found = []
+    for _ in range(2):  # what has been asked is not asked again
+        run(f"{several} --out {tmp_path}/both")
+        with AnswerStore(tmp_path / "both" / "answers.sqlite") as store:
+            found.append((len(store), (tmp_path / "both" / "answers.csv").read_bytes()))
+    assert found[0] == found[1]
+    assert found[0][0] == len(pd.read_csv(tmp_path / "both" / "answers.csv"))
+    assert set(pd.read_csv(tmp_path / "both" / "models.csv")["model"]) == {"coin", "dice"}
+    both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
+    pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), alone)
 
 
 @pytest.mark.lengthy
@@ -81,9 +264,7 @@ def test_lesson_runs(tmp_path):
         [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)],
         capture_output=True,
         text=True,
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if "coin, correct" in line)
@@ -91,46 +272,3 @@ def test_lesson_runs(tmp_path):
     assert maximiser > 90
     assert chooser == 50
     assert abs(guesser - chance) < 15
-    assert {file.name for file in tmp_path.iterdir()} == {
-        "maximiser.svg",
-        "value-only.svg",
-        "random.svg",
-        "ladder.svg",
-        "accuracy.csv",
-    }
-
-
-def drawn(ax, gid):
-    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
-
-
-def test_figures_show_the_tables():
-    ax = Figure().add_subplot()
-    rows = pd.DataFrame(
-        {
-            "template": ["coin", "coin"],
-            "truth": ["correct", "strict"],
-            "n": [100, 100],
-            "accuracy": [0.6, 0.1],
-            "chance": [1 / 3, 0.125],
-            "low": [0.4, 0.0],
-            "high": [0.8, 0.3],
-            "p_exact": [0.001, 0.8],
-        }
-    )
-    [points] = drawn(plot_accuracies(rows, ax), "accuracy")
-    assert points.get_offsets()[:, 0].tolist() == [0.6, 0.1]
-    assert points.get_facecolor()[1].tolist() == [1, 1, 1, 1]  # not above chance: not filled
-    ax = Figure().add_subplot()
-    shares = pd.DataFrame(
-        [[1.0, 0.5], [0.25, 0.75]], index=["coin", "dice"], columns=["coin", "dice"]
-    )
-    plot_transfer(shares, ax)
-    assert [text.get_text() for text in ax.texts] == ["100%", "50%", "25%", "75%"]
-    ax = Figure().add_subplot()
-    table = pd.DataFrame(
-        {"stated": [0.2, 0.5], "implied": [0.3, np.nan], "low": [0.2, 0.9], "high": [0.4, 1.0]}
-    )
-    [implied] = drawn(plot_ladder(table, ax), "implied")
-    assert implied.get_offsets().tolist() == [[0.2, 0.3]]
-    assert len(drawn(ax, "bounds")) == 1

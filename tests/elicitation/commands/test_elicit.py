@@ -1,353 +1,198 @@
-"""The command, in processes of its own.
+"""``coherence elicit``.
 
-Breaks if a kill loses answers, if a resumed run differs, or if an error is not one line and exit 2.
+Breaks if an option does not reach the questions, if a session costs more than was said before it,
+or if Ctrl-C loses answers.
 """
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from bayesnets import load_network, write_network
 from coherence import read_runs
-from coherence.cli.main import main
+from elicitation import Answer, AnswerStore, Design, load_questions, plan_own_questions, run_plan
 
-ROOT = Path(__file__).parents[3]
-
-
-def _command(folder, out, *extra):
-    options = [
-        "--task",
-        "asia",
-        "--contexts",
-        "15",
-        "--reps",
-        "4",
-        "--batch-size",
-        "4",
-        "--threads",
-        "1",
-    ]
-    command = [sys.executable, "-m", "coherence.cli.main", "elicit", "--model", str(folder)]
-    return [*command, *options, "--out", str(out), *extra]
-
-
-def _answers(store):
-    if not store.exists():
-        return {}
-    with sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30) as database:
-        try:
-            rows = dict(database.execute("SELECT key, answer || created FROM answers"))
-        except sqlite3.OperationalError:  # the tables are not there yet
-            rows = {}
-    database.close()
-    return rows
-
-
-def _wait_for_answers(process, store, least):
-    deadline = time.monotonic() + 120
-    while len(_answers(store)) < least:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _start(command):
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_heed_interrupts,
-    )
-
-
-def _heed_interrupts():
-    """Undo what a test run in the background hands down: a child that ignores Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.mark.slow
-def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_folder, tmp_path):
-    out, store = tmp_path / "runs.parquet", tmp_path / "runs.parquet.answers.sqlite"
-    total = 15 * 4 * 8
-    process = _start(_command(model_folder, out))
-    _wait_for_answers(process, store, 40)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    kept = _answers(store)
-    assert 40 <= len(kept) < total, "the kill came too late to test anything"
-    assert not out.exists()
-
-    again = subprocess.run(
-        _command(model_folder, out), cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert f"{total - len(kept)} answers asked, {len(kept)} reused" in again.stderr
-    whole = _answers(store)
-    assert len(whole) == total
-    assert kept.items() <= whole.items()
-
-    # One process for both: an uninterrupted run with another batch size, and a run that finds
-    # everything.
-    other = tmp_path / "other.parquet"
-    assert main([*_command(model_folder, other)[3:], "--batch-size", "64"]) == 0
-    resumed = read_runs(out)
-    pd.testing.assert_frame_equal(
-        resumed.drop(columns="created"), read_runs(other).drop(columns="created")
-    )
-    before = out.read_bytes()
-    assert main(_command(model_folder, out)[3:]) == 0
-    assert out.read_bytes() == before
-
-
-@pytest.mark.lengthy
-def test_ctrl_c_ends_quietly_and_says_how_to_go_on(model_folder, tmp_path):
-    out, store = tmp_path / "runs.parquet", tmp_path / "answers.sqlite"
-    process = _start(_command(model_folder, out, "--store", str(store)))
-    _wait_for_answers(process, store, 8)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in errors
-    assert (
-        f"{len(_answers(store))} answers are kept in {store}. The same command resumes." in errors
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"--model": "no/such/folder"}, "no/such/folder is not a folder"),
-        ({"--task": "asai"}, "Did you mean 'asia'?"),
-        ({"--target": "lnug"}, "lnug"),
-        ({"--out": "runs.txt"}, "--out must end in .parquet, .csv or .jsonl"),
-        ({"--out": "no/such/folder/runs.csv"}, "--out must lie in a folder"),
-        ({"--contexts": "0"}, "contexts must be positive"),
-        ({"--contexts": "100000"}, "distinct evidence sets"),
-        ({"--reps": "0"}, "reps must be positive"),
-        (
-            {"--prompts": "standard,odd"},
-            "prompts must be distinct names among standard, mse, absolute, bayes",
-        ),
-        ({"--temperature": "-1"}, "temperature and seed must be at least 0"),
-        ({"--seed": "-1"}, "seed must be at least 0"),
-        ({"--batch-size": "0"}, "batch_size must be positive"),
-        ({"--threads": "0"}, "threads must be positive"),
-        ({"--store": "no/such/folder/s.sqlite"}, "folder that exists"),
-        ({"--store": __file__}, "cannot be used"),
-    ],
-)
-def test_known_errors_are_one_line_and_exit_2(
-    model_folder, tmp_path, monkeypatch, capsys, changes, message
-):
-    monkeypatch.chdir(tmp_path)
-    options = {
-        "--model": str(model_folder),
-        "--task": "asia",
-        "--contexts": "2",
-        "--reps": "1",
-        "--out": "runs.csv",
-        **changes,
-    }
-    assert main(["elicit", *(word for pair in options.items() for word in pair)]) == 2
-    errors = capsys.readouterr().err
-    assert message in errors
-    assert errors.count("\n") == 1
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_options_reach_the_session(model_folder, tmp_path, capsys, suffix):
-    out = tmp_path / f"runs{suffix}"
-    options = [
-        "--contexts",
-        "2",
-        "--reps",
-        "1",
-        "--prompts",
-        "standard, bayes",
-        "--no-lie",
-        "--temperature",
-        "0",
-        "--target",
-        "bronc",
-    ]
-    assert (
-        main(
-            ["elicit", "--model", str(model_folder), "--task", "asia", *options, "--out", str(out)]
-        )
-        == 0
-    )
-    assert "4 rows, 6 answers asked, 0 reused" in capsys.readouterr().err
-    runs = read_runs(out)
-    assert set(runs["task"]) == {"asia:bronc"}
-    assert list(runs["prompt"]) == ["standard", "bayes"] * 2
-
-
-LAB = """
-[belief.number]
-form = "number"
-text = "A patient {description}. What is the probability that they {question}? \
-A number from 0 to 1:"
-"""
 QUESTIONS = """\
 id,belief_question,action_question,options,theta
 a,How probable is rain?,What now?,stay|go,1
 b,How probable is snow?,What now?,stay|go,0
 """
+PROMPTS = '[belief.number]\nform = "number"\ntext = "{question} A number from 0 to 1:"\n'
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--out", "x.csv", "--task", "asia"], "needed: --model."),
-        (["--model", "m", "--out", "x.csv"], "needed: --task (or --questions, but not both)"),
-        (
-            ["--model", "m", "--out", "x.csv", "--task", "asia", "--questions", "q.csv"],
-            "but not both",
-        ),
-        (
-            ["--model", "m", "--out", "x.csv", "--questions", "q.csv", "--target", "lung"],
-            "--target belongs to --task",
-        ),
-        (
-            ["--model", "m", "--out", "x.csv", "--questions", "q.csv", "--contexts", "3"],
-            "--contexts belongs to --task",
-        ),
-        (["--model", "m", "--out", "x.csv", "--questions", "none.csv"], "cannot be read"),
-        (
-            ["--model", "m", "--out", "x.csv", "--task", "asia", "--prompts", "none.toml"],
-            "cannot be read",
-        ),
-        (
-            ["--model", "m", "--out", "x.csv", "--task", "asia", "--prompts", "lab.toml,odd"],
-            "prompts must be distinct names among standard, mse",
-        ),
-        (["--status", "none.sqlite"], "none.sqlite does not exist"),
-        (
-            ["--set", "time=30"],
-            "--set has no key 'time'; received 'time=30'. Closest name found: 'timeout'",
-        ),
-        (["--set", "timeout=soon"], "argument --timeout: invalid int value: 'soon'"),
-        (["--set", "resume=no"], "--set resume must be true or false; received 'no'"),
-        (
-            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--set", "prefill=So: "],
-            "--prefill begins the answers of a local model",
-        ),
-        (
-            [
-                "--agent",
-                "leaky",
-                "--out",
-                "x.csv",
-                "--task",
-                "asia",
-                "--answers",
-                "exact",
-                "--reps",
-                "5",
-            ],
-            "answers='exact' draws nothing",
-        ),
-        (
-            ["--agent", "leaky", "--out", "x.csv", "--task", "asia", "--set", "min_mass=2"],
-            "min_mass must be in [0, 1]; received 2.0",
-        ),
-    ],
-)
-def test_what_is_missing_or_does_not_go_together(tmp_path, monkeypatch, capsys, options, message):
+def stored(path):
+    if not path.exists():
+        return 0
+    with AnswerStore(path) as store:
+        return len(store)
+
+
+@pytest.mark.lengthy
+def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(model_folder, tmp_path, run):
+    out, store = tmp_path / "runs.csv", tmp_path / "answers.sqlite"
+    words = f"elicit --model {model_folder} --task asia --contexts 15 --reps 4 --batch-size 4"
+    words += f" --threads 1 --out {out} --store {store}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "coherence.cli.main", *words.split()],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        # A child of a test run in the background ignores Ctrl-C by itself.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while stored(store) < 8:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    kept = stored(store)
+    assert f"{kept} answers are kept in {store}" in errors
+    assert not out.exists()
+    assert f"{15 * 4 * 8 - kept} answers asked, {kept} reused" in run(words).err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_options_reach_the_session(tmp_path, run, suffix):
+    out = tmp_path / f"runs.{suffix}"
+    words = f"elicit --agent leaky --task asia --target bronc --contexts 3 --reps 2 --out {out}"
+    # Without a temperature the two repetitions are one question.
+    said = run(f"{words} --prompts 'standard, bayes' --no-lie --temperature 0 --seed 4").err
+    assert "12 rows, 9 answers asked, 0 reused" in said
+    runs = read_runs(out)
+    assert set(runs["task"]) == {"asia:bronc"}
+    assert list(runs["prompt"].unique()) == ["standard", "bayes"]
+    assert runs["raw_action"].notna().tolist() == (runs["prompt"] == "standard").tolist()
+
+
+def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    Path("q.csv").write_text(QUESTIONS)
-    Path("lab.toml").write_text(LAB)
-    assert main(["elicit", *options]) == 2
-    errors = capsys.readouterr().err
-    assert message in errors
-    assert errors.count("\n") == 1
-
-
-def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["elicit", "--task", "asia", "--contexts", "12", "--show-prompts", "2"]) == 0
-    shown = capsys.readouterr().out
+    shown = run("elicit --task asia --contexts 12 --show-prompts 2").out
     assert shown.count("\n--- ") + shown.startswith("--- ") == 2
-    assert "--- 1: belief (standard), context 1\nConsider a patient who" in shown
+    assert "Consider a patient who" in shown
     assert list(tmp_path.iterdir()) == []
-    assert main(["elicit", "--task", "asia", "--show-prompts", "0"]) == 2
-    assert "--show-prompts must be at least 1; received 0" in capsys.readouterr().err
 
 
-def test_exact_answers_from_the_command_line(model_folder, tmp_path, capsys):
+def test_exact_answers(model_folder, tmp_path, run):
     out = tmp_path / "runs.csv"
-    words = ["elicit", "--model", str(model_folder), "--task", "asia", "--contexts", "2"]
-    words += ["--answers", "exact", "--no-lie", "--prompts", "standard", "--out", str(out)]
-    assert main([*words, "--dry-run"]) == 0
-    assert "at most 0 in answers" in capsys.readouterr().out
-    assert main(words) == 0
-    said = capsys.readouterr().err
-    assert "2 rows, 4 answers asked, 0 reused, 100.0% readable" in said
-    assert "have probability" in said
+    words = f"elicit --model {model_folder} --task asia --contexts 2 --answers exact --no-lie"
+    words += f" --prompts standard --out {out}"
+    assert "at most 0 in answers" in run(f"{words} --dry-run").out
+    assert "2 rows, 4 answers asked, 0 reused, 100.0% readable" in run(words).err
     runs = read_runs(out)
     assert runs["p"].notna().all()
-    assert runs[["action_no", "action_yes", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
-        [1, 1]
-    )
-    # A beginning that leads elsewhere is another model; after a whole answer, the form of one has
-    # next to nothing.
-    ended = "No: 0.50\nYes: 0.50\nDecision: No\n"
-    assert main([*words, "--set", f"prefill={ended}", "--store", str(tmp_path / "other")]) == 0
-    said = capsys.readouterr().err
+    actions = runs[["action_no", "action_yes", "action_defer"]]
+    assert actions.sum(axis=1).tolist() == pytest.approx([1, 1])
+    # After a whole answer the form of one has next to nothing: no belief, and a warning.
+    words += f" --store {tmp_path}/other --set 'prefill=No: 0.50\nYes: 0.50\nDecision: No\n'"
+    said = run(words).err
     assert "4 answers asked" in said
     assert "warning: that is less than one half" in said
     assert set(read_runs(out)["status"]) == {"low_mass"}
-    again = ["--set", f"prefill={ended}", "--store", str(tmp_path / "other")]
-    assert main([*words, *again, "--set", "min_mass=0.9"]) == 0
-    assert "0 answers asked, 4 reused, 0.0% readable" in capsys.readouterr().err
+    assert "0 answers asked, 4 reused, 0.0% readable" in run(f"{words} --set min_mass=0.9").err
 
 
-def test_own_prompts_and_questions_from_the_command_line(model_folder, tmp_path, capsys):
+def test_own_prompts_and_questions(model_folder, tmp_path, run):
     questions, lab, out = tmp_path / "weather.csv", tmp_path / "lab.toml", tmp_path / "runs.parquet"
     questions.write_text(QUESTIONS)
-    lab.write_text(
-        LAB.replace(
-            "A patient {description}. What is the probability that they {question}?", "{question}"
-        )
-    )
-    options = [
-        "--model",
-        str(model_folder),
-        "--questions",
-        str(questions),
-        "--prompts",
-        f"{lab},standard",
-        "--reps",
-        "1",
-        "--out",
-        str(out),
-    ]
-    assert main(["elicit", *options]) == 0
+    lab.write_text(PROMPTS)
+    words = f"elicit --model {model_folder} --questions {questions} --reps 1 --out {out}"
+    run(f"{words} --prompts {lab},standard")
     runs = read_runs(out)
     assert set(runs["task"]) == {"weather"}
     assert list(runs["prompt"]) == ["number", "standard"] * 2
-    # Actions stand beside "standard" where it is among the framings.
-    assert runs.loc[runs["prompt"] == "standard", "raw_action"].notna().all()
-    assert runs.loc[runs["prompt"] == "number", "raw_action"].isna().all()
-    assert main(["elicit", *options, "--set", "resume=false"]) == 2
-    assert "--no-resume needs a new store" in capsys.readouterr().err
-    assert main(["elicit", *options, "--dry-run"]) == 0
-    assert "to ask     0\n" in capsys.readouterr().out
+    # Actions stand beside "standard" where it is among the prompts, else beside the first.
+    assert runs["raw_action"].notna().tolist() == [False, True] * 2
+    said = run(f"{words} --prompts {lab},standard --set resume=false", status=2).err
+    assert "--no-resume needs a new store" in said
+    assert "to ask     0\n" in run(f"{words} --prompts {lab},standard --dry-run").out
+    run(f"{words} --prompts {lab}")
+    assert read_runs(out)["raw_action"].notna().all()
 
 
-def test_a_framing_of_ones_own_can_stand_in_for_standard(model_folder, tmp_path):
-    lab, out = tmp_path / "lab.toml", tmp_path / "runs.csv"
-    lab.write_text(LAB)
-    options = f"--task asia --contexts 2 --reps 1 --prompts {lab} --out {out}".split()
-    assert main(["elicit", "--model", str(model_folder), *options]) == 0
-    runs = read_runs(out)
-    assert set(runs["prompt"]) == {"number"}
-    assert runs.loc[runs["z"].isna(), "raw_action"].notna().all()
+def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
+    network, words, out = tmp_path / "clinic.bif", tmp_path / "clinic.toml", tmp_path / "runs.csv"
+    write_network(load_network("asia"), network)
+    begin = f"networks phrases {network} --target lung --out {words}"
+    run(begin)
+    text = words.read_text(encoding="utf-8").replace('"a person"', '"a visitor"')
+    words.write_text(text, encoding="utf-8")
+    assert "must be a new file" in run(begin, status=2).err  # words written by hand are not lost
+    assert words.read_text(encoding="utf-8") == text
+    ask = f"elicit --agent rational --task {network} --contexts 6 --reps 1 --out {out}"
+    assert "plain words" not in run(f"{ask} --phrases {words}").err
+    runs = pd.read_csv(out)
+    assert set(runs["task"]) == {"asia"}
+    assert runs["p_true"].notna().all()
+    assert "plain words" in run(f"{ask} --target smoke").err
+    assert set(pd.read_csv(out)["task"]) == {"asia:smoke"}
+
+
+def test_a_data_set_takes_fewer_records(tmp_path, run):
+    words = f"elicit --agent rational --task breast_cancer --contexts 6 --reps 1 --out {tmp_path}"
+    for least in (100, 30):
+        run(f"{words}/{least}.csv --set min_records={least} --no-lie")
+    many, few = (set(pd.read_csv(tmp_path / f"{n}.csv")["context"]) for n in (100, 30))
+    assert many != few
+
+
+class Talker:
+    name = fingerprint = "m"
+
+    def generate(self, requests):
+        return [Answer("No: 0.4\nYes: 0.6", n_tokens=10) for _ in requests]
+
+
+@pytest.fixture
+def look_ahead(tmp_path, run):
+    """Look ahead at 100 questions in 10 repetitions, and return what is said by its heading."""
+    table = tmp_path / "days.csv"
+    rows = "".join(f"{n},Will it rain on day {n:03}?\n" for n in range(100))
+    table.write_text(f"context,belief_question\n{rows}", encoding="utf-8")
+    words = f"elicit --questions {table} --out {tmp_path}/runs.csv --max-new-tokens 100 --dry-run"
+    words += " --prompts standard --reps 10 --model m"
+    return lambda more="": dict(
+        line.split(maxsplit=1) for line in run(f"{words} {more}").out.splitlines()
+    )
+
+
+def texts(said):
+    return float(said["tokens"].split()[1].replace(",", ""))
+
+
+def test_prices_make_money_of_tokens_and_the_system_message_is_paid_for(look_ahead):
+    """Breaks also if a word of three bytes counts as one letter."""
+    said = look_ahead("--set price_in=2 --set price_out=8")
+    assert said["price"] == f"about {texts(said) * 2e-6:.2f} for texts, at most 0.80 for answers"
+    assert "price" not in look_ahead()
+    spoken = look_ahead(f"--set 'system={'請回答' * 100}'")
+    assert texts(spoken) - texts(said) == pytest.approx(1000 * 900 / 4, abs=1)
+
+
+def test_answers_in_the_store_say_how_long_others_will_be(look_ahead, tmp_path):
+    assert look_ahead()["time"] == "not known before the store has answers of this model"
+    plan = plan_own_questions(
+        load_questions(tmp_path / "days.csv"),
+        Design(reps=5, prompts=("standard",), max_new_tokens=100),
+        task="days",
+    )
+    with AnswerStore(tmp_path / "runs.csv.answers.sqlite") as store:
+        run_plan(Talker(), plan, store)
+    said = look_ahead("--set price_out=10")
+    assert said["in"] == "store   500"
+    assert "50,000 in answers, 5,000 if they are as long as" in said["tokens"]
+    assert "0.05 if answers are as long as" in said["price"]
+
+
+def test_few_contexts_are_warned_of_before_anything_is_asked(tmp_path, run):
+    words = f"elicit --task asia --agent leaky --out {tmp_path}/r.csv --dry-run --contexts"
+    assert "9 contexts are fewer than 10" in run(f"{words} 9").err
+    assert "fewer than 10" not in run(f"{words} 10").err

@@ -1,0 +1,96 @@
+"""Options that elicit, reveal, bets and mix share: breaks if one of them drops or misreads one."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
+
+from ..models.hosted.fake_server import Fake, answer, probing, serving
+
+SESSIONS = {
+    "elicit": "--task asia --contexts 2 --reps 1 --no-lie --prompts standard --out {out}/r.csv",
+    "reveal": "--where scenario=choice --where variant=single --where n=2 --out {out}",
+    "bets": "--items {things} --out {out}",
+    "mix": "--draws 1 --out {out}",
+}
+
+
+@pytest.fixture
+def session(tmp_path, list_of_things):
+    """Return the words of a small session of a command."""
+    things = tmp_path / "things.csv"
+    things.write_text(list_of_things, encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    return lambda command: f"{command} {SESSIONS[command].format(out=out, things=things)}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["elicit", *(pytest.param(c, marks=pytest.mark.lengthy) for c in SESSIONS if c != "elicit")],
+)
+def test_hosted_models_get_all_options(command, session, run, monkeypatch):
+    monkeypatch.setenv("KEY", "sk-very-secret")
+    fields = {
+        "extra_body": {"top_k": 5},
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    words = " ".join(f"--set '{key}={json.dumps(value)}'" for key, value in fields.items())
+    words += " --set max_connections=1 --api-key-env KEY --reasoning-effort low --keep-going"
+    with serving(fake := Fake(lambda body, n: answer("(a)"))) as address:
+        said = run(f"{session(command)} --model m --server {address} {words}")
+    asked = [body for _, body in fake.asked if not probing(body)]
+    assert len(asked) > 3
+    assert {(body["top_k"], body["reasoning_effort"]) for body in asked} == {(5, "low")}
+    assert all(body["chat_template_kwargs"] == {"enable_thinking": False} for body in asked)
+    assert {headers["authorization"] for headers in fake.headers} == {"Bearer sk-very-secret"}
+    assert fake.most_under_way == 1
+    assert "very-secret" not in said.out + said.err
+
+
+@pytest.mark.parametrize("command", SESSIONS)
+def test_no_resume_refuses_a_store_with_answers(command, blank_models, session, tmp_path, run):
+    class Known:
+        name = fingerprint = "m"
+
+        def generate(self, requests):
+            return [Answer("No: 0.4\nYes: 0.6") for _ in requests]
+
+    questions = pd.DataFrame({"context": ["a"], "belief_question": "Rain?"})
+    with AnswerStore(tmp_path / "mine.sqlite") as store:
+        run_plan(Known(), plan_own_questions(questions, Design(reps=1)), store)
+        kept = len(store)
+    words = f"{session(command)} --model {blank_models[0]} --store {tmp_path}/mine.sqlite"
+    anew = "--set resume=false" if command == "elicit" else "--no-resume"
+    said = run(f"{words} {anew}", status=2).err
+    assert f"{tmp_path}/mine.sqlite has {kept} answer" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["ForMultipleChoice", "ForCausalLM"])
+def test_a_folder_is_loaded_as_what_it_says_it_is(kind, session, tmp_path, run, monkeypatch):
+    from elicitation.models.local import causal, multiple_choice
+
+    class LoadedError(Exception):
+        pass
+
+    def load(name):
+        def loaded(folder, **settings):
+            raise LoadedError(name, settings)
+
+        return loaded
+
+    monkeypatch.setattr(causal, "load_causal_model", load("ForCausalLM"))
+    monkeypatch.setattr(multiple_choice, "load_multiple_choice_model", load("ForMultipleChoice"))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"architectures": [kind]}), encoding="utf-8")
+    for name in ("model.safetensors", "tokenizer.json"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    with pytest.raises(LoadedError) as caught:
+        run(f"{session('bets')} --model {folder} --device cpu --threads 2 --batch-size 7")
+    name, settings = caught.value.args
+    assert name == kind
+    assert {"device": "cpu", "threads": 2, "batch_size": 7}.items() <= settings.items()
