@@ -37,10 +37,6 @@ def chosen(label):
     return change
 
 
-def state_of(context):
-    return "abc"[int(context[1:]) % 3]
-
-
 def three_states(runs):
     belief = np.random.default_rng(0).dirichlet([2, 2, 2], len(runs))
     table = asked(runs).assign(

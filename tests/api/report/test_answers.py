@@ -4,7 +4,6 @@ import html
 import json
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -108,21 +107,6 @@ def test_what_is_left_out_is_said(unit):
     assert f"5 of {len(every)} contexts, evenly spaced" in few["unit-1.html"]
 
 
-def test_one_context_has_the_singular(unit):
-    rows = made_rows(2, n_reps=1)
-    index = pages_of(unit, rows, groups=[("one", "One", ["c1"])])["unit-1.html"]
-    assert "1 context<" in index
-    assert "1 contexts" not in index
-    assert "The one context of the table." in pages_of(unit, rows[:1])["unit-1.html"]
-
-
-@pytest.mark.parametrize("missing", ["theta", "p_true", "x_fever_now", "raw_belief"])
-def test_columns_that_a_table_lacks_are_not_shown(unit, missing):
-    pages = pages_of(unit, made_rows(2).drop(columns=missing))
-    names = {"theta": "state</span>", "p_true": "exact posterior", "x_fever_now": "fever now"}
-    assert names.get(missing, "raw belief") not in pages["unit-1-page-1.html"]
-
-
 # Raw answers in cells
 
 NUMBERS = {f"{at / 100:.2f}": 1 / (at + 7) ** 3 for at in range(101)}
@@ -136,16 +120,6 @@ def summary_of(text):
     )
     assert found is not None
     return html.unescape(found[1]), html.unescape(found[2])
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), pd.NA, np.nan, pd.NaT])
-def test_what_is_missing_is_a_dash(value):
-    assert str(raw_markup(value)) == "–"
-
-
-def test_short_answers_stand_as_they_are():
-    text = "Yes: 30%\n" + "x" * (FOLDED_FROM - 9)
-    assert str(raw_markup(text)) == text
 
 
 def test_long_answers_are_folded_under_their_beginning_with_the_whole_within():
@@ -164,16 +138,6 @@ def test_a_distribution_shows_its_most_probable_answers_rounded():
         "No: 0.00 (0.00292), 0.01 (0.00195), 0.02 (0.00137), 0.03 (0.001) … of 101 answers"
     )
     assert whole == text
-
-
-def test_every_part_is_named_and_one_without_a_name_has_none():
-    parts = dict.fromkeys(("low", "high"), NUMBERS)
-    assert re.fullmatch(r"low: .* of 101 answers; high: .*", summary_of(json.dumps(parts))[0])
-    decisions = {f"Can decide: {at}\nDecision: {'Yes ' * 15}": at / 10 for at in range(4)}
-    summary = summary_of(json.dumps(decisions))[0]
-    assert summary.startswith("Can decide: 3 Decision: Yes")
-    assert "(0.3), Can decide: 2" in summary
-    assert summary.endswith("(0)")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from functools import partial
 
 import matplotlib as mpl
-import pytest
 
 from coherence import CheckResult
 from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
@@ -58,14 +55,3 @@ def test_settings_of_matplotlib_are_left_as_they_were(choices):
     before = dict(mpl.rcParams)
     render_svg(partial(plot_calibration, choices()), key="k", title="t")
     assert dict(mpl.rcParams) == before
-
-
-@pytest.mark.lengthy
-def test_no_figure_is_registered_and_other_faces_do_without_matplotlib():
-    code = (
-        "import sys, coherence.report.terminal, coherence.report.json; "
-        "assert 'matplotlib' not in sys.modules; "
-        "import coherence; [getattr(coherence.plots, name) for name in coherence.plots.__all__]; "
-        "assert 'matplotlib.pyplot' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,7 +3,6 @@
 import dataclasses
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure as MatplotlibFigure
 
@@ -18,48 +17,11 @@ from coherence import (
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.figures import (
-    MOST_ACTIONS,
-    MOST_PAIRS,
-    MOST_ROWS,
-    Figure,
     forest_figures,
     unit_figures,
 )
 from coherence.report.ranking import rank
 from coherence.statistics.scatter import Scatter
-
-
-def test_a_figure_is_drawn_when_its_svg_is_asked_for():
-    drawn = []
-
-    def draw(ax):
-        drawn.append(ax)
-        return ax
-
-    figure = Figure("unit-1-x", "Title <b>", "A caption.", draw, 2.0)
-    assert drawn == []
-    root = ElementTree.fromstring(figure.svg)
-    assert len(drawn) == 1
-    assert root.find("title").text == "Title <b>. A caption."
-    assert root.get("aria-labelledby") == "unit-1-x-title"
-    width, height = map(float, root.get("viewBox").split()[2:])
-    assert round(width / height, 6) == 2.5 == figure.size[0] / figure.size[1]
-
-
-def choice_result(pairs, name="yes/no", **settings):
-    return CheckResult(
-        f"monotone_choice:{name}",
-        "n",
-        0.1,
-        "share",
-        None,
-        0.01,
-        10,
-        5,
-        settings=settings,
-        details=pairs(),
-    )
-
 
 LEAD = "Choices by belief and realised state"
 FIRST = ["What moves", LEAD]
@@ -83,31 +45,6 @@ def test_a_unit_with_everything_misses_no_figure_and_what_moves_comes_first(unit
     ]
     assert missing == []
     assert all(figure.svg.startswith("<svg") for figure in figures)
-
-
-def test_the_caption_says_what_was_expected_and_what_was_found(unit, pairs):
-    figure = pairwise(unit())
-    assert figure.caption.startswith(
-        "Expected to be increasing. 1 of 10 pairs of bins are reversed, 1 significantly (dashed). "
-    )
-    assert figure.caption.endswith("Area of the points: 120 to 200 choices in a bin.")
-    either = choice_result(pairs, direction="either", direction_tested="decreasing")
-    figure = pairwise(unit(results=(either,), verdicts=("V.",)))
-    assert figure.caption.startswith("Expected to be monotone (tested as decreasing). ")
-
-
-def test_a_pair_that_the_settings_do_not_name_is_read_from_the_check(unit, pairs):
-    result = choice_result(pairs, "wait/treat/now")
-    shown = titles(unit(results=(result,), verdicts=("V.",)))
-    assert shown[len(FIRST)] == "Share of wait among wait and treat/now"
-
-
-@pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
-def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
-    results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
-    figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
-    assert len(figures) == len(FIRST) + MOST_PAIRS + 2
-    assert len(missing) == n_sentences
 
 
 def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(unit, choices):
@@ -152,14 +89,6 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
     assert {c for group in in_bins for c in group.contexts} == set(runs["context"].astype(str))
 
 
-def test_misses_too_small_for_the_figure_of_calibration_have_one_of_their_own(unit, choices):
-    close = choices().assign(belief=lambda rows: rows["p_true"] + 0.01)
-    assert titles(unit(beliefs=close))[-2:] == [
-        "Belief and exact posterior",
-        "Exact posterior less belief",
-    ]
-
-
 # Choices by belief and realised state
 
 
@@ -181,27 +110,9 @@ def panels(figure):
     return [ax.get_title() for ax in drawn.axes], [t.get_text() for t in legend.get_texts()]
 
 
-def test_of_two_actions_the_one_that_rises_with_the_belief_is_drawn(unit, choices):
-    (figure,), missing = planned(unit, beliefs=choices(actions=("yes", "no")))
-    assert panels(figure) == (["yes"], ["state 0", "state 1"])
-    assert missing == []
-
-
 def test_the_action_that_rises_most_with_the_belief_is_the_first_panel(unit, choices):
     (figure,), _ = planned(unit, beliefs=choices())
     assert panels(figure)[0] == ["yes", "defer", "no"]
-
-
-@pytest.mark.parametrize("n_actions", [MOST_ACTIONS, MOST_ACTIONS + 2])
-def test_of_many_actions_those_that_differ_most_are_drawn_and_the_rest_counted(
-    unit, choices, n_actions
-):
-    actions = tuple(f"a{at}" for at in range(n_actions))
-    (figure,), missing = planned(unit, beliefs=choices(actions=actions, n_contexts=120))
-    assert len(panels(figure)[0]) == MOST_ACTIONS
-    many = n_actions > MOST_ACTIONS
-    assert len(missing) == many
-    assert not many or missing[0].startswith(f"Of {n_actions} actions, the {MOST_ACTIONS} whose")
 
 
 @pytest.mark.parametrize(
@@ -239,18 +150,6 @@ def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misle
     assert ("SD 0.12" in figure.caption) == misled
 
 
-def test_points_lead_to_the_contexts_of_their_bin_and_state(unit, choices):
-    rows = choices(actions=("no", "yes"))
-    links = AnswerLinks("unit-1", rows["context"].unique(), most=1000)
-    (figure,), _ = planned(unit, beliefs=rows, links=links)
-    states = [group for group in links.groups if "states" in group.anchor]
-    assert figure.svg.count("<a ") == len(states) == len(figure.names)
-    state_1 = [group for group in states if group.anchor.endswith("-1")]
-    members = {context for group in state_1 for context in group.contexts}
-    assert members == set(rows["context"][rows["truth"] == 1].astype(str))
-    assert all(np.char.isdigit(list(group.contexts)).all() for group in states)
-
-
 @pytest.fixture(scope="module")
 def noisy_and_fitted():
     agent = dataclasses.replace(AGENTS["noisy"], report_noise=0.25)
@@ -272,17 +171,6 @@ def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit, noi
     assert all("No point lies outside its bar." in figure.caption for figure in misled)
     assert "The bars take each report for the belief itself" in exact[0].caption
     assert any("outside their bars (ringed)" in figure.caption for figure in exact)
-
-
-def test_bars_that_their_points_hide_are_owned_to(unit, choices):
-    """Choices that hardly vary leave bars that nobody sees, of which the caption once spoke."""
-    rows = choices()
-    steady = 0.98 + 0.001 * rows["belief"]
-    policies = rows.drop(columns="action").assign(action_yes=steady, action_no=1 - steady)
-    figures, _ = planned(unit, beliefs=policies)
-    assert "Here the points hide their bars, or nearly: they are at most 0.0" in figures[0].caption
-    seen, _ = planned(unit, beliefs=rows)
-    assert "hide their bars" not in seen[0].caption
 
 
 ALL_THE_SAME = "residual_covariance rejects all the same: it adds up over all beliefs"
@@ -307,26 +195,6 @@ def test_a_test_that_rejects_where_no_point_stands_out_is_named(
     )
     assert "No point lies outside its bar." in figure.caption
     assert (ALL_THE_SAME in figure.caption) == said
-
-
-def test_where_points_stand_out_they_speak_for_the_test(unit, choices):
-    rows = choices(actions=("no", "yes"))
-    rows["action"] = np.where(rows["truth"] == 1, "yes", "no")
-    result = CheckResult("residual_covariance", "null", 0.5, "belief", None, 0.001, 300, 60)
-    (figure,), _ = planned(unit, beliefs=rows, results=(result,), verdicts=("V.",))
-    assert "(ringed)" in figure.caption
-    assert "all the same" not in figure.caption
-
-
-def test_with_bars_that_allow_for_noise_the_test_that_does_is_named(unit, noisy_and_fitted):
-    rows, fitted = noisy_and_fitted
-    for pvalue, said in ((0.5, False), (0.001, True)):
-        results = (dataclasses.replace(fitted, pvalue=pvalue),)
-        figures, _ = planned(
-            unit, beliefs=rows, results=results, verdicts=("V.",), scatter=Scatter(0.25, 400)
-        )
-        told = ["rational_agent rejects all the same" in figure.caption for figure in figures]
-        assert told == [said] * len(figures)
 
 
 # Over units
@@ -354,23 +222,3 @@ def test_points_lead_to_their_units(unit):
     (figure,) = forests(unit, [("belief", 1.0), ("belief", 3.0)], lambda row: f"#{row.key}")
     assert figure.names == {"#unit-2": "asia · m1", "#unit-1": "asia · m0"}
     assert figure.svg.count("<a ") == 2
-
-
-def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
-    (figure,) = forests(unit, [("belief", float(at)) for at in range(MOST_ROWS + 20)])
-    figure.draw(ax=ax)
-    (points,) = drawn(ax, "effects")
-    at = points.get_offsets()[:, 0]
-    assert (len(at), at.max(), at.min()) == (MOST_ROWS, MOST_ROWS + 19, 0)
-    assert f"Of {MOST_ROWS + 20} units" in figure.caption
-
-
-def test_effects_of_one_action_each_are_said_to_be_so(unit):
-    def of(at, **settings):
-        result = CheckResult("a", "n", 0.1, "probability", None, 0.5, 9, 9, settings=settings)
-        return unit(model=f"m{at}", results=(result,), verdicts=("V.",))
-
-    said = "the difference in the probability of one action, the surest in its unit"
-    named = forest_figures(rank([of(0, component="P(yes | 1) - P(yes | not 1)"), of(1)])[1])
-    assert said in named[0].caption
-    assert said not in forest_figures(rank([of(0), of(1)])[1])[0].caption

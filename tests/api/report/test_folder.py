@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import CheckResult, Interval, analyze, simulate
+from coherence import CheckResult, analyze, simulate
 from coherence.report.figures import all_figures
 from coherence.report.folder import (
     ENDINGS,
     FIGURES,
     OURS,
-    SUBFOLDERS,
-    TABLES,
     report_files,
     table_files,
     write_figures,
@@ -57,23 +55,6 @@ def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(reports, 
             assert not anchor or anchor in ids[path], (name, href)
             checked += 1
     assert checked > 100
-
-
-@pytest.mark.lengthy
-def test_few_units_are_on_one_page_and_many_have_pages_of_their_own(reports):
-    one, many = (dict(files_of(reports[which])) for which in ("one", "many"))
-    assert not any(name.startswith("units/") for name in one)
-    assert "<svg" in one["report.html"]
-    assert sum(name.startswith("units/") for name in many) == FEW + 1
-    assert len(many["report.html"]) < sum(map(len, many.values())) / 3
-    assert files_of(reports["many"])[-1][0] == "report.html"
-
-
-@pytest.mark.lengthy
-def test_names_are_numbers_and_all_of_the_kind_that_a_later_call_removes(reports):
-    for name in dict(files_of(reports["many"])):
-        folder, _, file = name.rpartition("/")
-        assert name == "report.html" or re.fullmatch(SUBFOLDERS[folder], file)
 
 
 @pytest.mark.lengthy
@@ -157,26 +138,6 @@ def test_files_hold_the_results_unrounded(report):
         assert table["effect.unit"].tolist() == results["unit"].tolist()
 
 
-def test_statuses_are_counted_as_in_the_report(report):
-    files = table_files(report.units)
-    table = read_exact_csv(io.StringIO(files["answers-1.csv"]))
-    assert table["rows"].tolist() == report.units[0].statuses["rows"].tolist()
-    assert table["status"].tolist() == report.units[0].statuses["status"].astype(str).tolist()
-
-
-def test_every_table_has_every_form_and_a_place_on_the_page(report):
-    files = table_files(report.units)
-    assert set(files) == {
-        f"{name}-{number}.{end}"
-        for name in ("results", "answers")
-        for number in (1, 2)
-        for end in ("md", "tex", "csv")
-    } | {TABLES}
-    assert files[TABLES].count("**Table ") == 4
-    assert "[results-2.csv](results-2.csv)" in files[TABLES]
-    assert r"\toprule" in files["results-1.tex"]
-
-
 def test_names_are_no_markup_and_what_is_lacking_says_why(unit):
     nothing = CheckResult("cmi", "", math.nan, "nats", None, math.nan, 0, 0, reason="too few")
     evil = unit(task="<b>$x$", model="a_b|c", results=(nothing,), verdicts=("",))
@@ -186,31 +147,3 @@ def test_names_are_no_markup_and_what_is_lacking_says_why(unit):
     assert r"\textless{}b\textgreater{}\$x\$" in files["results-1.tex"]
     assert "too few" in files["results-1.csv"]
     assert "undefined" in files["results-1.md"]
-
-
-def test_an_effect_that_is_one_of_many_differences_says_which(unit):
-    """ "0.446 probability" alone does not say of what."""
-    contrast = "P(yes_now | 1) - P(yes_now | not 1)"
-    fields = ("", 0.446, "probability", Interval(0.3, 0.6), 0.001, 300, 60)
-    named = CheckResult("residual_covariance", *fields, settings={"component": contrast})
-    plain = CheckResult("cmi", *fields, reason="few contexts")
-    files = table_files([unit(results=(named, plain), verdicts=("", ""))])
-    said = "The effect shown is P(yes"
-    assert "| 0.446 probability<sup>a</sup> |" in files["results-1.md"]
-    assert rf"<sup>a</sup> {said}\_now \| 1) - P(yes\_now \| not 1)." in files["results-1.md"]
-    assert rf"\textsuperscript{{a}} {said}\_now" in files["results-1.tex"]
-    assert files["results-1.md"].count(said) == 1
-    table = read_exact_csv(io.StringIO(files["results-1.csv"]))
-    assert table["effect.component"].fillna("").tolist() == [contrast, ""]
-    assert "effect.why" not in table  # nothing is lacking
-
-
-def test_an_undefined_difference_says_why_and_not_which(unit):
-    settings = {"component": "P(yes | 1) - P(yes | not 1)"}
-    fields = ("", math.nan, "probability", None, 0.2, 300, 60)
-    lacking = CheckResult("residual_covariance", *fields, settings=settings, reason="too few")
-    files = table_files([unit(results=(lacking,), verdicts=("",))])
-    assert "<sup>a</sup> too few" in files["results-1.md"]
-    assert "The effect shown" not in files["results-1.md"]
-    table = read_exact_csv(io.StringIO(files["results-1.csv"]))
-    assert table["effect.why"].tolist() == ["too few"]

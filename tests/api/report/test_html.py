@@ -1,7 +1,6 @@
 """Pages and what a notebook shows. Breaks if text of a table becomes markup, or is not said."""
 
 import dataclasses
-import re
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -9,17 +8,11 @@ import pytest
 from jinja2 import UndefinedError
 
 from coherence import CheckResult, Report, analyze, simulate
-from coherence.report.answer_links import AnswerLinks
 from coherence.report.html import (
-    MOST_IN_NOTEBOOK,
     RAW_LIMIT,
     render_html,
-    render_notebook,
-    render_unit_page,
 )
 from coherence.report.pages import environment
-from coherence.table.audit import Answering
-from coherence.table.runs import Runs
 from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -194,11 +187,6 @@ def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
     assert "--positive ja --positive 'not today' --reference mse" in words
 
 
-def test_overview_only_for_several_units(unit, page_of_two):
-    assert "tests that reject" in Page(page_of_two).words
-    assert "tests that reject" not in Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
-
-
 def test_marks_follow_the_correction(unit):
     """A small p-value alone is a hollow mark, and no mark is in the colour of a rejection."""
     fields = ("cmi", "n", 0.1, "nats", None, 0.03, 10, 5)
@@ -218,81 +206,10 @@ def test_marks_follow_the_correction(unit):
 
 
 @pytest.mark.lengthy
-def test_titles_name_the_kind_of_belief(unit):
-    revealed = unit(answering=Answering({"revealed": 100}), verdicts=("V.",) * 5)
-    words = Page(Report((revealed,), {}).to_html()).words
-    assert "Could the revealed belief be the belief acted on?" in words
-    assert "Histograms of the revealed belief" in words
-    assert "stated belief" not in words
-    mixed = Page(Report((revealed, unit()), {}).to_html()).words
-    assert "Could these beliefs be the ones acted on?" in mixed
-
-
-@pytest.mark.lengthy
 def test_long_raw_answers_are_cut_with_a_note(unit):
     words = Page(Report((unit(beliefs=NO_BELIEFS),), {}).to_html()).words
     assert f"(cut after {RAW_LIMIT} of 690 characters)" in words
     assert words.count("I would rather not say") <= RAW_LIMIT // 23 + 1
-
-
-def test_missing_figures_are_explained(unit, choices):
-    said = ("No check could be run.", "Nothing here speaks for or against coherence.")
-    without = unit(results=(), verdicts=(), beliefs=NO_BELIEFS, conclusion=said)
-    words = Page(Report((without,), {}).to_html()).words
-    assert "No check could be run." in words
-    assert "No plot of pairwise choice" in words
-    assert "No plots of the belief" in words
-    many = Page(
-        Report((unit(beliefs=choices(p_true=False).assign(truth="sunny")),), {}).to_html()
-    ).words
-    assert "No calibration plot" in many
-
-
-@pytest.mark.lengthy
-def test_only_the_strongest_of_many_pairs_are_drawn(unit, pairs):
-    results = tuple(
-        CheckResult(
-            f"monotone_choice:a{i}/b",
-            "n",
-            0.1,
-            "share",
-            None,
-            1 / (i + 1),
-            10,
-            5,
-            settings={"pair": [f"a{i}", "b"]},
-            details=pairs(),
-        )
-        for i in range(10)
-    )
-    page = Page(Report((unit(results=results, verdicts=("V.",) * 10),), {}).to_html())
-    titles = re.findall(r"Share of (a\d) among", page.words)
-    assert set(titles) == {"a9", "a8", "a7", "a6", "a5", "a4"}
-    assert "Of 10 pairs of actions, the 6 with the strongest evidence" in page.words
-
-
-def test_equal_reports_give_equal_pages(report, page_of_two):
-    assert report.to_html() == page_of_two
-
-
-def test_empty_report():
-    assert "no rows" in Page(Report((), {}).to_html()).words
-
-
-@pytest.mark.lengthy
-def test_the_subtitle_counts_results(unit):
-    """A check of pairs has a result for each; their names were once called checks."""
-    names = ("cmi", "monotone_choice:a/b", "monotone_choice:a/c")
-    results = tuple(CheckResult(name, "n", 0.1, "nats", None, None, 9, 3) for name in names)
-    units = [unit(model=f"m{at}", results=results, verdicts=("V.",) * 3) for at in range(2)]
-    assert "2 units (task · model) · 6 results" in Page(Report(units, {}).to_html()).words
-    alone = unit(
-        results=(CheckResult("cmi", "n", 0.1, "nats", None, None, 1, 1),), verdicts=("V.",)
-    )
-    words = Page(Report((alone,), {}).to_html()).words
-    assert "1 unit (task · model) · 1 result" in words
-    assert "1 row, 1 context" in words
-    assert not re.search(r"\b1 (units|tests|rows|contexts|results|checks)\b", words)
 
 
 ALERT = "no <context> column"
@@ -307,31 +224,6 @@ def test_an_alert_stands_beside_the_answer_and_not_below(unit):
     assert "<li>a note</li>" in page
 
 
-def test_an_alert_of_all_units_is_said_once_above_their_answers_and_of_some_with_each(unit):
-    plain = unit(results=(), verdicts=(), beliefs=NO_BELIEFS)
-    alone = dataclasses.replace(plain, model="alone", notes=(ALERT,), alerts=(ALERT,))
-    caution = "<strong>Warning:</strong>"
-    pages = [render_html(units, {}) for units in ([alone, alone], [plain, alone])]
-    assert pages[0].index(caution) < pages[0].index("<table>")
-    assert pages[1].count(caution) == 1
-    assert pages[1].index('id="unit-2"') < pages[1].index(caution)
-
-
-def test_of_many_units_the_ranking_comes_before_what_is_said_of_each(unit):
-    difference = "P(yes | 1) - P(yes | not 1)"
-
-    def of(model, measure, **settings):
-        result = CheckResult("cmi", "n", 0.1, measure, None, 0.5, 9, 9, settings=settings)
-        return unit(model=model, results=(result,), verdicts=("V.",), beliefs=NO_BELIEFS)
-
-    units = [of(f"m{at}", "belief") for at in range(3)]
-    page = render_html([*units, of("m3", "probability", component=difference)], {})
-    assert page.index("<table>") < page.index('<dl class="said">')
-    assert page.count('<th scope="rowgroup" colspan="5" class="soft small"') == 2
-    overview = page[page.index('<h2 id="answers">') : page.index('<dl class="said">')]
-    assert overview.count(difference) == 1
-
-
 def test_templates_escape_and_do_not_forgive():
     template = environment().from_string("{{ x }}")
     assert template.render(x="<b>") == "&lt;b&gt;"
@@ -339,37 +231,7 @@ def test_templates_escape_and_do_not_forgive():
         template.render()
 
 
-def test_settings_are_sorted_clean_and_of_one_line():
-    settings = {"b": None, "a": [1, "x\ny"], "c": "t\x1b[31m"}
-    rows = Page(Report((), settings).to_html()).rows
-    assert rows[1:] == [["a", '[1, "x\\ny"]'], ["b", "–"], ["c", "t"]]
-
-
 # One unit among many
-
-
-def test_counts_of_statuses_lead_to_the_contexts_in_which_they_occurred(unit):
-    rows = pd.DataFrame({"context": ["a", "b", "c"], "p": [0.1, None, 0.3]})
-    labels = pd.DataFrame(
-        {"question": "standard", "status": ["ok", "refused", "repaired:percent"]}, index=rows.index
-    )
-    statuses = labels.value_counts().rename("rows").reset_index()
-    links = AnswerLinks("unit-1", ["a", "b", "c"], most=9)
-    of_unit = unit(rows=Runs(rows), labels=labels, statuses=statuses, beliefs=NO_BELIEFS)
-    page = render_unit_page(of_unit, "unit-1", links)
-    assert {group.title: group.contexts for group in links.groups} == {
-        "Status refused, standard": ("b",),
-        "Status repaired, standard": ("c",),
-    }
-    for group in links.groups:
-        assert page.count(f'href="answers/unit-1.html#{group.anchor}"') == 1
-
-
-def test_a_page_of_one_unit_leads_back_and_holds_its_figures(unit):
-    text = render_unit_page(unit(), "unit-7", None)
-    assert 'href="../report.html"' in text
-    assert len(re.findall("<svg[^>]*role", text)) == 5
-    assert text.index("Choices by belief and realised state") < text.index("<h3>Checks</h3>")
 
 
 # A notebook
@@ -391,21 +253,3 @@ def test_a_repr_is_a_line_and_a_notebook_shows_the_results(analyzed):
         assert f"<td>{check}</td>" in page
     for sentence in analyzed.units[0].conclusion:
         assert sentence.split(":")[0][:30] in page
-
-
-def test_brief_is_what_one_reads_first(analyzed):
-    columns = ["task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm"]
-    pd.testing.assert_frame_equal(analyzed.brief, analyzed.results[columns])
-
-
-def test_many_units_do_not_fill_a_notebook(analyzed):
-    page = render_notebook(analyzed.units * (MOST_IN_NOTEBOOK + 2))
-    assert page.count("<h4>") == MOST_IN_NOTEBOOK
-    assert "2 more; to_html() has all." in page
-    assert "no rows" in render_notebook([])
-
-
-def test_an_alert_is_shown_with_the_answer(analyzed):
-    (unit,) = analyzed.units
-    page = render_notebook([dataclasses.replace(unit, alerts=("<b>no context",))])
-    assert "<strong>Warning: &lt;b&gt;no context</strong>" in page

@@ -1,6 +1,6 @@
 import shlex
 
-from coherence.report.provenance import PACKAGES, command, package_version, versions
+from coherence.report.provenance import command
 
 
 def test_the_command_is_what_a_shell_takes_apart_again():
@@ -18,15 +18,3 @@ def test_the_command_is_what_a_shell_takes_apart_again():
         *("--seed", "3", "--twin", "50", "--positive", "not today", "--no-merge-labels"),
         *("--checks", "cmi,calibration"),
     ]
-
-
-def test_a_table_that_came_from_no_file_is_named_so():
-    assert command({}) == "coherence analyze RUNS"
-
-
-def test_versions_are_of_what_computes_the_numbers():
-    found = versions()
-    assert set(found) == {"python", *PACKAGES}
-    assert set(versions(published=True)) == {*found, "catboost"}
-    assert "unknown" not in found.values()
-    assert package_version("no-such-package-anywhere") == "unknown"

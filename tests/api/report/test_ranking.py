@@ -1,7 +1,7 @@
 import pytest
 
 from coherence import CheckResult
-from coherence.report.ranking import by_measure, counted_rejections, rank, shared_tests
+from coherence.report.ranking import by_measure, counted_rejections, rank
 
 
 def result(check, statistic, unit="belief", pvalue=0.5, holm=None):
@@ -39,16 +39,6 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     ]
     # One unit of measurement needs no heading.
     assert [name for name, _ in by_measure(ranked[:3])] == [""]
-
-
-def test_the_test_that_most_units_share_ranks_them_and_estimates_never_do(units):
-    found = units(
-        (result("estimate", 1.0, pvalue=None), result("a", 0.1), result("b", 0.3)),
-        (result("estimate", 1.0, pvalue=None), result("b", 0.4)),
-    )
-    assert shared_tests(found) == ["b"]
-    assert rank(found)[0] == "b"
-    assert rank(units((result("a", 0.1),), (result("b", 0.1),)))[0] == ""
 
 
 def test_rejections_are_those_after_the_correction(units):

@@ -7,7 +7,6 @@ import pytest
 from coherence.report.tables import (
     Cell,
     Column,
-    PaperFigure,
     PaperTable,
     escape_latex,
     escape_markdown,
@@ -15,7 +14,6 @@ from coherence.report.tables import (
     render_latex,
     render_markdown,
     text_cell,
-    write_document,
 )
 
 NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](javascript:1)\n\x1b[31m"
@@ -128,17 +126,3 @@ def test_a_link_cannot_be_made_of_names():
 def table_of(notes):
     rows = tuple((Cell("x", note=note),) for note in notes)
     return PaperTable("t", "T", "T", "", (Column("x", "x"),), rows)
-
-
-def test_equal_notes_share_a_mark_and_marks_go_on_after_z():
-    marks = table_of(["first", "", "second", "first"]).notes
-    assert marks == {"first": "a", "second": "b"}
-    assert list(table_of(map(str, range(29))).notes.values())[24:] == ["y", "z", "aa", "ab", "ac"]
-
-
-def test_a_figure_that_is_not_there_is_explained_and_not_linked(tmp_path):
-    write_document(tmp_path, "T", [], [PaperFigure("", "Figure 2", "Gaps", "Not drawn: no z.")])
-    index = (tmp_path / "paper.md").read_text(encoding="utf-8")
-    assert "Not drawn: no z." in index
-    assert "![" not in index
-    assert r"\includegraphics" not in (tmp_path / "paper.tex").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from coherence import CheckResult, Interval
 from coherence.report.movement import Movement
 from coherence.report.ranking import FEW
-from coherence.report.terminal import MOST_NOTES, PIPE_WIDTH, render_report
+from coherence.report.terminal import render_report
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 MOVES = Movement(
@@ -75,60 +75,6 @@ def test_results_stand_under_their_question_with_the_name_of_the_check_behind(un
     assert "calibration:ece" in render_report([of(unit, *results)], full=True)
 
 
-def test_of_pairs_of_actions_the_smallest_p_leads_and_what_rejects(unit):
-    pairs = [
-        result("monotone_choice:a/b", 0.9),
-        result("monotone_choice:a/c", 0.2),
-        result("monotone_choice:b/c", 0.001, holm=0.01),
-    ]
-    text = render_report([of(unit, *pairs[:2])], width=120)
-    assert "a/c" in text
-    assert "a/b" not in text
-    assert "smallest p of 2 pairs" in text
-    text = render_report([of(unit, *pairs, result("monotone_choice:b/d", 0.002, holm=0.02))])
-    assert "b/c" in words(text)
-    assert "b/d" in words(text)
-
-
-def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean(unit):
-    sizes = {"apple": 0.0, "pear": float("nan"), "zebra": 0.58, "yam": 0.2}
-    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
-    results.append(result("iterated_expectation"))
-    for low, shown in ((0.01, True), (0.0, False)):
-        gaps = result("iterated_expectation:noise_removed", None, interval=Interval(low, 0.1))
-        text = words(render_report([of(unit, *results, gaps)], width=120))
-        assert "consistency:zebra" in text
-        assert "consistency:yam" not in text
-        assert ("noise_removed" in text) is shown
-
-
-def test_notes_that_may_mislead_are_all_said_and_others_counted_beyond_a_few(unit):
-    notes = (*(f"note {at}." for at in range(5)), "warning: two options look alike.")
-    text = render_report([of(unit, result("cmi"), notes=notes, cautions=("warning: x.", "y."))])
-    assert "· warning: x." in text
-    assert "· warning: two options look alike." in text
-    assert "y." not in text.split("warning: x.")[1].split("note")[0]
-    assert sum(note in text for note in notes) == MOST_NOTES
-    assert f"· {6 - MOST_NOTES} further notes on what was left out" in text
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ((96, 3, 1), "100 rows of answers, 3.0% unparsed; at most 90 rows in 30 contexts enter"),
-        ((5000, 0, 0), "5000 rows of answers, none unparsed"),
-        ((4999, 1, 0), "less than 0.1% unparsed"),
-    ],
-)
-def test_answers_are_counted_with_what_is_unreadable(unit, counts, said):
-    statuses = pd.DataFrame(
-        {"question": "belief", "status": ["ok", "refused", "repaired:percent"], "rows": counts}
-    )
-    text = words(render_report([of(unit, result("cmi"), statuses=statuses)]))
-    assert said in text
-    assert "2 left out for missing values" in text
-
-
 def test_everything_is_said_in_the_full_report(report, unit):
     text = words(render_report(report.units, full=True, width=60))
     for each in report.units:
@@ -185,68 +131,6 @@ def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
 
 
-def test_a_pipe_has_a_fixed_width(report, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
-    assert render_report(report.units) == render_report(report.units, width=PIPE_WIDTH)
-
-
-def test_wide_characters_keep_the_columns_aligned(unit):
-    text = render_report([of(unit, result("決/待"), result("ab"))], width=100)
-    wide, plain = row_of(text, "決/待"), row_of(text, "ab ")
-    assert plain.index("0.100 nats") - wide.index("0.100 nats") == 2
-
-
 def test_reports_without_units_or_results_say_so(unit):
     assert "no rows" in render_report([])
     assert "No check could be run." in render_report([of(unit)])
-
-
-def test_an_alert_stands_above_the_results_and_not_below(unit):
-    alert = "no context column: nothing says which rows repeat."
-    text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
-    assert text.index(f"Warning: {alert}") < text.index("effect")
-    assert text.count(alert) == 1
-    units = [unit(model=str(at)) for at in range(5)]
-    of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
-    assert f"Warning: {alert} In asia · other." in words(of_one)
-
-
-def many(unit, n, measure="belief", **changes):
-    """Return units whose effect grows with their number; every fourth rejects."""
-    units = []
-    for at in range(n):
-        effect, failing = 0.01 * at, at % 4 == 0
-        interval = Interval(effect - 0.1, effect + 0.1)
-        fields = {"holm": 0.01 if failing else 1.0, "interval": interval, "unit": measure}
-        results = [
-            result(f"check_{number}", 0.001 if failing else 0.6, effect, **fields)
-            for number in range(9)
-        ]
-        units.append(of(unit, *results, model=f"a-model-with-a-long-name-{at}", **changes))
-    return units
-
-
-@pytest.mark.lengthy
-def test_many_units_are_ranked_and_fit_a_few_screens(unit):
-    text = render_report(many(unit, 8), width=120)
-    rows = [line for line in text.splitlines() if "a-model" in line and "[" in line]
-    assert [line.split("name-")[1].split()[0] for line in rows] == list("76543210")
-    assert "0.040 belief" in rows[3]
-    assert "[-0.060, 0.140]  0.001 (0.010)" in rows[3]
-    assert "18 of 72 tests reject" in text.splitlines()[0]
-    assert "No test rejects in 6 units" in text
-    assert len(render_report(many(unit, 300), width=60).splitlines()) < 400
-    both = [*many(unit, 4), *many(unit, 2, "nats")]
-    assert "effects in belief" in " ".join(render_report(both).split())
-
-
-def test_what_all_units_share_is_said_once_and_a_caution_with_its_unit(unit):
-    statuses = pd.DataFrame(
-        {"question": ["standard"] * 2, "status": ["ok", "refused"], "rows": [9, 1]}
-    )
-    text = words(render_report(many(unit, 5, statuses=statuses, notes=("said by all.",))))
-    assert "5 units have at least 1% unparsed answers" in text
-    assert text.count("said by all.") == 1
-    caution = "warning: the action 'biy' looks like 'buy'."
-    other = unit(model="other", notes=("n", caution))
-    assert f"· asia · other: {caution}" in words(render_report([*many(unit, 5), other], width=200))

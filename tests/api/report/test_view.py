@@ -31,31 +31,12 @@ def test_adjusted_p_values_and_marks_are_those_of_the_result():
     assert (row.is_sign, row.rejects) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "shown"),
-    [
-        ("Undefined.", "Undefined. (no row has z.)"),
-        ("Undefined: no row has z", "Undefined: no row has z"),
-    ],
-)
-def test_a_reason_follows_the_verdict_unless_the_verdict_gives_it(unit, verdict, shown):
-    result = CheckResult("c", "n", 0.5, "nats", None, None, 9, 5, reason="no row has z.")
-    (row,) = view(unit(results=(result,), verdicts=(verdict,))).rows
-    assert row.verdict == shown
-
-
 # What became of the answers
 
 
 def counts(**rows):
     statuses = [name.replace("__", ":") for name in rows]
     return pd.DataFrame({"question": "standard", "status": statuses, "rows": list(rows.values())})
-
-
-def test_only_failures_that_occurred_have_a_column(unit):
-    answers = view(unit(statuses=counts(ok=5, refused=3, repaired__comma=2))).answers
-    assert answers.headings == ("question", "asked", "ok", "repaired", "refused", "unparsed")
-    assert answers.rows == (("standard", "10", "5", "2", "3", "30.0%"),)
 
 
 def test_a_rate_without_unparsed_answers_has_no_bounds(unit):
@@ -96,19 +77,6 @@ def test_a_row_for_each_result_with_twins(twinned):
     assert twins.rows[0] == ("cmi", "0.0312", "0.0156", "[0.0010, 0.0300]", "0.025", "50%")
     assert [row[-1] for row in twins.rows] == ["50%", "all", "–"]
     assert "noise of these reports" in twins.note
-
-
-@pytest.mark.lengthy
-def test_without_twins_there_is_nothing_to_say(report):
-    for unit in report.units:
-        assert view(unit).twins.rows == ()
-        assert view(unit).sensitivity == ""
-    # "What next" may name the option.
-    for said in (
-        render_report(report.units, full=True),
-        render_html(report.units, report.settings),
-    ):
-        assert "twin" not in said.replace("--twin", "")
 
 
 def test_terminal_and_page_show_the_same_rows(twinned):
