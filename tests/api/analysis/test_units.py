@@ -7,17 +7,18 @@ import pytest
 from coherence import InputError, analyze
 
 
-def answers(first="nein", second="ja", n=200, seed=0):
+def answers(first="nein", second="ja", n=200, seed=0, as_object=False):
     """A calibrated agent whose actions follow the belief; p is the probability of `second`."""
     rng = np.random.default_rng(seed)
     belief = rng.uniform(0.05, 0.95, n).round(2)
     happened = rng.random(n) < belief
+    theta = pd.Series(happened, dtype=object).map({True: second, False: first})
     return pd.DataFrame(
         {
             "context": np.arange(n),
             "p": belief,
             "action": np.where(rng.random(n) < belief, "go", "stay"),
-            "theta": np.where(happened, second, first),
+            "theta": theta if as_object else np.where(happened, second, first),
         }
     )
 
@@ -52,10 +53,22 @@ def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():
         assert numbers(both, positive=state).tolist() == pytest.approx(expected.tolist())
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("pair", [(0, 1), ("no", "yes"), ("NO", "Yes"), ("False", "true")])
+KNOWN = [("no", "yes"), ("NO", "Yes "), ("False", "true"), (False, True), ("0", "1"), ("0", 1.0)]
+
+
+@pytest.mark.parametrize("pair", KNOWN)
 def test_known_pairs_need_no_word_in_any_case(pair):
-    assert numbers(answers(*pair)).tolist() == pytest.approx(numbers(answers(0, 1)).tolist())
+    known, coded = (
+        analyze(answers(*labels, as_object=True), checks=["calibration"], rng=1).results
+        for labels in (pair, (0, 1))
+    )
+    assert known["statistic"].tolist() == pytest.approx(coded["statistic"].tolist())
+
+
+@pytest.mark.parametrize("pair", [("no", 1), ("no", "maybe"), (2, 10)])
+def test_other_pairs_need_one(pair):
+    with pytest.raises(InputError, match="nothing says which"):
+        analyze(answers(*pair, as_object=True), checks=["calibration"], rng=1)
 
 
 @pytest.mark.lengthy
@@ -82,17 +95,6 @@ def test_each_task_has_its_word():
     report = analyze(both, checks=["calibration"], positive=["ja", "hit"], rng=1)
     assert [unit.state_names for unit in report.units] == [("not hit", "hit"), ("not ja", "ja")]
     assert report.settings["positive"] == ["ja", "hit"]
-
-
-def test_repaired_answers_are_left_out_where_reading_is_strict():
-    status = np.where(np.arange(200) == 7, "repaired:percent", "ok")
-    rows = answers(0, 1).assign(status=status)
-    kept, strict = (
-        analyze(rows, checks=["calibration"], strict=strict, rng=1) for strict in (False, True)
-    )
-    assert set(kept.results["n_rows"]) == {200}
-    assert set(strict.results["n_rows"]) == {199}
-    assert any(note.startswith("strict: 1 repaired row") for note in strict.units[0].notes)
 
 
 @pytest.mark.parametrize(

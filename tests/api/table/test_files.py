@@ -172,19 +172,6 @@ def test_a_file_that_is_not_ours_is_not_overwritten(tmp_path, name, why):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_an_equal_file_may_stand_in_the_place_of_one_to_be_written(tmp_path):
-    (tmp_path / "a.txt").write_text(NEW["a.txt"])
-    write(tmp_path, NEW)
-    assert earlier_set(tmp_path, NAMES) == sorted(NEW)
-
-
-def test_several_files_that_are_not_ours_are_counted(tmp_path):
-    for name in ("a.txt", "e.txt"):
-        (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match=r"/a\.txt \(and 1 more\) would be overwritten"):
-        write(tmp_path, NEW)
-
-
 def test_links_that_lead_nowhere_are_in_the_way(tmp_path):
     (tmp_path / "sub").symlink_to(tmp_path / "gone")
     with pytest.raises(InputError, match=r"sub/c\.txt must .*sub is a link that leads nowhere"):
@@ -194,14 +181,6 @@ def test_links_that_lead_nowhere_are_in_the_way(tmp_path):
     with pytest.raises(InputError, match=r"e\.txt would be overwritten, and was not written by"):
         write(tmp_path, NEW)
     assert [path.name for path in tmp_path.iterdir()] == ["e.txt"]
-
-
-def test_what_was_read_and_is_ours_may_be_replaced_later(tmp_path):
-    write(tmp_path, OLD)
-    write(tmp_path, {"a.txt": "2"}, inputs=[tmp_path / "b.txt"])
-    assert earlier_set(tmp_path, NAMES) == ["a.txt", "b.txt"]
-    write(tmp_path, {"b.txt": "3"})
-    assert texts_of(tmp_path) == {"b.txt": "3"}
 
 
 def test_what_was_read_and_lies_among_the_files_stays_its_owners(tmp_path):

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import stat
 
 import pandas as pd
 import pyarrow as pa
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
-from coherence.importing.log_format import read_logs
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
@@ -93,16 +91,6 @@ def test_what_a_file_says_of_itself_is_believed(tmp_path, name, content):
     assert runs["action"].tolist() == ["rest"] * 2
 
 
-def test_packed_lines_of_json_are_read(tmp_path, runs):
-    write_runs(runs, tmp_path / "runs.jsonl")
-    (tmp_path / "runs.jsonl.gz").write_bytes(
-        gzip.compress((tmp_path / "runs.jsonl").read_bytes(), mtime=0)
-    )
-    pd.testing.assert_frame_equal(
-        read_runs(tmp_path / "runs.jsonl.gz"), read_runs(tmp_path / "runs.jsonl")
-    )
-
-
 def test_a_table_from_a_german_spreadsheet(tmp_path):
     text = "Fall;p;action;theta;x_dosis;p_true\n1;70,5 %;Krücke;1;2,5;0,5\n2;20;Gips;0;1,0;0,25\n"
     (tmp_path / "mine.csv").write_bytes(text.encode("cp1252"))
@@ -119,20 +107,6 @@ def test_raw_answers_under_another_name_stay_texts(tmp_path):
     runs = read_runs(path, columns={"raw_belief": "said"})
     assert runs["raw_belief"][0] == "0.70"
     assert pd.isna(runs["raw_belief"][1])
-
-
-def test_blanks_behind_the_separators_of_a_header_belong_to_no_name(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text('p, action, theta ,raw_belief\n0.7, yes,1,"x"\n'.replace(" ,", ", "))
-    runs = read_runs(path)
-    assert runs.to_dict("list") == {
-        "p": [0.7],
-        "action": ["yes"],
-        "theta": [1],
-        "raw_belief": ["x"],
-    }
-    path.write_text("p,action ,theta,raw_belief\n0.7,yes,1, 0.70\n")
-    assert read_runs(path)["raw_belief"].tolist() == [" 0.70"]
 
 
 def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
@@ -160,13 +134,6 @@ def test_blanks_behind_separators_are_no_part_of_cells(tmp_path, text, labels):
     path.write_text(text)
     runs = read_runs(path)
     assert (runs["action"].tolist(), runs["theta"].tolist()) == (labels, [1, 0])
-
-
-def test_a_name_is_found_with_its_blanks_and_without(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("p, choice, theta, note\n0.7, yes, 1, a\n0.2, no, 0, b\n")
-    for name in (" choice", "choice"):
-        assert "action" in read_runs(path, columns={"action": name}, ignore=[" note"])
 
 
 def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):
@@ -256,12 +223,6 @@ def test_mapped_column_must_exist(tmp_path, runs):
         read_runs(tmp_path / "runs.csv", columns={"p": "p_true", "p_true": "p_true"})
 
 
-def test_schema_faults_name_the_file(tmp_path, runs):
-    write_runs(runs.assign(p=runs["p"] * 100), tmp_path / "percent.csv")
-    with pytest.raises(SchemaError, match=r"percent.csv has 1 error: .*Divide percentages by 100"):
-        read_runs(tmp_path / "percent.csv")
-
-
 def test_a_failed_write_keeps_the_old_file(tmp_path, runs, monkeypatch):
     target = tmp_path / "runs.parquet"
     write_runs(runs, target)
@@ -277,22 +238,6 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, runs, monkeypatch):
         write_runs(runs, target)
     assert target.read_bytes() == before
     assert os.listdir(tmp_path) == ["runs.parquet"]
-
-
-def test_written_files_have_ordinary_permissions(tmp_path, runs):
-    plain = tmp_path / "plain"
-    plain.touch()
-    write_runs(runs, tmp_path / "runs.csv")
-    assert stat.S_IMODE((tmp_path / "runs.csv").stat().st_mode) == stat.S_IMODE(
-        plain.stat().st_mode
-    )
-
-
-def test_refuses_unknown_targets(tmp_path, runs):
-    with pytest.raises(InputError, match="must be .parquet, .csv or .jsonl, not '.txt'"):
-        write_runs(runs, tmp_path / "runs.txt")
-    with pytest.raises(InputError, match="does not exist"):
-        write_runs(runs, tmp_path / "nowhere" / "runs.csv")
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.parquet"])
@@ -319,14 +264,6 @@ def test_a_type_that_pandas_does_not_read_names_the_file(tmp_path, runs):
         scan_runs(path)
 
 
-def test_levels_of_names_with_none_among_them_are_not_written(tmp_path):
-    names = pd.Index(["theta", 1.7, None], dtype=object)
-    runs = pd.concat({"a": pd.DataFrame([[0.5, 1, 2]], columns=names)}, axis=1)
-    with pytest.raises(InputError, match="runs.parquet: a .parquet file cannot hold this table"):
-        write_runs(runs, tmp_path / "runs.parquet")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_texts_of_a_damaged_page_are_refused_at_once(tmp_path):
     """They were read, and ended in a traceback wherever their letters were needed."""
     path = tmp_path / "damaged.parquet"
@@ -338,8 +275,6 @@ def test_texts_of_a_damaged_page_are_refused_at_once(tmp_path):
         read_runs(path)
     with pytest.raises(InputError, match="rows cannot be read"):
         scan_runs(path).read("", "")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        read_logs([path])
 
 
 def test_an_integer_beyond_all_floats_is_no_probability(tmp_path):
@@ -350,12 +285,6 @@ def test_an_integer_beyond_all_floats_is_no_probability(tmp_path):
     )
     with pytest.raises(SchemaError, match="'p' must hold probabilities"):
         read_runs(path)
-
-
-def test_names_that_differ_by_blanks_stay_apart(tmp_path):
-    runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "p ": ["kept"]})
-    write_runs(runs, tmp_path / "runs.csv")
-    assert read_runs(tmp_path / "runs.csv")["p "].tolist() == ["kept"]
 
 
 def test_a_zero_byte_within_an_answer_is_read_as_it_was_written(tmp_path):

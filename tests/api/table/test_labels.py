@@ -7,9 +7,14 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
-from coherence.table.labels import form_of, label_errors, labels_alike, merge_alike
+from coherence.table.labels import labels_alike, merge_alike
 
 DECOMPOSED = unicodedata.normalize("NFD", "caf\u00e9")
+
+
+def with_actions(*labels):
+    actions = pd.Series([*labels, *labels[:1]], dtype=object)
+    return pd.DataFrame({"p": 0.5, "theta": [0, 1, 0], "action": actions})
 
 
 @pytest.mark.parametrize(
@@ -26,19 +31,16 @@ DECOMPOSED = unicodedata.normalize("NFD", "caf\u00e9")
         ("Stra\u00dfe", "STRASSE"),
     ],
 )
-def test_labels_that_look_like_one_are_alike(one, other):
-    assert form_of(one) == form_of(other)
-    runs = pd.DataFrame({"action": pd.Series([one, other, one], dtype=object)})
-    (group,) = labels_alike(runs)
-    assert sorted(count for _, count in group.counts) == [1, 2]
-    assert merge_alike(runs)[0]["action"].nunique() == 1
+def test_labels_that_look_like_one_are_a_fault(one, other):
+    with pytest.raises(SchemaError, match="'action' has labels that differ only by"):
+        validate_runs(with_actions(one, other))
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("007", "7"), ("a-1", "a1"), (1, 2), ("1.5", "1"), (1, 1.0), ("x", None)]
+    ("one", "other"), [("007", "7"), ("a-1", "a1"), (1, 2), ("1.5", "1"), (1, 1.0)]
 )
-def test_other_labels_are_not(one, other):
-    assert labels_alike(pd.DataFrame({"context": pd.Series([one, other], dtype=object)})) == []
+def test_other_labels_are_none(one, other):
+    validate_runs(with_actions(one, other))
 
 
 def test_the_fault_shows_them_side_by_side_and_names_the_option():
@@ -55,8 +57,9 @@ def test_the_fault_shows_them_side_by_side_and_names_the_option():
 
 
 def test_accents_that_look_the_same_are_spelt_out():
-    (error,) = label_errors(pd.DataFrame({"action": ["caf\u00e9", DECOMPOSED]}))
-    assert "'cafe\\u0301' (1 row), 'caf\\xe9' (1 row)" in error
+    with pytest.raises(SchemaError) as error:
+        validate_runs(with_actions("caf\u00e9", DECOMPOSED))
+    assert "'caf\\xe9' (2 rows), 'cafe\\u0301' (1 row)" in str(error.value)
 
 
 def test_the_most_frequent_writing_stays():

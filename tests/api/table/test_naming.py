@@ -45,16 +45,3 @@ def test_faults_name_the_columns_of_the_file(columns, fault, tmp_path):
     with pytest.raises((InputError, SchemaError)) as refused:
         read_runs(path, columns=MAPPED)
     assert fault in str(refused.value)
-
-
-def test_what_is_said_to_be_percentages_is_named_too(tmp_path):
-    pd.DataFrame(GOOD).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(InputError, match=r"csv: 'prob' \(mapped to 'p'\) is said to hold"):
-        read_runs(tmp_path / "mine.csv", columns=MAPPED, percent=True)
-
-
-def test_cells_that_are_no_cells_are_named_too(tmp_path):
-    table = pd.DataFrame({"prob": [0.1, 0.9], "choice": [["a"], ["b"]]})
-    table.to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
-    with pytest.raises(SchemaError, match=r"column 'choice' \(mapped to 'action'\) must hold sin"):
-        read_runs(tmp_path / "mine.jsonl", columns={"p": "prob", "action": "choice"})

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError, validate_runs
-from coherence.table.probabilities import Tally, judge_percentages, log_notes, read_probabilities
-from coherence.table.schema import Naming
+from coherence.table.probabilities import log_notes, read_probabilities
 
 
 def read(percent=False, decimal=".", **columns):
@@ -83,27 +82,6 @@ def test_signs_beside_percentages_or_nothing_need_the_word_alone():
         assert read(percent=True, p=column)["p"][0] == 0.2
 
 
-def test_faults_of_several_columns_are_told_at_once():
-    written = pd.DataFrame({"p": ["70%", "1,5%"], "p_z": ["0.2", "10%"], "p_true": ["1%", "2%"]})
-    read, faults, notes = read_probabilities(
-        written, percent=False, decimal=".", named=Naming({"p": "conf"})
-    )
-    assert [fault.split(" has ")[0] for fault in faults] == [
-        "column 'conf' (mapped to 'p')",
-        "column 'p_z'",
-    ]
-    assert [note.split(" has ")[0] for note in notes] == ["'conf' (mapped to 'p')", "'p_true'"]
-    assert read["p"].tolist() == [0.7, 0.015], "as most likely meant, so that no rule trips on it"
-    assert read["p_z"].tolist() == [0.2, 0.1]
-
-
-def test_every_column_is_judged_by_itself():
-    """P(z|x) left as probabilities beside percentages in p: divided, it would be lost."""
-    with pytest.raises(InputError, match=r"mine.csv: 'p_z' is said to hold percentages"):
-        read(percent=True, p=[70, 20], p_z=[0.5, 0.25])
-    assert read(percent=True, p=[0, 0])["p"].tolist() == [0, 0]
-
-
 def test_values_below_one_are_percentages_and_counted(caplog):
     runs = read(percent=True, p=["0,7", "70", "0.4%"], decimal=",")
     assert runs["p"].tolist() == pytest.approx([0.007, 0.7, 0.004])
@@ -113,20 +91,6 @@ def test_values_below_one_are_percentages_and_counted(caplog):
     caplog.clear()
     read(percent=True, p=[70.0, 1.0, 0.0, np.nan])
     assert caplog.messages == []
-
-
-def test_what_is_no_number_is_left_to_the_validator():
-    runs = read(percent=True, p=["about half", "70", None], action=["50%", "b", "c"])
-    assert runs["p"].tolist()[:2] == ["about half", 0.7]
-    assert runs["action"].tolist() == ["50%", "b", "c"]
-    assert read(p=[True, False])["p"].tolist() == [True, False]
-
-
-def test_missing_values_of_pandas_among_numbers_are_missing():
-    """They ended in a TypeError."""
-    runs = read(p=pd.Series([0.1, pd.NA, None], dtype=object))
-    assert runs["p"].isna().tolist() == [False, True, True]
-    assert runs["p"].dtype == np.float64
 
 
 def test_states_are_one_distribution(caplog):
@@ -146,17 +110,6 @@ def test_one_and_nothing_are_no_probabilities_left_over(caplog):
     assert caplog.messages == []
     with pytest.raises(InputError, match="the largest of 2 values is 1. Leave percent"):
         read(percent=True, p=[1.0, 0.0])
-
-
-def test_parts_of_a_column_are_counted_like_the_whole():
-    parts = [[], [0.0, 100.0], [0.7, 1.0], [0.2, 30.0]]
-    together = sum(map(Tally.of, parts), Tally())
-    assert together == Tally.of([number for part in parts for number in part])
-    assert together == Tally(n=6, largest=100.0, n_below=2, first_below=0.7)
-    assert judge_percentages({"p": Tally.of([*range(2, 9), 0.7, 0.2])})[1] == [
-        "2 of 9 values of 'p' are below 1 and were taken as percentages: 0.7 as 0.7%"
-    ]
-    assert Tally.of([-3.0]).largest == 0
 
 
 def test_one_slip_makes_no_column_of_percentages():

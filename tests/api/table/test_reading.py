@@ -1,42 +1,12 @@
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError, read_runs
-from coherence.table.labels import without_blank_labels
-from coherence.table.reading import Reading, as_runs, restore_whole_labels
-from coherence.table.runs import Runs
+from coherence import InputError, read_runs
+from coherence.table.reading import Reading, as_runs
 
 SOURCE = Path("mine.csv")
-
-
-def test_columns_are_renamed_and_an_old_bearer_of_the_name_steps_aside():
-    table = pd.DataFrame({"conf": [70, 20], "p": ["x", "y"], "theta": [1, 0], "note": ["", ""]})
-    reading = Reading({"p": "conf"}, percent=True, ignore=["note"])
-    assert as_runs(table, reading, SOURCE).table.to_dict("list") == {
-        "p": [0.7, 0.2],
-        "unmapped_p": ["x", "y"],
-        "theta": [1, 0],
-    }
-    assert (reading.name_in_file("p"), reading.name_in_file("theta")) == ("conf", "theta")
-
-
-def test_faults_name_the_file_and_the_part():
-    table = pd.DataFrame({"p": [3.0], "theta": [1]})
-    with pytest.raises(SchemaError, match="mine.csv, task 'a' has 1 error"):
-        as_runs(table, Reading(), SOURCE, where="task 'a'")
-    with pytest.raises(InputError, match="there is no column 'conf' to use as 'p'"):
-        as_runs(table, Reading({"p": "conf"}), SOURCE)
-    with pytest.raises(InputError, match="columns must map"):
-        Reading(["p"])
-
-
-def test_a_missing_value_makes_no_label_a_fraction():
-    table = restore_whole_labels(pd.DataFrame({"theta": [1.0, np.nan], "p": [1.0, 0.0]}))
-    assert table["theta"].tolist() == [1, pd.NA]
-    assert table["p"].dtype == np.float64
 
 
 def test_missing_columns_are_told_with_all_other_faults():
@@ -76,19 +46,3 @@ def test_labels_of_blanks_alone_count_as_empty(tmp_path):
     assert runs["action"].isna().tolist() == [False, True, False]
     assert runs["theta"].tolist()[:2] == [1, 0]
     assert pd.isna(runs["theta"][2])
-    assert list(Runs(runs).notes) == [
-        "action: 1 cell holds blanks alone and count as empty.",
-    ]
-
-
-def test_texts_beside_blanks_stay_apart():
-    columns = {"context": list("abc"), "p": [0.7, 0.2, 0.4], "action": ["01", "1", " "]}
-    table = pd.DataFrame({**columns, "theta": ["1", "0", " "]})
-    read = as_runs(table, Reading(), SOURCE).table
-    assert read["action"].tolist()[:2] == ["01", "1"]
-    assert read["theta"].tolist()[:2] == ["1", "0"]
-    in_memory, notes = without_blank_labels(table)
-    assert in_memory["theta"].tolist()[:2] == ["1", "0"]
-    assert [note.partition(":")[0] for note in notes] == ["action", "theta"]
-    with pytest.raises(SchemaError, match="column 'context' is empty in row 2"):
-        as_runs(table.assign(context=["a", "b", " "]), Reading(), SOURCE)

@@ -8,7 +8,6 @@ import pytest
 
 import coherence
 from coherence import (
-    InputError,
     SchemaError,
     analyze,
     read_runs,
@@ -17,26 +16,8 @@ from coherence import (
     write_runs,
 )
 from coherence.inputs import as_belief
-from coherence.table.needs import (
-    ACTION,
-    ANOTHER_PROMPT,
-    BELIEF,
-    EVIDENCE,
-    GIVEN_Z,
-    ONE_BELIEF,
-    TARGET,
-    THETA,
-    P,
-)
 from coherence.table.runs import Runs
 from coherence.table.schema import PROBABILITY_TOLERANCE
-
-
-def test_absent_columns_are_filled_and_said():
-    completed = Runs(pd.DataFrame({"p": [0.2, 0.4], "theta": [0, 1]})).completed()
-    assert completed.table["context"].tolist() == [0, 1]
-    assert set(completed.table["task"]) == set(completed.table["model"]) == {""}
-    assert "no context column" in completed.notes[0]
 
 
 def test_a_table_is_analysed_alike_in_every_form(tmp_path):
@@ -47,73 +28,6 @@ def test_a_table_is_analysed_alike_in_every_form(tmp_path):
         for runs in (frame, tmp_path / "runs.parquet", validate_runs(frame))
     ]
     assert reports[0].to_json() == reports[1].to_json() == reports[2].to_json()
-
-
-def test_foreign_attributes_are_no_notes():
-    runs = pd.DataFrame({"p": [0.5]})
-    for foreign in ("text", 3, {"a": 1}):
-        runs.attrs = {"notes_of_reading": foreign}
-        assert Runs(runs).notes == ()
-    assert Runs(Runs(runs, ["a.", "b."]).frame()).notes == ("a.", "b.")
-
-
-def test_beliefs_per_state_are_columns_that_have_no_other_meaning():
-    states = pd.DataFrame(columns=["p_b", "p_true", "p_z", "p_a", "x_1", "price"])
-    assert Runs(states).states == ["p_b", "p_a"]
-    assert Runs(states).features == ["x_1"]
-    # Beside p, a column p_value is somebody's note and no belief.
-    assert Runs(pd.DataFrame(columns=["p", "p_value"])).states == []
-
-
-def test_probabilities_of_actions_are_columns_only_where_no_action_is():
-    table = pd.DataFrame({"action_b": [0.4], "action_a": [0.6], "p_sd": [0.1], "p_q05": [0.0]})
-    assert Runs(table).policies == ["action_b", "action_a"]
-    assert Runs(table.assign(action=None)).policies == ["action_b", "action_a"]
-    assert Runs(table.assign(action="a")).policies == []
-    assert Runs(table).states == []  # a spread is no belief in a state
-
-
-def test_actions_are_there_in_either_form():
-    table = pd.DataFrame({"action_b": [0.4, None], "action_a": [0.6, None]})
-    assert Runs(table).acted.tolist() == [True, False]
-    assert Runs(table.assign(action=[None, "a"])).acted.tolist() == [False, True]
-    assert Runs(pd.DataFrame({"p": [0.1]})).acted.tolist() == [False]
-
-
-def test_probabilities_of_actions_are_told_where_the_task_is_missing():
-    runs = pd.DataFrame({"task": [None, None, "a"], "action_no": [0.4, 1.0, 0.5]})
-    runs["action_yes"] = 1 - runs["action_no"]
-    assert Runs(runs).of_policies.all()
-    assert Runs(runs.assign(action=[None, None, "no"])).of_policies.tolist() == [True, True, False]
-    assert not Runs(runs.assign(task=None, action="no")).of_policies.any()
-
-
-@pytest.mark.parametrize(
-    ("columns", "met"),
-    [
-        ({"p": [0.1]}, {P, BELIEF, ONE_BELIEF}),
-        ({"p_a": [0.1]}, set()),
-        ({"p_a": [0.1], "p_b": [0.9]}, {BELIEF, ONE_BELIEF}),
-        ({"p_a": [0.1], "p_b": [0.5], "p_c": [0.4]}, {BELIEF}),
-        ({"theta": [1]}, {THETA, TARGET}),
-        ({"p_true": [0.5]}, {TARGET}),
-        ({"action": ["a"]}, {ACTION}),
-        ({"prompt": ["mse"]}, set()),
-        ({"prompt": ["mse", None]}, {ANOTHER_PROMPT}),
-        ({"prompt": ["standard", None]}, set()),
-        ({"z": ["s"], "z_state": ["a"], "p_z": [0.4]}, {GIVEN_Z}),
-        ({"z": ["s"], "z_state": ["a"]}, set()),
-    ],
-)
-def test_each_need_is_met_by_its_columns_alone(columns, met):
-    every = {need for needs in EVIDENCE for need in needs}
-    assert Runs(pd.DataFrame(columns)).unmet() == every - met
-
-
-def test_empty_columns_count_only_where_they_are_named():
-    runs = pd.DataFrame({"p": [0.1, 0.2], "action": [None, None]})
-    assert ACTION in Runs(runs).unmet()
-    assert ACTION not in Runs(runs).unmet(["p", "action"])
 
 
 @pytest.mark.parametrize(
@@ -132,36 +46,6 @@ def test_the_reference_does_not_depend_on_the_order_of_rows(prompts, actions, re
     rows = pd.DataFrame({"prompt": prompts, "action": actions})
     for order in itertools.permutations(rows.index):
         assert Runs(rows.loc[list(order)]).reference() == reference
-
-
-def test_an_action_that_could_not_be_read_was_asked_for():
-    rows = pd.DataFrame(
-        {"prompt": ["b", "a", "a"], "action": None, "raw_action": ["?", None, None]}
-    )
-    assert Runs(rows).reference() == "b"
-
-
-def test_beliefs_given_z_have_no_part_in_it():
-    rows = pd.DataFrame({"prompt": ["a", "b", "b"], "z_state": [None, "low", "high"]})
-    assert Runs(rows).reference() == "a"
-    assert Runs(rows.iloc[1:]).reference() == "standard"
-    assert Runs(pd.DataFrame({"p": [0.1]})).reference() == "standard"
-
-
-def test_a_name_comes_first_and_must_be_there():
-    rows = pd.DataFrame({"prompt": ["standard", "mse"]})
-    assert Runs(rows).reference("mse") == "mse"
-    with pytest.raises(InputError, match="of task 'x'; received 'msee'. Closest name found: 'mse'"):
-        Runs(rows).reference("msee", where="task 'x'")
-
-
-def test_rows_of_a_prompt_are_those_without_z_and_an_empty_cell_is_the_usual_one():
-    rows = pd.DataFrame({"prompt": ["mse", None, "standard", "mse"], "z_state": [None] * 3 + ["a"]})
-    assert np.flatnonzero(Runs(rows).under("standard")).tolist() == [1, 2]
-    assert np.flatnonzero(Runs(rows).under("mse")).tolist() == [0]
-    unnamed = pd.DataFrame({"p": [0.1]})
-    assert Runs(unnamed).under("standard").sum() == 1
-    assert Runs(unnamed).under("mse").sum() == 0
 
 
 @pytest.fixture(scope="module")
@@ -193,10 +77,6 @@ def test_any_other_table_has_another(runs, change):
     assert Runs(change(runs)).fingerprint != Runs(runs).fingerprint
 
 
-def test_a_table_without_rows_has_one():
-    assert len(Runs(pd.DataFrame({"p": []})).fingerprint) == 64
-
-
 def test_a_hair_outside_counts_as_the_end_and_is_said():
     table = pd.DataFrame(
         {"p": [0.2, 1 + 2e-10, -1e-7, None, 1.0], "action_a": 0.5, "action_b": 0.5, "p_true": 0.5}
@@ -211,13 +91,6 @@ def test_a_hair_outside_counts_as_the_end_and_is_said():
     ]
     assert completed.completed().notes == completed.notes
     assert table["p"].iloc[1] > 1, "the table of the caller stays as it was"
-
-
-def test_states_and_actions_are_columns_of_probabilities_too():
-    table = pd.DataFrame({"p_a": [1 + 1e-9], "p_b": [-1e-9], "action_x": [1 + 1e-9]})
-    completed = Runs(table.assign(context=0)).completed()
-    assert completed.table[["p_a", "p_b", "action_x"]].to_numpy().tolist() == [[1.0, 0.0, 1.0]]
-    assert len(completed.notes) == 3
 
 
 @pytest.fixture

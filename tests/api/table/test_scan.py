@@ -1,13 +1,11 @@
 """Reading by unit. Breaks if a unit's rows, their order or their types are not the table's."""
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate
-from coherence.table.runs import Runs
 
 
 @pytest.fixture(scope="module")
@@ -101,20 +99,8 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
         expected = whole.loc[whole["model"] == model, "p"].tolist()
         unit = scan.read(task, model)
         assert unit["p"].tolist() == expected
-        assert list(Runs(unit).notes) == list(Runs(whole).notes)
     assert [record.getMessage() for record in caplog.records] == at_once
     assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
-
-
-def test_a_table_without_percentages_is_refused_as_at_once(tmp_path):
-    table = pd.DataFrame({"model": ["a", "a", "b"], "p": [0, 1, 0.7], "theta": [0, 1, 1]})
-    table.to_parquet(tmp_path / "t.parquet")
-    said = []
-    for read in (read_runs, scan_runs):
-        with pytest.raises(InputError, match="the largest of 3 values is 1") as refused:
-            read(tmp_path / "t.parquet", percent=True)
-        said.append(str(refused.value))
-    assert said[0] == said[1]
 
 
 def test_states_in_columns_are_judged_together_over_files(tmp_path):
@@ -162,34 +148,6 @@ def test_what_cannot_be_scanned_is_said(runs, tmp_path):
         scan_runs(tmp_path / "t.parquet").read("asia", "x")
 
 
-def test_columns_to_leave_out_part_nothing(runs, tmp_path):
-    one = runs[runs["task"] == "asia"]
-    one.to_parquet(tmp_path / "t.parquet", row_group_size=100)
-    scan = scan_runs(tmp_path / "t.parquet", ignore=["task"])
-    assert scan.units == [("", "leaky"), ("", "rational")]
-    assert "task" not in scan.read("", "leaky").columns
-    assert "task" not in scan.columns
-    assert scan_runs(tmp_path / "t.parquet", ignore=["theta"]).labels["theta"].isna().all()
-
-
-def test_models_with_numbers_for_names_are_one_wherever_they_are_missing(tmp_path):
-    model = pa.array([1] * 480 + [None] * 480, pa.int64())
-    columns = {"model": model, "p": [0.5] * 960, "theta": [0, 1] * 480}
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=336)
-    scan = scan_runs(tmp_path / "t.parquet")
-    assert scan.units == [("", ""), ("", "1")]
-    assert [len(scan.read(*key)) for key in scan.units] == [480, 480]
-
-
-def test_a_model_in_the_index_is_a_model(runs, tmp_path):
-    one = runs[runs["task"] == "asia"].drop(columns="task")
-    one.set_index("model").to_parquet(tmp_path / "t.parquet")
-    scan = scan_runs(tmp_path / "t.parquet")
-    assert scan.units == [("", "leaky"), ("", "rational")]
-    assert set(read_runs(tmp_path / "t.parquet")["model"]) == {"leaky", "rational"}
-    assert len(scan.read("", "leaky")) == len(one) / 2
-
-
 def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):
     (tmp_path / "t").mkdir()
     for model, rows in runs[runs["task"] == "asia"].groupby("model"):
@@ -211,16 +169,6 @@ def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):
     ):
         with pytest.raises(SchemaError, match="context"):
             read()
-
-
-def test_states_of_several_kinds_in_several_files_stay_apart(tmp_path):
-    for number, label in enumerate((1, "ill")):
-        table = pd.DataFrame({"p": [0.5], "theta": np.array([label], dtype=object)})
-        table.assign(task=f"t{number}").to_parquet(tmp_path / f"{number}.parquet")
-    assert scan_runs(tmp_path).labels[["task", "theta"]].to_dict("records") == [
-        {"task": "t0", "theta": 1},
-        {"task": "t1", "theta": "ill"},
-    ]
 
 
 @pytest.mark.parametrize("percent", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 import coherence
 from coherence import InputError, SchemaError
-from coherence.table.reading import Reading, read_stream
+from coherence.table.reading import read_stream
 
 RUNS = coherence.simulate("leaky", n_contexts=8, n_reps=2, rng=1)
 
@@ -47,13 +47,6 @@ def test_text_of_two_bytes_and_with_a_mark_is_recognised():
     for encoding in ("utf-8-sig", "utf-16"):
         content = '{"p": 0.25, "action": "yes"}\n'.encode(encoding)
         assert read_stream(io.BytesIO(content)).table["p"].tolist() == [0.25]
-
-
-def test_options_reach_the_reader():
-    runs = read_stream(
-        io.BytesIO(b"conf;action\n70;yes\n20;no\n"), Reading({"p": "conf"}, percent=True)
-    )
-    assert runs.table["p"].tolist() == [0.7, 0.2]
 
 
 @pytest.mark.parametrize(

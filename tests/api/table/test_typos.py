@@ -4,12 +4,10 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
-from coherence.table.runs import Runs
 from coherence.table.typos import (
     MOST_LABELS,
     column_meant,
     is_typo,
-    one_typo_apart,
     spelling_notes,
 )
 
@@ -61,14 +59,6 @@ def test_only_rare_labels_are_named_with_what_they_look_like():
     assert not spelling_notes(pd.DataFrame({"action": ["cell"] * 30 + ["sell"] * 40}))
 
 
-def test_states_are_looked_at_and_numbers_missing_labels_and_absent_columns_are_not():
-    rows = pd.DataFrame({"theta": ["rain"] * 60 + ["rian", None], "action": [1] * 62})
-    (note,) = spelling_notes(rows)
-    assert "the state 'rian' (1 row)" in note
-    assert "counts as a state of its own" in note
-    assert spelling_notes(pd.DataFrame({"p": [0.5]})) == []
-
-
 def test_columns_of_texts_are_left_alone_and_many_typos_counted():
     typos = [f"buy{letter}" for letter in "abcdefgh"]
     notes = spelling_notes(pd.DataFrame({"action": ["buy"] * 500 + typos}))
@@ -115,20 +105,6 @@ def test_a_label_that_stands_for_none_elsewhere_gets_a_caution():
 )
 def test_one_typo_is_seen_and_other_words_are_not(name, meant):
     assert column_meant(name, [name]) == meant
-
-
-def test_what_is_there_already_is_not_meant():
-    assert column_meant("actions", ["action", "actions"]) is None
-    assert column_meant("P_value", ["p", "P_value"]) is None
-    assert one_typo_apart("action", "action")
-
-
-def test_columns_that_are_read_are_no_strangers():
-    table = pd.DataFrame({"p": [0.5], "x_age": [1], "raw_z": [""], "p_value": [1], "note": [""]})
-    assert Runs(table).unread == ["p_value", "note"]
-    states = pd.DataFrame({"p_a": [0.5], "p_b": [0.5], "action_go": [1.0], "action_stay": [0.0]})
-    assert Runs(states).unread == []
-    assert Runs(simulate("rational", n_contexts=5, n_reps=1, rng=0)).unread == []
 
 
 @pytest.fixture

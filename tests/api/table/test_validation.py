@@ -103,15 +103,6 @@ def test_missing_columns_name_the_closest():
     assert says([nothing], "--action NAME, --truth NAME", "columns={'action': NAME")
 
 
-def test_names_that_only_share_letters_are_not_proposed():
-    """A column "question" was once the closest name to "action"."""
-    table = pd.DataFrame({"relief": [0.1], "question": ["a"], "reason": [1], "that": [0]})
-    missing, nothing = errors_of(table.rename(columns={"relief": "brief"}))
-    for said in (missing, nothing):
-        assert "closest name" not in said.casefold()
-        assert "Found: 'brief', 'question', 'reason', 'that'." in said
-
-
 @pytest.mark.parametrize(
     ("columns", "checks"),
     [
@@ -178,15 +169,6 @@ def test_beliefs_with_nothing_beside_them_are_refused(columns):
         SchemaError, match=r"has 1 error: there is nothing to check beliefs against: give 'action'"
     ):
         validate_runs(table)
-
-
-def test_columns_that_could_not_be_read_are_there_and_allow_nothing():
-    """A report of a model that never answered readably is worth having."""
-    silent = pd.DataFrame(
-        {"p": [None, None], "action": [None, None], "status": ["refused", "refused"]}
-    ).astype({"p": float})
-    validate_runs(silent)
-    assert all(lacking(silent).values())
 
 
 def test_one_column_of_beliefs_is_not_a_belief_per_state():
@@ -305,17 +287,6 @@ def test_one_model_may_be_asked_for_choices_and_another_for_probabilities():
     assert says(errors_of(doubled), "a task and model has one or the other")
 
 
-def test_a_single_column_of_probabilities_lacks_the_other_actions():
-    runs = policies().drop(columns="action_yes").assign(action_no=1.0)
-    assert errors_of(runs)[0].startswith("'action_no' is the only column of probabilities")
-
-
 def test_a_spread_may_be_as_wide_as_answers_can_lie():
     validate_runs(policies(p_sd=[0.0, 0.5, None], p_q05=[0.1, None, 0.2], p_q95=[0.1, 0.3, None]))
     validate_runs(policies(tokens=[3, None, 0], finish_reason=["stop", "length", None]))
-
-
-def test_probabilities_of_actions_allow_the_checks_of_actions():
-    assert lacking(policies())["residual_covariance"] == ()
-    empty = policies(action_no=[None] * 3, action_yes=[None] * 3)
-    assert lacking(empty)["residual_covariance"] == ("action",)
