@@ -18,6 +18,19 @@ def no_figures_left_open():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.fixture
+def run(capsys):
+    """Run a command: its exit status, its output and what it said besides."""
+    from coherence.cli.main import main
+
+    def called(*arguments):
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return called
+
+
 @pytest.fixture(scope="session")
 def smollm2_folder():
     """Return the folder of the real public model: that of SMOLLM2, or one that is fetched once."""

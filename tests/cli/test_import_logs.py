@@ -7,7 +7,6 @@ import pytest
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
 from coherence.cli.main import main
-from coherence.importing.log_format import MODULES
 from tests.api.importing.conftest import RUN
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -155,37 +154,6 @@ def texts(tmp_path, *completions):
     return str(path)
 
 
-def test_percent_takes_bare_numbers_as_asked(tmp_path):
-    log, out = (
-        texts(tmp_path, "70", "70%", "170", "maybe", "No: 0.3\nYes: 0.7"),
-        tmp_path / "runs.csv",
-    )
-    assert main(["import", log, "--percent", "--out", str(out)]) == 0
-    runs = read_runs(out)
-    assert runs["status"].tolist() == ["ok", "ok", "out_of_range", "unparsed", "ok"]
-    assert runs["p"].tolist()[:2] == [0.7, 0.7]
-    assert runs["raw_belief"].tolist()[:2] == ["70", "70%"]
-    assert main(["import", log, "--force", "--out", str(out)]) == 1  # three of five are unread
-    assert read_runs(out)["status"].tolist() == [
-        "out_of_range",
-        "repaired:percent",
-        "out_of_range",
-        "unparsed",
-        "ok",
-    ]
-
-
-@pytest.mark.parametrize("decimal", [".", ","])
-def test_percentages_with_decimal_commas_are_read(tmp_path, decimal):
-    table, out = tmp_path / "mine.csv", tmp_path / "runs.csv"
-    table.write_text("p;theta\n70,5;1\n70,5 %;1\n20;0\n")
-    options = ["import", str(table), "--percent", "--decimal", decimal, "--out", str(out)]
-    assert main(options) == 0
-    runs = read_runs(out)
-    assert runs["p"].tolist() == [0.705, 0.705, 0.2]
-    assert set(runs["status"]) == {"ok"}
-
-
 def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, capsys):
     log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
     assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 1
@@ -198,17 +166,6 @@ def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, capsys):
     assert len(read_runs(tmp_path / "runs.csv")) == 3
     half = texts(tmp_path, "0.5", "0.25", "perhaps", "maybe")
     assert main(["import", half, "--out", str(tmp_path / "half.csv")]) == 0
-
-
-def test_most_actions_unread_is_exit_1_with_examples(tmp_path, capsys):
-    log = texts(tmp_path, "0.5", "0.25", "0.75")
-    options = ["import", log, "--map", "action=metadata.choice", "--out", str(tmp_path / "r.csv")]
-    assert main([*options, "--actions", "stay,leave"]) == 1
-    assert (
-        "most actions are missing or could not be read, such as 'go'; map"
-        in capsys.readouterr().out
-    )
-    assert main([*options, "--actions", "stay,go", "--force"]) == 0
 
 
 def test_untrusted_text_stays_text(tmp_path, capsys):
@@ -225,15 +182,6 @@ def test_untrusted_text_stays_text(tmp_path, capsys):
     assert "\x1b" not in printed
     assert "\nstatus: ok 99" not in printed
     assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"
-
-
-def test_one_log_may_hold_both_answers(tmp_path):
-    log, out = texts(tmp_path, "0.2", "0.5"), tmp_path / "runs.jsonl"
-    assert (
-        main(f"import {log} --map action=metadata.choice --actions go,stay --out {out}".split())
-        == 0
-    )
-    assert read_runs(out)["action"].tolist() == ["go", "go"]
 
 
 def test_no_input_is_replaced_and_no_output_without_force(tmp_path, capsys):
@@ -281,13 +229,6 @@ def test_errors_are_one_line_exit_2_and_no_file(arguments, message, capsys, tmp_
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_help_names_every_format(capsys):
-    assert main(["import", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert f"{{auto,{','.join(MODULES)}}}" in said
-    assert "--belief-task" in said
 
 
 def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, capsys):

@@ -4,8 +4,6 @@ from pathlib import Path
 import pytest
 
 from coherence import InputError, SchemaError
-from coherence.table.audit import count_statuses, label_rows, worst_case_bounds
-from coherence.table.runs import Runs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF = GOLDEN / "inspect_belief.eval"
@@ -49,17 +47,6 @@ def test_logs_of_two_models_are_two_units(tmp_path, imported, packed, sample):
         ["small", "go small"],
         ["large", "go large"],
     ]
-
-
-def test_a_belief_without_an_action_was_not_asked_for_one(tmp_path, imported, write_table):
-    beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,1\nc,0.7,1\n")
-    actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\nc,stay\n")
-    runs = Runs(imported(beliefs, actions, belief=["beliefs"]).runs)
-    counts = count_statuses(label_rows(runs, "standard")).set_index("question")["rows"]
-    assert counts.to_dict() == {"standard": 1, "standard, with action": 2}
-    rates = worst_case_bounds(runs, "standard").query("quantity == 'choice rate'")
-    assert (rates["unreadable"] == 0).all()
-    assert (rates["asked"] == 2).all()
 
 
 @pytest.mark.parametrize(

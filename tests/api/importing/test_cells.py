@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 
 from coherence import SchemaError
 from coherence.importing.cells import (
-    Cell,
-    action_cell,
-    as_number,
     belief_cell,
-    distribution_cells,
-    row_status,
 )
-from coherence.table.schema import PARSED, STATE_SUM_TOLERANCE
+from coherence.table.schema import PARSED
 
 
 def test_percentages_are_divided_only_when_asked(tmp_path, imported, write_table):
@@ -68,57 +63,3 @@ def test_a_belief_is_a_probability_or_has_a_reason(value, is_text, percent):
         assert math.isfinite(cell.value)
     else:
         assert cell.value is None
-
-
-def test_only_what_is_written_as_a_number_is_one():
-    written = [" 0.5 ", "+.5", "5e-1", "1.", 0.5, 3, 10**400, -(10**400)]
-    assert [as_number(value) for value in written] == [
-        0.5,
-        0.5,
-        0.5,
-        1.0,
-        0.5,
-        3.0,
-        math.inf,
-        -math.inf,
-    ]
-    assert [as_number(value) for value in ("nan", "1_0", "٣", "", "0.5x", True, None, [1])] == (
-        [None] * 8
-    )
-
-
-def test_letters_stand_for_options_only_where_that_was_offered():
-    options = ("take it", "leave it")
-    assert action_cell("B", None, options, by_letter=True) == Cell("leave it", "ok", "B")
-    assert action_cell("B", None, options, by_letter=False).value is None
-    assert action_cell("C", None, options, by_letter=True).value is None
-    assert action_cell(3, None, (), by_letter=True) == Cell(3, "ok")
-    assert action_cell("", None, options, by_letter=True) == Cell(None, "unparsed")
-
-
-@pytest.mark.parametrize(
-    ("cells", "logged", "status"),
-    [
-        ([Cell(0.5, "ok"), Cell("a", "ok")], None, "ok"),
-        ([Cell(0.5, "ok"), Cell(None, "unparsed", "?")], "", "unparsed"),
-        ([Cell(None, "unparsed")], "refused", "refused"),
-        ([Cell(None, "unparsed")], "truncated", "truncated"),
-        ([Cell(None, "unparsed"), Cell(None, "refused", "no")], "out_of_range", "refused"),
-        ([Cell(None, "unparsed", "?")], "ok", "unparsed"),
-        ([Cell(0.5, "ok")], "repaired:comma", "repaired:comma"),
-        ([Cell(0.5, "ok")], 7, "7"),
-    ],
-)
-def test_the_graver_of_the_logged_and_the_decoded_status_counts(cells, logged, status):
-    assert row_status(cells, logged) == status
-
-
-def test_states_may_miss_a_sum_of_one_by_what_the_schema_allows():
-    def read(*values):
-        columns = {f"p_{number}": value for number, value in enumerate(values)}
-        return distribution_cells(columns, is_text=False, percent=False)
-
-    assert read(0.5, 0.5 + STATE_SUM_TOLERANCE - 1e-9).status == "ok"
-    assert read(0.5, 0.5 + STATE_SUM_TOLERANCE + 1e-9).status == "sum_not_one"
-    assert read(0.2).value == {"p_0": 0.2}, "one state alone has no sum to miss"
-    assert read(0.5, None) == Cell(None, "unparsed", "p_0=0.5; p_1=None")

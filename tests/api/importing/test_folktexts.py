@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.log_format import detect_format, read_logs
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
@@ -29,16 +28,10 @@ def test_folktexts_predictions_are_beliefs_with_labels(imported, study):
     ]  # no column for what folktexts does not have
 
 
-def test_a_missing_column_names_the_nearest(tmp_path, write_table):
+def test_a_missing_column_names_the_nearest(tmp_path, imported, write_table):
     table = write_table(tmp_path / "a.csv", ",risk_scores,label\n0,0.5,1\n")
     with pytest.raises(
         InputError,
         match="writes a column 'risk_score', and there is none. Closest name found: 'risk_scores'",
     ):
-        read_logs([table], format="folktexts")
-
-
-def test_both_columns_make_it_folktexts(write_table, tmp_path):
-    """A risk score without labels is somebody's own table."""
-    assert detect_format(FOLKTEXTS) == "folktexts"
-    assert detect_format(write_table(tmp_path / "a.csv", "risk_score,rain\n0.5,1\n")) == "table"
+        imported(table, format="folktexts")

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.openai_batch import text_and_thinking
 
 
 def request(name, **metadata):
@@ -150,12 +149,3 @@ def test_the_responses_interface_and_several_models(tmp_path, imported):
 def test_damaged_files_are_refused(tmp_path, imported, objects, message):
     with pytest.raises(InputError, match=message):
         imported(lines(tmp_path / "out.jsonl", *objects))
-
-
-def test_a_reply_in_parts_is_joined_and_its_thinking_kept_apart():
-    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "0.9, say"}]}
-    parts = [thought, {"type": "text", "text": "0."}, {"type": "text", "text": "3"}]
-    assert text_and_thinking(parts) == ("0.3", "0.9, say")
-    assert text_and_thinking("0.3") == ("0.3", None)
-    assert text_and_thinking([{"type": "image_url"}]) == (None, None)
-    assert text_and_thinking(None) == (None, None)

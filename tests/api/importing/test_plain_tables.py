@@ -5,8 +5,7 @@ import gzip
 import pandas as pd
 import pytest
 
-from coherence import InputError, read_runs
-from coherence.importing.plain_tables import read_table
+from coherence import InputError
 from coherence.table.text_files import TextForm
 
 
@@ -52,15 +51,6 @@ def test_a_table_from_a_german_spreadsheet(tmp_path, imported, content, encoding
         imported(path, mapping=columns, text=TextForm(encoding=encoding))
 
 
-def test_percent_signs_in_some_cells_alone_are_refused_as_analyze_does(tmp_path, imported):
-    path = tmp_path / "mine.csv"
-    path.write_text("p,action\n70%,go\n0.4,go\n0.1,stay\n")
-    with pytest.raises(InputError, match=r"column 'p' has both percent signs, such as '70%', and"):
-        imported(path)
-    with pytest.raises(InputError, match=r"'p' has both percent signs"):
-        read_runs(path)
-
-
 def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):
     path = tmp_path / "mine.csv"
     path.write_bytes("p,action\n0.5,Krücke\n".encode("cp1252"))
@@ -68,14 +58,6 @@ def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):
         imported(path)
     runs = imported(path, text=TextForm(encoding="cp1252")).runs
     assert runs["action"].tolist() == ["Krücke"]
-
-
-def test_a_packed_table_is_unpacked_up_to_its_limit(tmp_path):
-    path = tmp_path / "mine.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"p": 0.5, "action": "' + b"a" * 1000 + b'"}', mtime=0))
-    assert len(read_table(path, max_bytes=2000).records) == 1
-    with pytest.raises(InputError, match="more than 500 bytes.*--max-bytes"):
-        read_table(path, max_bytes=500)
 
 
 def test_parquet_keeps_types_and_nested_columns(tmp_path, imported):

@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 from coherence.importing.typed_table import typed_table
-from coherence.table.runs import Runs
 
 
 def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path, imported, write_table):
@@ -12,21 +11,8 @@ def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path, imported, w
     runs = imported(beliefs, actions, belief=["beliefs"]).runs
     assert runs["action"].isna().all()
     assert runs["status"].tolist() == ["unparsed", "unparsed"]
-    assert Runs(runs).asked_for_action("standard").all()
     nobody_knows = write_table(tmp_path / "open.csv", "context,p,theta\na,0.2,\nb,0.8,\n")
     assert list(imported(nobody_knows).runs.columns) == ["context", "rep", "p", "status"]
-
-
-def test_columns_come_in_the_order_of_the_schema_with_features_and_states_in_place():
-    row = {"status": "ok", "x_b": 1, "p_wet": 0.4, "p_dry": 0.6, "context": "a", "action": None}
-    assert list(typed_table([row], None).columns) == [
-        "context",
-        "p_wet",
-        "p_dry",
-        "action",
-        "x_b",
-        "status",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -51,9 +37,3 @@ def test_a_column_has_the_narrowest_type_that_holds_all_of_it(column, values, dt
     runs = typed_table([{column: value, "status": "ok"} for value in values], None)
     assert str(runs[column].dtype) == dtype
     assert [None if pd.isna(value) else value for value in runs[column]] == expected
-
-
-def test_the_state_keeps_its_labels_where_every_state_has_a_belief():
-    rows = [{"theta": "wet", "p_wet": 0.4, "p_dry": 0.6}]
-    assert typed_table(rows, "wet")["theta"].tolist() == ["wet"]
-    assert typed_table([{"theta": "wet", "p": 0.4}], "wet")["theta"].tolist() == [1]

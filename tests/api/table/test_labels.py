@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
-from coherence.table.labels import labels_alike, merge_alike
 
 DECOMPOSED = unicodedata.normalize("NFD", "caf\u00e9")
 
@@ -62,23 +61,19 @@ def test_accents_that_look_the_same_are_spelt_out():
     assert "'caf\\xe9' (2 rows), 'cafe\\u0301' (1 row)" in str(error.value)
 
 
-def test_the_most_frequent_writing_stays():
-    runs = pd.DataFrame({"action": ["YES", "yes", " yes", "No", "other "], "context": 1})
-    merged, notes = merge_alike(runs)
-    assert merged["action"].tolist() == ["yes", "yes", "yes", "No", "other "]
-    assert notes == [
-        "labels of 'action' were merged: ' yes' (1 row), 'YES' (1 row), 'yes' (1 row) as 'yes'."
-    ]
-    assert runs["action"].tolist()[0] == "YES"
-    assert merge_alike(merged) == (merged, []) or merge_alike(merged)[1] == []
+def test_the_most_frequent_writing_stays(tmp_path):
+    path = tmp_path / "runs.csv"
+    labels = ("YES", "yes", '"yes "', "No", "yes", "other")
+    path.write_text("p,theta,action\n" + "".join(f"0.5,1,{label}\n" for label in labels))
+    runs = read_runs(path, merge_labels=True)
+    assert runs["action"].tolist() == ["yes", "yes", "yes", "No", "yes", "other"]
 
 
 def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
-    runs = pd.DataFrame({"task": ["t", "u"], "context": ["a", "A"]})
-    assert labels_alike(runs) == []
-    merged, _ = merge_alike(runs.assign(task=["t", "T"]))
-    assert merged["task"].nunique() == 1
-    assert merged["context"].nunique() == 1
+    runs = pd.DataFrame({"p": 0.5, "theta": 1, "task": ["t", "u"], "context": ["a", "A"]})
+    validate_runs(runs)
+    with pytest.raises(SchemaError, match="column 'context' has labels"):
+        validate_runs(runs.assign(task="t"))
 
 
 @pytest.fixture
