@@ -73,3 +73,15 @@ def make_power(checks=("residual_covariance",), reps=(5,), quantity="power"):
         for size in (25, 50, 100)
     ]
     return pd.DataFrame(rows)
+
+
+def read_exactly(source):
+    """Read a CSV file with the numbers that Python reads: pandas 2 is off in the last place."""
+
+    def numbers(column):
+        try:
+            return column.map(float)
+        except ValueError:
+            return column
+
+    return pd.read_csv(source, dtype=str).apply(numbers)

@@ -6,7 +6,6 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
-from coherence.cli.main import main
 from tests.api.importing.conftest import RUN
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -41,11 +40,11 @@ BOTH = [
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 18 contexts are few, and the checks say so
 def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
-    arguments, tmp_path, capsys
+    arguments, tmp_path, run
 ):
     out = tmp_path / "runs.parquet"
-    assert main(["import", *arguments, "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    status, printed, _ = run("import", *arguments, "--out", str(out))
+    assert status == 0
     runs = read_runs(out)
     assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in printed
     assert "\n  status: ok " in printed
@@ -71,18 +70,19 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
     assert ran | {"predictive_gain"} - missing == set(CHECKS) - missing
 
 
-def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
+def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     out = tmp_path / "runs.csv"
-    assert main(["import", FOLKTEXTS, "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    status, printed, _ = run("import", FOLKTEXTS, "--out", str(out))
+    assert status == 0
     assert "\n  the table allows calibration\n" in printed
     assert (
         "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, rational_agent "
         "cannot be run\n" in printed
     )
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "status"]
-    assert main(["analyze", str(out)]) == 0
-    printed = " ".join(capsys.readouterr().out.split())  # however wide the terminal is
+    status, out, _ = run("analyze", str(out))
+    assert status == 0
+    printed = " ".join(out.split())
     assert "calibration:brier" in printed
     assert (
         "no action column (--action NAME, if it has another name): "
@@ -90,28 +90,30 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, capsys):
     )
 
 
-def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, capsys):
+def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, run):
     """Two wordings may be imported one by one into a folder; together they can be compared."""
     for name in ("standard", "mse"):
         table = tmp_path / f"{name}.csv"
         table.write_text(
             "context,prompt,p\n" + "".join(f"{case},{name},0.{case + 1}\n" for case in range(5))
         )
-        assert main(["import", str(table), "--out", str(tmp_path / f"{name}.parquet")]) == 0
-        assert "the table allows no check by itself yet" in capsys.readouterr().out
-    assert main(["analyze", str(tmp_path / "mse.parquet")]) == 2
-    err = capsys.readouterr().err
+        status, out, _ = run("import", str(table), "--out", str(tmp_path / f"{name}.parquet"))
+        assert status == 0
+        assert "the table allows no check by itself yet" in out
+    status, _, err = run("analyze", str(tmp_path / "mse.parquet"))
+    assert status == 2
     assert (
         "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta'" in err
     )
     assert err.count("\n") == 1
-    assert main(["analyze", str(tmp_path)]) == 0
-    assert "prompt_consistency:mse" in capsys.readouterr().out
+    status, out, _ = run("analyze", str(tmp_path))
+    assert status == 0
+    assert "prompt_consistency:mse" in out
 
 
-def test_real_decoders_read_strictly_and_keep_the_text(tmp_path):
+def test_real_decoders_read_strictly_and_keep_the_text(tmp_path, run):
     out = tmp_path / "runs.parquet"
-    assert main(["import", *BOTH, "--out", str(out)]) == 0
+    assert run("import", *BOTH, "--out", str(out))[0] == 0
     runs = read_runs(out).set_index(["context", "rep"])
     assert runs.loc[("evening-02", 0), ["status", "raw_belief"]].tolist() == [
         "refused",
@@ -154,10 +156,10 @@ def texts(tmp_path, *completions):
     return str(path)
 
 
-def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, capsys):
+def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, run):
     log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
-    assert main(["import", log, "--out", str(tmp_path / "runs.csv")]) == 1
-    printed = capsys.readouterr().out
+    status, printed, _ = run("import", log, "--out", str(tmp_path / "runs.csv"))
+    assert status == 1
     assert (
         "most beliefs are missing or could not be read, such as 'It depends. Overall I would say"
         in printed
@@ -165,38 +167,37 @@ def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, capsys):
     assert "'Hard to tell, 0.5 perhaps'; map the field of a scorer" in printed
     assert len(read_runs(tmp_path / "runs.csv")) == 3
     half = texts(tmp_path, "0.5", "0.25", "perhaps", "maybe")
-    assert main(["import", half, "--out", str(tmp_path / "half.csv")]) == 0
+    assert run("import", half, "--out", str(tmp_path / "half.csv"))[0] == 0
 
 
-def test_untrusted_text_stays_text(tmp_path, capsys):
+def test_untrusted_text_stays_text(tmp_path, run):
     log, out = texts(tmp_path, "=HYPERLINK(1)\x1b[2J", "0.5"), tmp_path / "runs.jsonl"
     evil = Path(log).read_text().replace('"task": "t"', '"task": "t\\u001b[31m\\nstatus: ok 99"')
     Path(log).write_text(evil)
-    assert (
-        main(
-            ["import", log, "--map", "action=metadata.choice", "--actions", "go", "--out", str(out)]
-        )
-        == 0
+    status, printed, _ = run(
+        "import", log, "--map", "action=metadata.choice", "--actions", "go", "--out", str(out)
     )
-    printed = capsys.readouterr().out
+    assert status == 0
     assert "\x1b" not in printed
     assert "\nstatus: ok 99" not in printed
     assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"
 
 
-def test_no_input_is_replaced_and_no_output_without_force(tmp_path, capsys):
+def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
     log = texts(tmp_path, "0.2", "0.5")
     table = tmp_path / "mine.csv"
     table.write_text("p,action,theta\n0.5,a,1\n")
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     for out in (table, link):
-        assert main(["import", str(table), "--out", str(out), "--force"]) == 2
-        assert "--out must not be one of the logs" in capsys.readouterr().err
+        status, _, err = run("import", str(table), "--out", str(out), "--force")
+        assert status == 2
+        assert "--out must not be one of the logs" in err
     assert table.read_text() == "p,action,theta\n0.5,a,1\n"
-    assert main(["import", log, "--out", str(table)]) == 2
-    assert "replace it with --force" in capsys.readouterr().err
-    assert main(["import", log, "--out", str(table), "--force"]) == 0
+    status, _, err = run("import", log, "--out", str(table))
+    assert status == 2
+    assert "replace it with --force" in err
+    assert run("import", log, "--out", str(table), "--force")[0] == 0
     assert len(pd.read_csv(table)) == 2
 
 
@@ -222,16 +223,16 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, capsys):
         ),
     ],
 )
-def test_errors_are_one_line_exit_2_and_no_file(arguments, message, capsys, tmp_path, monkeypatch):
+def test_errors_are_one_line_exit_2_and_no_file(arguments, message, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    assert main(["import", *arguments]) == 2
-    err = capsys.readouterr().err
+    status, _, err = run("import", *arguments)
+    assert status == 2
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, capsys):
+def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, run):
     table = pd.DataFrame(
         {
             "context": ["a", "b", "c"],
@@ -244,8 +245,8 @@ def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, capsys):
     )
     table.to_parquet(tmp_path / "policies.parquet")
     out = tmp_path / "runs.parquet"
-    assert main(["import", str(tmp_path / "policies.parquet"), "--out", str(out)]) == 1
-    said = capsys.readouterr().out
+    status, said, _ = run("import", str(tmp_path / "policies.parquet"), "--out", str(out))
+    assert status == 1
     assert "most actions are missing or could not be read, such as 'no', 'hm', 'well'" in said
     assert "no action: " in said
     assert "policies.parquet: action_yes, action_no left out: probabilities of actions" in said

@@ -6,17 +6,17 @@ import pytest
 
 import coherence
 from coherence import Costs
-from coherence.cli.main import main
 
 SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "20", "--draws", "99"]
 
 
-def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
+def test_the_command_writes_what_the_function_returns(tmp_path, run):
     out = tmp_path / "plan"
     options = ["--signal", "0.4", "--checks", "residual_covariance", "--seed", "3"]
     prices = ["--tokens-in", "100", "--price-in", "2", "--per-minute", "60"]
     arguments = ["power", "noisy", "--set", "taste=0.5", *SMALL, *options, *prices]
-    assert main([*arguments, "--out", str(out)]) == 0
+    status, said, err = run(*arguments, "--out", str(out))
+    assert status == 0
     expected = coherence.power(
         coherence.AGENTS["noisy"].with_parameters(taste=0.5),
         n_contexts=[20, 30],
@@ -41,32 +41,32 @@ def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
         "power.parquet",
         "power.svg",
     ]
-    printed = capsys.readouterr()
-    assert printed.out == f"{expected}\n"
-    assert printed.err.startswith("wrote power.csv, power.json, power.parquet, power.svg to")
+    assert said == f"{expected}\n"
+    assert err.startswith("wrote power.csv, power.json, power.parquet, power.svg to")
 
 
 @pytest.mark.lengthy
-def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, capsys):
+def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, run):
     search = ["power", "--target", "0.8", "--limit", "200", "--signal", "0.4", "--reps", "2"]
     small = ["--simulations", "40", "--draws", "99", "--out", str(tmp_path)]
-    assert main([*search, *small]) == 0
+    status, out, _ = run(*search, *small)
+    assert status == 0
     needed = pd.read_csv(tmp_path / "needed.csv")
-    assert needed["sentence"][0] in capsys.readouterr().out
+    assert needed["sentence"][0] in out
     (tmp_path / "mine.txt").write_text("kept")
     grid = ["power", *SMALL, "--checks", "iterated_expectation", "--out", str(tmp_path)]
-    assert main(grid) == 0
+    assert run(*grid)[0] == 0
     assert not (tmp_path / "needed.csv").exists()
     assert (tmp_path / "mine.txt").exists()
 
 
 @pytest.mark.lengthy
-def test_a_table_of_answers_is_fitted(tmp_path, capsys):
+def test_a_table_of_answers_is_fitted(tmp_path, run):
     runs = coherence.simulate("noisy", n_contexts=60, n_reps=2, rng=1)
     coherence.write_runs(runs, tmp_path / "runs.parquet")
     arguments = ["--like", str(tmp_path / "runs.parquet"), "--model", "noisy"]
-    assert main(["power", *arguments, *SMALL, "--checks", "residual_covariance"]) == 0
-    out = capsys.readouterr().out
+    status, out, _ = run("power", *arguments, *SMALL, "--checks", "residual_covariance")
+    assert status == 0
     assert out.startswith("an agent like noisy on simulated (drawn actions), hidden_signal")
     assert "note: reports have noise around the belief" in out
 
@@ -90,9 +90,8 @@ def test_a_table_of_answers_is_fitted(tmp_path, capsys):
         (["--checks", "cni"], "check must be among"),
     ],
 )
-def test_known_errors_are_one_line(arguments, message, capsys):
-    assert main(["power", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert message in printed.err
-    assert printed.err.count("\n") == 1
+def test_known_errors_are_one_line(arguments, message, run):
+    status, out, err = run("power", *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

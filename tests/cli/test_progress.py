@@ -2,7 +2,7 @@ import io
 import time
 
 from coherence.cli import progress
-from coherence.cli.progress import answer_progress, duration, step_progress, time_left
+from coherence.cli.progress import answer_progress, step_progress, time_left
 
 
 def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(capsys, monkeypatch):
@@ -15,12 +15,6 @@ def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(c
     assert capsys.readouterr().err == (
         "m: 2 of 4 answers, about 40 seconds left\nm: 4 of 4 answers\n"
     )
-
-
-def test_without_a_label_the_numbers_stand_alone(capsys):
-    with answer_progress() as show:
-        show(3, 3)
-    assert capsys.readouterr().err == "3 of 3 answers\n"
 
 
 def test_answers_that_were_at_hand_are_done_and_not_fast(monkeypatch):
@@ -41,12 +35,6 @@ def test_the_time_left_follows_from_what_came_now():
     assert time_left(50, 950, 10.0) == ", about 3 minutes left"
     for nothing in ((0, 10, 5.0), (10, 0, 5.0), (3, 3, 0.0)):
         assert time_left(*nothing) == ""
-
-
-def test_lengths_of_time_are_said_in_the_largest_unit_of_which_there_are_two():
-    said = {0.4: "1 second or less", 119: "119 seconds", 121: "2 minutes", 5400: "90 minutes"}
-    assert {seconds: duration(seconds) for seconds in said} == said
-    assert (duration(7200), duration(200_000)) == ("2 hours", "2 days")
 
 
 def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):

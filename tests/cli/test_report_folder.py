@@ -2,7 +2,7 @@ import pytest
 
 from coherence import Report
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
-from coherence.report.folder import FIGURES, OURS, TABLES
+from coherence.report.folder import FIGURES, OURS
 from coherence.report.unit import Unit
 from coherence.table.files import new_files
 
@@ -42,22 +42,6 @@ def test_figures_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path
     assert said == f"wrote 0 figures to {tmp_path}, in place of those of an earlier call"
     assert {path.name for path in tmp_path.iterdir()} == {
         *("unit-8-pair-1.svg", "figures.csv", "files.sha256")
-    }
-
-
-def test_tables_of_an_earlier_report_go_and_others_of_such_a_name_stay(tmp_path):
-    with new_files(tmp_path, OURS[TABLES]) as new:
-        (new / "answers-9.tex").write_text("ours")
-    (tmp_path / "results-8.csv").write_text("mine")
-    said = write_tables(Report((Unit("t", "m", (), ()),), {}), tmp_path)
-    assert said == f"wrote 1 table to {tmp_path}, in place of those of an earlier call"
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "files.sha256",
-        "results-1.csv",
-        "results-1.md",
-        "results-1.tex",
-        "results-8.csv",
-        "tables.md",
     }
 
 

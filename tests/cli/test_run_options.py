@@ -6,8 +6,7 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.cli import run_options
-from coherence.cli.main import main
-from coherence.cli.run_options import add_jobs, add_seed, require_seed, workers
+from coherence.cli.run_options import add_jobs, add_seed, workers
 
 
 def parsed(*words):
@@ -15,17 +14,6 @@ def parsed(*words):
     add_seed(parser)
     add_jobs(parser)
     return parser.parse_args(words)
-
-
-def test_a_negative_seed_is_refused():
-    require_seed(parsed("--seed", "0"))
-    with pytest.raises(InputError, match="--seed must be at least 0; received -1"):
-        require_seed(parsed("--seed", "-1"))
-
-
-def test_without_a_scheduler_nothing_is_connected():
-    with workers(parsed()):
-        pass
 
 
 def test_a_scheduler_that_does_not_answer_is_said(monkeypatch):
@@ -59,7 +47,7 @@ def scheduler():
 
 @pytest.mark.lengthy
 @pytest.mark.filterwarnings("default")
-def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, capsys):
+def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, run):
     tables = [
         coherence.simulate(name, n_contexts=60, n_reps=2, rng=1, iterated=False)
         for name in ("rational", "leaky")
@@ -75,7 +63,8 @@ def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, cap
     }
     for name, words in commands.items():
         command = [name if name != "by unit" else "analyze", *words]
-        assert main(command) == 0
-        here = capsys.readouterr().out
-        assert main([*command, "--scheduler", scheduler]) == 0
-        assert capsys.readouterr().out == here, name
+        status, here, _ = run(*command)
+        assert status == 0
+        status, out, _ = run(*command, "--scheduler", scheduler)
+        assert status == 0
+        assert out == here, name

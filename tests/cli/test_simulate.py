@@ -2,13 +2,13 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, read_runs, simulate
-from coherence.cli.main import main
 
 
-def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):
+def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
     path = tmp_path / "runs.parquet"
     words = f"simulate leaky --contexts 6 --reps 2 --seed 5 --out {path}".split()
-    assert main([*words, "--set", "hidden_signal=0.1"]) == 0
+    status, _, printed = run(*words, "--set", "hidden_signal=0.1")
+    assert status == 0
     expected = simulate(
         AGENTS["leaky"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
     )
@@ -16,16 +16,15 @@ def test_table_is_that_of_the_python_function_and_valid(tmp_path, capsys):
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]
     pd.testing.assert_frame_equal(*same)
-    printed = capsys.readouterr().err
     assert (
         f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, "
         "hidden_signal=0.1, seed 5" in printed
     )
 
 
-def test_list_describes_every_agent(capsys):
-    assert main(["simulate", "--list"]) == 0
-    out = capsys.readouterr().out
+def test_list_describes_every_agent(run):
+    status, out, _ = run("simulate", "--list")
+    assert status == 0
     for agent in AGENTS.values():
         assert f"{agent.name}: {agent.description}" in out
     assert "hidden_signal=0.4" in out
@@ -56,20 +55,20 @@ def test_list_describes_every_agent(capsys):
     ],
 )
 def test_wrong_options_end_with_2_one_line_and_no_file(
-    arguments, message, capsys, tmp_path, monkeypatch
+    arguments, message, tmp_path, monkeypatch, run
 ):
     monkeypatch.chdir(tmp_path)
-    assert main(["simulate", *arguments]) == 2
-    err = capsys.readouterr().err
+    status, _, err = run("simulate", *arguments)
+    assert status == 2
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path):
+def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path, run):
     path = tmp_path / "runs.csv"
     asked = ["simulate", "rational", "--contexts", "6", "--reps", "1", "--policies"]
-    assert main([*asked, "--out", str(path)]) == 0
+    assert run(*asked, "--out", str(path))[0] == 0
     runs = read_runs(path)
     rows = runs[runs["action_yes"].notna()]
     assert "action" not in runs

@@ -164,22 +164,9 @@ def test_styles_are_for_terminals_and_for_those_who_ask(
     assert (shows_styles(terminal), shows_styles(pipe)) == (on_terminal, on_pipe)
 
 
-def test_a_stream_that_cannot_say_what_it_is_gets_no_styles(environment):
-    environment()
-    closed = io.StringIO()
-    closed.close()
-    assert not shows_styles(closed)
-    assert not shows_styles(object())
-
-
 @pytest.mark.parametrize(
     ("encoding", "plain"),
     [("utf-8", False), ("UTF-16", False), ("ascii", True), ("latin-1", True), ("cp1252", True)],
 )
 def test_rules_are_plain_where_the_encoding_may_lack_them(encoding, plain):
     assert shows_ascii_only(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is plain
-
-
-def test_a_stream_of_text_without_an_encoding_takes_any_character():
-    assert not shows_ascii_only(io.StringIO())
-    assert not shows_ascii_only(object())

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, read_runs, simulate
-from coherence.cli.main import main
 
 
 @pytest.fixture
@@ -25,10 +24,10 @@ def unreadable(runs):
 
 
 @pytest.mark.lengthy
-def test_an_import_keeps_what_is_unreadable(table, tmp_path):
+def test_an_import_keeps_what_is_unreadable(table, tmp_path, run):
     """Nine empty cells were nine unreadable answers to one way, and none to the other."""
     out = tmp_path / "runs.csv"
-    assert main(["import", str(table), "--out", str(out)]) == 0
+    assert run("import", str(table), "--out", str(out))[0] == 0
     imported = read_runs(out)
     assert imported["status"].value_counts().to_dict() == {"ok": 31, "unparsed": 9}
     direct = unreadable(read_runs(table))
@@ -37,18 +36,18 @@ def test_an_import_keeps_what_is_unreadable(table, tmp_path):
 
 
 @pytest.mark.lengthy
-def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_path):
+def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_path, run):
     told = pd.read_csv(table).assign(status="ok")
     path, out = tmp_path / "told.csv", tmp_path / "runs.csv"
     told.to_csv(path, index=False)
-    assert main(["import", str(path), "--out", str(out)]) == 0
+    assert run("import", str(path), "--out", str(out))[0] == 0
     assert set(read_runs(out)["status"]) == {"ok"}
     assert [row[:2] for row in unreadable(read_runs(out))] == [[31, 0]] * len(
         unreadable(read_runs(path))
     )
 
 
-def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
+def test_rows_that_ask_for_no_action_keep_their_status(tmp_path, run):
     told = pd.DataFrame(
         {
             "context": ["a", "b", "a", "a", "a"],
@@ -63,9 +62,9 @@ def test_rows_that_ask_for_no_action_keep_their_status(tmp_path):
     )
     path, out = tmp_path / "own.csv", tmp_path / "runs.csv"
     told.to_csv(path, index=False)
-    assert main(["import", str(path), "--out", str(out)]) == 0
+    assert run("import", str(path), "--out", str(out))[0] == 0
     # Another prompt, a belief given z, and a model that was asked for beliefs alone.
     assert pd.read_csv(out)["status"].tolist() == ["ok", "unparsed", "ok", "ok", "ok"]
     told.assign(status=["ok", "refused", "ok", "ok", "ok"]).to_csv(path, index=False)
-    assert main(["import", str(path), "--out", str(out), "--force"]) == 0
+    assert run("import", str(path), "--out", str(out), "--force")[0] == 0
     assert pd.read_csv(out)["status"].tolist() == ["ok", "refused", "ok", "ok", "ok"]

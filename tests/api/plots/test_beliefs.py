@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import coherence
 from coherence import InputError
 from coherence.plots import beliefs, plot_beliefs
-from coherence.plots.beliefs import ALL, by_action
 from coherence.report.figure_svg import render_svg
 
 
@@ -29,23 +27,6 @@ def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, draw
         np.testing.assert_allclose(values - baseline, beliefs._BAR * count / tallest)
     texts = [text.get_text() for text in ax.texts]
     assert texts == [f"{action} (n = {count.sum()})" for action, count in counts.items()]
-
-
-def test_continuous_beliefs_are_not_cut_in_half_at_the_ends():
-    assert beliefs._histogram_edges(np.linspace(0, 1, 999))[0] == 0.0
-    assert beliefs._histogram_edges(np.array([0.05, 0.15, 0.933]))[0] == -0.025
-
-
-def test_rare_actions_are_gathered_and_the_order_of_a_categorical_is_kept():
-    actions = pd.Categorical([*"zzzyyyxxx", *"wwvvuutsr"], categories=list("zyxwvutsr"))
-    labels = beliefs.action_labels(pd.DataFrame({"action": actions}))
-    assert labels.cat.categories.tolist() == ["z", "y", "x", "w", "v", "4 other actions"]
-    assert (labels == "4 other actions").sum() == 5
-
-
-def test_labels_that_look_alike_once_cleaned_stay_apart():
-    labels = beliefs.action_labels(pd.DataFrame({"action": ["yes", "yes\x1b[1m", "yes"]}))
-    assert labels.nunique() == 2
 
 
 def test_mathematics_in_a_label_stays_text(choices, ax):
@@ -70,19 +51,6 @@ def test_other_columns_beside_chosen_actions_are_no_probabilities():
     noted = rows.assign(action_seconds=[1.0, 0.5, 0.25])
     ax = plot_beliefs(noted)
     assert [text.get_text() for text in ax.texts] == ["treat (n = 1)", "wait (n = 2)"]
-
-
-def test_without_actions_there_is_one_histogram():
-    rows = by_action(pd.DataFrame({"belief": [0.1, 0.4]}))
-    assert rows["action"].tolist() == [ALL] * 2
-    assert plot_beliefs([0.1, 0.4]).get_title(loc="left") == "Stated beliefs"
-
-
-def test_rows_without_an_action_are_not_counted_beside_actions():
-    runs = coherence.simulate("rational", n_contexts=20, n_reps=2, rng=1)
-    runs.loc[runs.index[:5], "action"] = None
-    counted = by_action(coherence.plots.choices.choices_of(runs))
-    assert len(counted) == runs.loc[runs["prompt"] == "standard", "action"].notna().sum()
 
 
 def test_nothing_to_draw_is_said():

@@ -30,13 +30,6 @@ def test_asking_again_does_not_narrow_the_intervals_over_contexts(p_true):
     assert (once["outcome"] < once["high"]).all()
 
 
-def test_equal_beliefs_share_a_bin_whatever_the_row_order(choices):
-    table = choices(p_true=False)
-    shuffled = table.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(calibration_table(table), calibration_table(shuffled))
-    assert calibration_table(table)["n_rows"].sum() == len(table)
-
-
 def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
     choices, ax, drawn, ends
 ):
@@ -46,12 +39,6 @@ def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
     assert ax.get_ylabel() == "exact posterior"
     assert ax.get_title(loc="left") == "Belief and exact posterior"
     assert [ends(line) for line in drawn(ax, "diagonal")] == [[(0, 0), (1, 1)]]
-
-
-def test_many_contexts_are_thinned(choices, ax, drawn):
-    plot_calibration(choices(n_contexts=2000, n_reps=1), ax=ax)
-    (contexts,) = drawn(ax, "contexts")
-    assert 200 <= len(contexts.get_offsets()) <= 400
 
 
 def test_calibration_without_a_binary_truth_is_refused(choices, ax):
@@ -69,12 +56,6 @@ def test_arrays_are_the_rows_of_the_table(ax, drawn):
     again = plot_calibration(beliefs, exact=exact, context=rows["context"].to_numpy())
     of_runs, of_arrays = (drawn(each, "calibration")[0] for each in (ax, again))
     np.testing.assert_allclose(of_runs.get_offsets(), of_arrays.get_offsets())
-
-
-@pytest.mark.parametrize("n_bins", [0, 2.5, "4"])
-def test_a_number_of_bins_is_a_number(n_bins, choices):
-    with pytest.raises(InputError, match="n_bins must be a whole number"):
-        plot_calibration(choices(), n_bins=n_bins)
 
 
 def test_rare_states_fill_the_square_and_the_diagonal_crosses_it(ax):

@@ -7,7 +7,7 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.plots import plot_calibration_gaps
-from coherence.plots.calibration import are_small, calibration_table, gap_table
+from coherence.plots.calibration import calibration_table, gap_table
 from coherence.statistics.mean_interval import mean_interval
 
 
@@ -46,13 +46,6 @@ def test_beliefs_too_low_are_above_the_line_and_the_axis_is_no_wider_than_needed
     assert ax.get_ylim()[1] < 0.02
     assert ax.get_ylabel() == "exact posterior less belief"
     assert len(drawn(ax, "null")) == 1
-
-
-def test_misses_that_can_be_read_off_the_other_figure_are_not_small():
-    gaps = pd.DataFrame({"gap": [0.02], "low": [0.01], "high": [np.nan]})
-    assert are_small(gaps)
-    assert not are_small(gaps.assign(high=0.06))
-    assert not are_small(gaps.assign(low=-0.06))
 
 
 def test_without_an_outcome_there_is_nothing_to_compare():

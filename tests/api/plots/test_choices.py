@@ -1,6 +1,5 @@
 """What figures of beliefs draw. Breaks if they draw other rows than checks read."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,38 +20,6 @@ def test_a_runs_table_gives_the_rows_of_its_report(agent):
     assert choices_of(of_report) is of_report
 
 
-def test_words_for_the_state_are_read_and_others_asked_for():
-    table = choices_of([0.1, 0.8], truth=["No", "Yes"])
-    assert table["truth"].tolist() == [0.0, 1.0]
-    assert choices_of([0.1], truth=["dry"], positive="rain")["truth"].tolist() == [0.0]
-    with pytest.raises(InputError, match="Name it: positive='dry'"):
-        choices_of([0.1, 0.8], truth=["dry", "rain"])
-    with pytest.raises(InputError, match="truth must have two states"):
-        choices_of([0.1, 0.8, 0.3], truth=["dry", "rain", "snow"])
-
-
-def test_beliefs_in_two_states_are_those_of_the_second_and_more_are_refused():
-    both = np.array([[0.3, 0.7], [0.6, 0.4]])
-    assert choices_of(both)["belief"].tolist() == [0.7, 0.4]
-    with pytest.raises(InputError, match="received beliefs over 3 states"):
-        choices_of(np.full((2, 3), 1 / 3))
-
-
-def test_probabilities_of_actions_are_columns():
-    table = choices_of([0.3, 0.6], np.array([[0.2, 0.8], [0.9, 0.1]]))
-    assert table[["action_0", "action_1"]].to_numpy().tolist() == [[0.2, 0.8], [0.9, 0.1]]
-
-
-def test_the_order_of_a_categorical_is_kept():
-    actions = pd.Series(pd.Categorical(["wait", "treat"], categories=["wait", "treat", "refer"]))
-    assert choices_of([0.3, 0.6], actions)["action"].cat.categories[0] == "wait"
-
-
-def test_empty_prompts_are_standard_and_rows_given_z_are_left_out():
-    runs = pd.DataFrame({"p": [0.1, 0.2, 0.3], "prompt": [None, "mse", None]})
-    assert choices_of(runs.assign(z_state=[None, None, "a"]))["belief"].tolist() == [0.1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -67,8 +34,3 @@ def test_empty_prompts_are_standard_and_rows_given_z_are_left_out():
 def test_what_cannot_be_read_is_said(arguments, said):
     with pytest.raises(InputError, match=said):
         choices_of(*arguments)
-
-
-def test_exact_posteriors_are_one_for_each_row():
-    with pytest.raises(InputError, match="exact must have one value per row"):
-        choices_of([0.1, 0.2], exact=[0.5])

@@ -1,9 +1,7 @@
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.figure import Figure
 
-from coherence import InputError
 from coherence.plots.movement import plot_movement
 
 BELIEF = pd.Series([0.45, 0.46, 0.44, 0.47])
@@ -41,9 +39,3 @@ def test_the_share_of_every_action_is_written_above_its_bar():
     assert [text.get_text() for text in beside.texts] == ["defer 90.0%", "yes 6.0%", "$no$ 4.0%"]
     bars = [bar for bar in beside.patches if str(bar.get_gid()).startswith("action-")]
     assert [bar.get_width() for bar in bars] == list(ACTIONS.values())
-
-
-def test_axes_without_a_place_in_a_grid_are_refused():
-    free = Figure().add_axes((0, 0, 1, 1))
-    with pytest.raises(InputError, match="ax must be a subplot"):
-        plot_movement(BELIEF, BELIEF, ACTIONS, ax=free)

@@ -6,7 +6,6 @@ import pytest
 
 from coherence import CheckResult, InputError
 from coherence.plots import plot_pairwise_choice
-from coherence.plots.pairwise import choice_bins, pair_of
 
 
 def result(details, pair=("yes", "no"), check="monotone_choice:yes/no"):
@@ -14,30 +13,11 @@ def result(details, pair=("yes", "no"), check="monotone_choice:yes/no"):
     return CheckResult(check, "", 0.1, "", None, 0.5, 9, 9, settings=settings, details=details)
 
 
-def test_bins_are_collected_from_both_sides_of_the_pairs(pairs):
-    bins = choice_bins(pairs())
-    assert bins["bin"].tolist() == [0, 1, 2, 3, 4]
-    assert bins["share"].tolist() == [0.10, 0.35, 0.80, 0.45, 0.90]
-    assert bins["n"].tolist() == [180, 160, 200, 140, 120]
-
-
 def test_bars_are_the_intervals_of_the_table_and_no_other(pairs, ax):
     bars = {"low_j": 0.02, "high_j": 0.97, "low_k": 0.02, "high_k": 0.97}
     plot_pairwise_choice(result(pairs().assign(**bars)), ax=ax)
     lines = [line for drawn in ax.collections for line in drawn.get_paths() if len(line) == 2]
     assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
-
-
-def test_without_intervals_there_are_no_bars(pairs, ax):
-    plot_pairwise_choice(result(pairs()), ax=ax)
-    assert len(ax.collections) == 1  # the points
-
-
-def test_bins_without_choices_are_left_out(pairs):
-    details = pairs()
-    details.loc[details["bin_j"] == 1, "n_j"] = 0
-    details.loc[details["bin_k"] == 1, "n_k"] = 0
-    assert choice_bins(details)["bin"].tolist() == [0, 2, 3, 4]
 
 
 def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax, drawn, ends):
@@ -71,12 +51,6 @@ def test_a_significant_reversal_over_several_bins_is_drawn_more_lightly(pairs, a
     far, near = drawn(ax, "reversal")
     assert ends(far) == [(0.08, 0.6), (0.93, 0.2)]
     assert far.get_linewidth() < near.get_linewidth()
-
-
-def test_a_label_with_a_slash_is_whole():
-    named = result(pd.DataFrame(), ("a/b", "c"), "monotone_choice:a/b/c")
-    assert pair_of(named) == ("a/b", "c")
-    assert pair_of(CheckResult("monotone_choice:a/b", "", 0.1, "", None, 0.5, 9, 9)) == ("a", "b")
 
 
 @pytest.mark.parametrize(

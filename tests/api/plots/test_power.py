@@ -38,18 +38,6 @@ def test_estimates_show_their_widths():
     assert ax.get_ylabel() == "half the width of the interval"
 
 
-def test_lines_are_named_unless_a_panel_shares_its_legend():
-    legend = plot_power(make_power(), title="t").get_legend()
-    names = {text.get_text() for text in legend.get_texts()}
-    assert names == {
-        "nothing planted",
-        "signal 0.1",
-        "signal 0.2",
-        "level 0.05 and power 0.8",
-    }
-    assert plot_power(make_power(), legend=False).get_legend() is None
-
-
 def test_one_result_is_drawn_at_a_time():
     both = make_power(("cmi", "monotone_choice"))
     assert plot_power(both, check="cmi").get_title(loc="left") == "cmi: power by number of contexts"

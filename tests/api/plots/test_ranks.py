@@ -6,7 +6,6 @@ import pytest
 
 from coherence import InputError
 from coherence.plots import plot_ranks
-from coherence.plots.ranks import height_for
 
 
 @pytest.fixture
@@ -53,7 +52,3 @@ def test_one_effect_of_one_task_is_drawn_at_a_time(estimates):
         plot_ranks(pd.concat([estimates, estimates.assign(task="other")]))
     with pytest.raises(InputError, match="lacking the columns effect, model"):
         plot_ranks([0.1])
-
-
-def test_more_models_need_more_height():
-    assert height_for(10) > height_for(3)

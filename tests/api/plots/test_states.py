@@ -1,13 +1,12 @@
 """The figure of the main test. Breaks if a share, a band or a link stands at another state."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import coherence
 from coherence import InputError
 from coherence.plots import plot_state_shares
-from coherence.plots.states import rising_action, shares_by_state
+from coherence.plots.states import shares_by_state
 
 
 @pytest.fixture
@@ -43,12 +42,6 @@ def test_what_lies_outside_is_ringed_and_nothing_else(found, ax, drawn):
     assert ring.get_offsets()[:, 1].tolist() == [of_yes(found).loc[3, "share"]]
 
 
-def test_points_are_links_where_they_lead_somewhere(found, ax, drawn):
-    plot_state_shares(found, urls={(0, 1): "a.html#0", (2, 1): "a.html#2"}, ax=ax)
-    (points,) = drawn(ax, "state-1")
-    assert points.get_urls()[:4] == ["a.html#0", None, "a.html#2", None]
-
-
 def test_a_label_is_no_mathematics(choices, ax):
     rows = choices(actions=("yes", "no"), n_contexts=120).replace({"action": {"yes": "$x^2$"}})
     plot_state_shares(rows, title="$y^2$", ax=ax)
@@ -65,13 +58,6 @@ def test_a_runs_table_and_its_arrays_give_the_same_points(ax, drawn):
     for state in (0, 1):
         of_runs, of_arrays = (drawn(each, f"state-{state}")[0] for each in (ax, again))
         np.testing.assert_array_equal(of_runs.get_offsets(), of_arrays.get_offsets())
-
-
-def test_without_an_action_named_the_one_that_rises_is_drawn():
-    table = pd.DataFrame(
-        {"action": ["a", "b"] * 2, "bin": [0, 0, 1, 1], "share": [0.9, 0.1, 0.2, 0.8]}
-    )
-    assert rising_action(table) == "b"
 
 
 @pytest.mark.parametrize(
@@ -109,9 +95,3 @@ def test_small_shares_fill_their_axis_and_no_band_is_cut_off(found, ax, drawn):
     for bar in bars:
         assert first < bar.get_x() < bar.get_x() + bar.get_width() < last
         assert bar.get_width() < 0.05 * (last - first)
-
-
-def test_a_scale_may_be_shared(found, ax):
-    found.table[["share", "low", "high", "expected", "band_low", "band_high"]] *= 0.02
-    plot_state_shares(found, scale=(0.1, 0.3), ax=ax)
-    assert ax.get_ylim() == pytest.approx((0.084, 0.316))

@@ -6,11 +6,7 @@ import pytest
 import statsmodels.api as sm
 
 from coherence import (
-    InputError,
     fit_rational_agent,
-    noise_sensitivity,
-    rational_distance,
-    sample_twin,
 )
 from coherence.rational.choice import prelec_weight
 
@@ -123,12 +119,6 @@ def test_a_shift_is_not_read_off_slopes_that_may_be_none(drawn):
     assert np.isnan(agent.hidden_shift[0])
     assert agent.hidden_shift[1] is None
     assert fit_rational_agent(*data.arrays, context=data.context).strength > 10
-
-
-@pytest.mark.parametrize("function", [rational_distance, noise_sensitivity, sample_twin])
-def test_what_takes_an_agent_takes_nothing_else(function):
-    with pytest.raises(InputError, match="agent must be what fit_rational_agent returns; received"):
-        function(3)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import pytest
 from coherence.rational.belief import (
     Grid,
     counted_reports,
-    exact_beliefs,
     grid_of,
     noisy_beliefs,
     report_chances,
@@ -49,20 +48,6 @@ def test_noise_that_is_shared_widens_what_is_left_open(drawn):
         return (held.weight @ held.points**2 - (held.weight @ held.points) ** 2).mean()
 
     assert left_open(0.1) > 1.4 * left_open(0.0)
-
-
-def test_scatter_is_that_within_contexts(drawn):
-    assert reports_of(drawn(1, sd=0.0)).within_sd == 0
-    assert np.isnan(reports_of(drawn(1, reps=1)).within_sd)
-    two = counted_reports(np.array([0.2, 0.4, 0.5, 0.5]), np.array([0, 0, 1, 1]), 2)
-    assert two.within_sd == pytest.approx(0.1)
-
-
-def test_exact_beliefs_stay_what_was_reported():
-    beliefs = exact_beliefs(np.array([0.123456, 0.9, 0.9, 0.2]), np.array([0, 1, 1, 1]), 2)
-    assert beliefs.points.tolist() == [0.123456, 0.2, 0.9]
-    assert beliefs.weight.toarray() == pytest.approx(np.array([[1, 0, 0], [0, 1 / 3, 2 / 3]]))
-    assert beliefs.distribution == pytest.approx([0.5, 1 / 6, 1 / 3])
 
 
 @pytest.mark.parametrize("spacing", [0.01, 0.05, 0.1, 0.25])

@@ -56,31 +56,6 @@ def test_one_report_per_context_is_taken_as_the_belief_and_said(drawn):
     assert known.noise["sd"][0] == pytest.approx(0.15, rel=1e-3)
 
 
-def test_options_are_kept_in_the_settings(drawn):
-    data = drawn(4, n=60)
-    agent = fit_rational_agent(*data.arrays, context=data.context, calibration="isotonic")
-    assert agent.settings["grid"] == 0.05
-    assert agent.settings["noise"] == "estimated"
-    assert (np.diff(agent.calibration["probability"]) >= -1e-9).all()
-    assert agent.converged
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"weighting": "prelek"}, "weighting must be one of .* Closest name found: 'prelec'"),
-        ({"calibration": "spline"}, "calibration must be one of 'logistic', 'isotonic'"),
-        ({"noise": -0.1}, "noise must be a standard deviation from 0 to 1; received -0.1"),
-        ({"shared_noise": 2}, "shared_noise must be a standard deviation from 0 to 1"),
-        ({"noise": "much"}, "noise must be a standard deviation from 0 to 1; received 'much'"),
-    ],
-)
-def test_wrong_options_are_named(drawn, options, message):
-    data = drawn(4, n=60)
-    with pytest.raises(InputError, match=message):
-        fit_rational_agent(*data.arrays, context=data.context, **options)
-
-
 def test_what_cannot_be_fitted_is_refused(drawn):
     data = drawn(4, n=60)
     report, action, truth = data.arrays

@@ -1,6 +1,5 @@
 """What an agent says of itself. Breaks if it says what it cannot tell."""
 
-import numpy as np
 import pytest
 
 import coherence
@@ -30,14 +29,3 @@ def test_a_notebook_shows_labels_as_text(agent):
     page = agent._repr_html_()
     assert "&lt;b&gt;yes&lt;/b&gt; overtakes" in page
     assert "<b>yes" not in page
-
-
-def test_what_cannot_be_told_is_not_told():
-    rng = np.random.default_rng(0)
-    context = np.repeat(np.arange(60), 3)
-    belief = np.repeat(rng.random(60), 3)
-    chance = coherence.fit_rational_agent(
-        belief, rng.choice(["no", "yes"], 180), np.repeat(rng.random(60) < 0.5, 3), context=context
-    )
-    assert "hidden shift: cannot be told" in str(chance)
-    assert "reports: do not scatter" in str(chance)

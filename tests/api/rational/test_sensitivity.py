@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coherence import InputError, fit_rational_agent, noise_sensitivity
+from coherence import fit_rational_agent, noise_sensitivity
 
 
 def shared(seed, sd, n=400):
@@ -54,18 +54,3 @@ def test_what_no_noise_explains_is_not_a_number(drawn):
     assert 0.1 < found.explains_interval <= 0.15
     assert "no hidden shift can be told any more" in str(found)
     assert "leave no sign" not in str(found)
-
-
-def test_an_amount_out_of_range_is_refused(drawn):
-    data = drawn(3, n=30)
-    agent = fit_rational_agent(*data.arrays, context=data.context)
-    with pytest.raises(InputError, match=r"from 0 to 0.4; received 0.5"):
-        noise_sensitivity(agent, shared_noise=[0.1, 0.5])
-
-
-def test_without_a_shift_there_is_nothing_to_explain(drawn):
-    data = drawn(6, n=80, sd=0.25)
-    action = np.random.default_rng(1).choice(["yes", "no"], data.report.size)
-    agent = fit_rational_agent(data.report, action, data.truth, context=data.context)
-    with pytest.raises(InputError, match="agent must have a hidden shift"):
-        noise_sensitivity(agent)

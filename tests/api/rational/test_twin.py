@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from coherence import (
-    InputError,
     fit_rational_agent,
     residual_covariance_test,
     sample_twin,
@@ -69,8 +68,3 @@ def test_shared_noise_joins_the_reports_of_a_context(drawn):
     centre = twin.groupby("context")["p"].transform("mean")
     # Reports of a context still lie as close together as they did.
     assert (twin["p"] - centre).std() == pytest.approx(0.045, abs=0.01)
-
-
-def test_what_is_no_check_is_named(drawn):
-    with pytest.raises(InputError, match="test must be a check .* received 'cmi'"):
-        twin_results(agent_of(drawn(6, n=40)), "cmi")

@@ -20,7 +20,7 @@ from coherence.report.folder import (
     write_figures,
 )
 from coherence.report.ranking import FEW
-from coherence.table.exact_csv import read_exact_csv
+from tests.api.tables import read_exactly
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def report():
 def test_files_hold_the_results_unrounded(report):
     files = table_files(report.units)
     for number, unit in enumerate(report.units, start=1):
-        table = read_exact_csv(io.StringIO(files[f"results-{number}.csv"]))
+        table = read_exactly(io.StringIO(files[f"results-{number}.csv"]))
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
         assert table["check"].tolist() == results["check"].tolist()
         for name, column in (

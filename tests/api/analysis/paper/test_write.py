@@ -8,7 +8,6 @@ import coherence
 from coherence.analysis.paper.figures import write_paper_figures
 from coherence.analysis.paper.tables import paper_tables
 from coherence.analysis.paper.write import write_paper
-from coherence.cli.main import main
 from coherence.report.tables import write_document
 
 
@@ -40,13 +39,14 @@ def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path
     assert table["cmi:isotonic.repaired.why"].str.contains("needs the runs table").all()
 
 
-def test_the_command_writes_what_the_function_writes(small, tmp_path, capsys):
+def test_the_command_writes_what_the_function_writes(small, tmp_path, run):
     path = tmp_path / "runs.parquet"
     small.to_parquet(path)
     folder = tmp_path / "paper"
     options = ["--checks", "cmi", "--published", "--seed", "1", "--paper", str(folder)]
-    assert main(["analyze", str(path), *options]) == 0
-    assert "see " in capsys.readouterr().err
+    status, _, err = run("analyze", str(path), *options)
+    assert status == 0
+    assert "see " in err
     report = coherence.analyze(small, checks=["cmi"], rng=1)
     write_paper(report, tmp_path / "again", runs=small, published=True)
     for name in ("table1.csv", "table5.tex", "paper.md"):
@@ -55,14 +55,16 @@ def test_the_command_writes_what_the_function_writes(small, tmp_path, capsys):
     assert "cmi.published.low" in (folder / "table1.csv").read_text(encoding="utf-8")
 
 
-def test_the_folder_of_the_report_is_refused(small, tmp_path, capsys):
+def test_the_folder_of_the_report_is_refused(small, tmp_path, run):
     path = tmp_path / "runs.parquet"
     small.to_parquet(path)
     same = ["--out", str(tmp_path), "--paper", str(tmp_path / ".")]
-    assert main(["analyze", str(path), *same]) == 2
-    assert "--paper and --out must be different folders" in capsys.readouterr().err
-    assert main(["analyze", str(path), "--paper", str(path)]) == 2
-    assert "--paper must be a folder" in capsys.readouterr().err
+    status, _, err = run("analyze", str(path), *same)
+    assert status == 2
+    assert "--paper and --out must be different folders" in err
+    status, _, err = run("analyze", str(path), "--paper", str(path))
+    assert status == 2
+    assert "--paper must be a folder" in err
 
 
 @pytest.mark.slow
@@ -91,7 +93,7 @@ def test_the_index_shows_every_table_and_figure_with_its_caption(paper_results, 
 
 
 @pytest.mark.lengthy
-def test_latex_sets_the_document(paper_results, tmp_path):
+def test_latex_sets_the_document(paper_results, tmp_path, run):
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex here; the structure of the files is tested elsewhere")
     figures = write_paper_figures(paper_results, tmp_path)

@@ -12,9 +12,9 @@ from coherence import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.tables import render_csv
-from coherence.table.exact_csv import read_exact_csv
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
+from tests.api.tables import read_exactly
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def accuracy():
 
 
 def csv_of(table):
-    return read_exact_csv(io.StringIO(render_csv(table)))
+    return read_exactly(io.StringIO(render_csv(table)))
 
 
 def check(table, rows, down, across):

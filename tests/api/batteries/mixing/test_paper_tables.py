@@ -8,7 +8,7 @@ import pytest
 from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.tables import mixing_table
 from coherence.report.tables import render_csv
-from coherence.table.exact_csv import read_exact_csv
+from tests.api.tables import read_exactly
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def experiments():
 
 
 def test_every_number_is_that_of_the_scores(experiments):
-    table = read_exact_csv(io.StringIO(render_csv(mixing_table(experiments))))
+    table = read_exactly(io.StringIO(render_csv(mixing_table(experiments))))
     for name in ("points", "published", "ceiling", "equilibrium", "corrected", "unread", "refused"):
         np.testing.assert_array_equal(table[name], experiments[name])
     np.testing.assert_array_equal(table["corrected.low"], experiments["low"])

@@ -11,7 +11,7 @@ from coherence import score_beliefs, summarise_scores
 from coherence.batteries.revealed.scores import compare_misses, score_stated
 from coherence.batteries.revealed.tables import revealed_tables
 from coherence.report.tables import render_csv
-from coherence.table.exact_csv import read_exact_csv
+from tests.api.tables import read_exactly
 
 WORDINGS, SOURCES = ("standard", "story"), ("base", "in_struct|")
 
@@ -74,7 +74,7 @@ def tables(beliefs, stated):
 
 
 def csv_of(table):
-    return read_exact_csv(io.StringIO(render_csv(table)))
+    return read_exactly(io.StringIO(render_csv(table)))
 
 
 def test_distances_are_means_over_settings_then_wordings(tables, beliefs, stated):

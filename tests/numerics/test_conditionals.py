@@ -40,17 +40,6 @@ def test_the_nearest_beliefs_are_taken_in_units_of_their_spread():
     assert moved == pytest.approx(best.x, abs=1e-4)
 
 
-def test_several_gaps_do_not_touch_each_other():
-    held = np.array([0.2, 0.8, 0.5, 0.5])
-    alone = average_out(
-        held[:2], np.ones(2), np.full(2, 0.5), np.zeros(2, dtype=np.int64), np.array([0.4])
-    )
-    gap, belief = np.array([0, 0, 1, 1]), np.array([0.4, 0.9])
-    both = average_out(held, np.ones(4), np.full(4, 0.5), gap, belief)
-    assert both[:2] == pytest.approx(alone)
-    assert both[2:] == pytest.approx([0.9, 0.9])
-
-
 def stated(seed, n=400, reps=5, sd=0.05):
     rng = np.random.default_rng(seed)
     share = rng.uniform(0.3, 0.7, n)
@@ -81,13 +70,3 @@ def test_answers_that_never_differ_may_stand_for_all_that_rounds_to_them():
     drawn = shares.state(held, rng)
     for number in range(400):  # and all answers of a context are alike again
         assert len(np.unique(drawn[group == number], axis=0)) == 1
-
-
-def test_states_that_were_not_asked_stay_unknown_and_groups_may_be_empty():
-    table = np.array([[0.3, np.nan], [0.5, np.nan], [0.2, 0.7]])
-    shares = StatedShares(table, np.array([0, 0, 2]), 3)
-    held = shares.shares(np.random.default_rng(1))
-    assert held[0].tolist() == [1.0, 0.0]
-    assert held[1].tolist() == [0.0, 0.0]
-    assert held[2].sum() == pytest.approx(1.0)
-    assert not shares.sums_to_one

@@ -47,14 +47,6 @@ def test_reports_that_never_differ_have_no_noise_but_rounding():
     assert ((held >= 0) & (held <= 1)).all()
 
 
-def test_computed_reports_are_the_belief_though_they_differ():
-    reports, group, _ = asked(3, 0.1, grid=1e-6)
-    question = fit_question(reports, group, 300, computed=True)
-    assert not question.held.noisy
-    values = np.array([0.123456, 0.7])
-    assert question.reports(values, np.random.default_rng(1)).tolist() == values.tolist()
-
-
 def test_a_question_asked_once_scatters_as_it_is_told():
     reports, group, _ = asked(4, 0.1, reps=1, n=400)
     question = fit_question(reports, group, 400, otherwise=0.1)
@@ -62,9 +54,3 @@ def test_a_question_asked_once_scatters_as_it_is_told():
     drawn = question.reports(middle, np.random.default_rng(1))
     assert drawn.std() == pytest.approx(0.1, rel=0.1)
     assert not fit_question(reports, group, 400).held.noisy
-
-
-def test_what_rounds_to_the_ends_stays_inside():
-    moved = Grid(0.1, rounded=True).within_step(np.array([0.0, 1.0] * 50), np.random.default_rng(1))
-    assert moved[::2].max() < 0.05
-    assert moved[1::2].min() > 0.95

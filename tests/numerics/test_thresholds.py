@@ -41,12 +41,6 @@ def test_an_action_that_is_never_best_has_no_threshold():
     assert best_in_turn(lines([1.0, 0.5, 0.0], [-2, -1, 0])) == [0, 2]
 
 
-def test_actions_that_never_meet_have_no_crossing():
-    model = Logit(np.linspace(0, 1, 11), 2, powers(1))
-    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [0, 1])), 0, 1)).all()
-    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [1, 1])), 0, 1)).all()
-
-
 def test_a_weighted_threshold_is_the_belief_of_that_weight():
     model = Logit(np.linspace(0, 1, 11), 2, WEIGHTINGS["prelec"])
     parameters = parameters_of(model, lines([0.3, 0.0], [0, 1]))
