@@ -65,12 +65,6 @@ def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
         assert rows.loc["prompt_consistency", "estimate"] == pytest.approx(plain.statistic)
 
 
-def test_every_effect_is_there_for_every_model(compared, asked):
-    assert list(dict.fromkeys(compared.estimates["effect"])) == EFFECTS
-    assert len(compared.estimates) == 3 * len(EFFECTS)
-    assert len(compared.differences) == 3 * len(EFFECTS)
-
-
 def test_planted_flaws_are_ranked_last(compared):
     ranks = compared.estimates.set_index(["effect", "model"])["rank_low"]
     assert ranks["prompt_consistency", "wordbound"] == 3
@@ -235,41 +229,6 @@ def test_states_are_named_as_for_the_analysis(asked):
 
 
 @pytest.mark.lengthy
-def test_a_label_of_what_is_not_compared_costs_nothing(asked):
-    """Its task has few cases, or was asked of one model only; a label of no task is refused."""
-    tables = {}
-    for name, runs in asked.items():
-        named = runs.assign(task="kept", theta=runs["theta"].map({0: "healthy", 1: "ill"}))
-        few = runs[runs["context"] < "c0009"]
-        few = few.assign(task="few", theta=few["theta"].map({0: "dry", 1: "wet"}))
-        tables[name] = pd.concat([named, few])
-    first = next(iter(tables))
-    alone = asked[first].assign(task="alone", theta=asked[first]["theta"].map({0: "up", 1: "down"}))
-    tables[first] = pd.concat([tables[first], alone])
-    options = {"effects": ["calibration:brier"], "common": True, "rng": 1}
-    found = compare(tables, positive=["ill", "wet", "down"], **options)
-    assert set(found.estimates["task"]) == {"kept"}
-    (note,) = (note for note in found.notes if note.startswith("positive: "))
-    assert "'wet'" in note
-    assert "'down'" in note
-    assert "'ill'" not in note
-    with pytest.raises(InputError, match=r"received 'dwn'\. .*'down'"):
-        compare(tables, positive=["ill", "wet", "dwn"], **options)
-
-
-def test_wrong_options_are_refused(asked):
-    with pytest.raises(InputError, match="Closest name found: 'calibration:brier'"):
-        compare(asked, effects=["calibration:brierr"])
-    with pytest.raises(InputError, match="received the text"):
-        compare(asked, effects="unreadable")
-    with pytest.raises(InputError, match="at least one"):
-        compare(asked, effects=[])
-    few = {name: runs[runs["context"] < "c0009"] for name, runs in asked.items()}
-    with pytest.raises(InputError, match="at least 10 common contexts; received 9"):
-        compare(few)
-
-
-@pytest.mark.lengthy
 def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
     """One task has few cases, another no common wording; states are named in each."""
     tables = []
@@ -286,32 +245,6 @@ def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
     assert [note.split("'")[1] for note in left] == ["apart", "few"]
     assert "in common" in left[0]
     assert "received 9" in left[1]
-
-
-def test_variables_with_whole_numbers_for_names_count_as_asked(asked):
-    """Their names are texts in settings and numbers in the table."""
-    shares = []
-    for z in ("sign", 7):
-        tables = {
-            name: runs.assign(z=runs["z"].map(lambda value, z=z: z, na_action="ignore"))
-            for name, runs in asked.items()
-        }
-        lost = {}
-        for name, runs in tables.items():
-            plain = runs["z"].isna()
-            status = runs["status"].where(plain, "unparsed")
-            lost[name] = runs.assign(p=runs["p"].where(plain), status=status)
-        found = compare(lost, effects=["unreadable"], rng=1)
-        shares.append(found.estimates["estimate"].tolist())
-    assert shares[0] == shares[1]
-    assert min(shares[0]) > 0.2
-
-
-@pytest.mark.lengthy
-def test_progress_counts_effects(asked):
-    seen = []
-    compare(asked, effects=QUICK, rng=1, progress=lambda *step: seen.append(step))
-    assert seen == [(1, 2, "calibration:brier"), (2, 2, "report_noise")]
 
 
 @pytest.mark.lengthy
@@ -410,12 +343,6 @@ def test_a_model_with_few_cases_is_left_out_by_name_and_costs_the_others_none():
     assert rows.loc["c", "reason"] == "4 contexts are fewer than 10"
     assert rows["rank_high"].isna().to_dict() == {"a": False, "b": False, "c": True}
     assert len(found.differences) == 1
-
-
-def test_cases_of_two_ends_leave_too_few_in_common():
-    found, _ = one_effect("calibration:brier", a=answered(0, 10), b=answered(2, 12))
-    assert len(found.differences) == 0
-    assert any("8 cases that all models show it in are fewer than 10" in n for n in found.notes)
 
 
 def test_models_that_show_the_difference_of_another_action_are_noted(asked):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import coherence
-from coherence import AGENTS, Groups, InputError, simulate
-from coherence.analysis.populations import ONCE, PILOT, SCATTER, AgentPopulation, population_like
+from coherence import AGENTS, Groups, simulate
+from coherence.analysis.populations import PILOT, SCATTER, AgentPopulation, population_like
 
 ONE = {"prompts": ["standard"], "iterated": False}
 
@@ -90,13 +90,6 @@ def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
     assert yes[middle & true].mean() - yes[middle & ~true].mean() > 0.15
 
 
-def test_one_choice_of_each_context_tells_nothing_of_how_alike_they_are():
-    agent, _ = fitted("rational", n_reps=1, n_contexts=100)
-    population = population_like(agent)
-    assert ONCE in population.cautions
-    assert population.alike == 0.0
-
-
 def test_noise_that_reports_of_a_context_share_is_drawn_once():
     runs = simulate("noisy", n_contexts=100, n_reps=3, rng=1, **ONE)
     arrays = runs["p"], runs["action"], runs["theta"]
@@ -125,15 +118,3 @@ def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
             for study in (alone, together)
         ]
         assert spread[1] > 2 * spread[0]
-
-
-@pytest.mark.parametrize("options", [{"taste": -1}, {"missed": float("inf")}])
-def test_groups_share_what_has_a_spread(options):
-    with pytest.raises(InputError, match="of groups must be a standard deviation of at least 0"):
-        coherence.Groups(20, **options)
-
-
-def test_it_refuses_answers_that_it_does_not_give(noisy):
-    population = population_like(noisy[0])
-    with pytest.raises(InputError, match="need answers that a fitted agent does not give"):
-        population.draw(0.0, 20, 2, np.random.default_rng(1), wordings=True, iterated=False)

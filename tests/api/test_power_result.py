@@ -44,25 +44,6 @@ def result(*rows, cautions=(), needed=None, **settings):
     return PowerResult(table, needed, SETTINGS | settings, cautions)
 
 
-def test_it_is_one_line_to_a_prompt_and_a_table_to_a_reader():
-    text = repr(result())
-    assert text == (
-        "<PowerResult: residual_covariance; agent rational, hidden_signal; "
-        "2 cells of 100 simulations>"
-    )
-    lines = str(result()).splitlines()
-    assert lines[2].split() == ["residual_covariance", "50", "contexts"]
-    assert lines[3].split()[-1] == "0.05"
-    assert lines[4].strip().startswith("signal 0.2, 5 repetitions")
-    assert lines[4].split()[-1] == "0.61"
-    assert "50 contexts x 5:        500 prompts" in lines
-
-
-def test_a_cell_that_was_not_simulated_shows_no_number():
-    text = str(result(row(), row(signal=0.2, rejected=61, n_contexts=100)))
-    assert "–" in text
-
-
 def test_a_test_that_keeps_no_level_is_said_to():
     """Ten of 30 cells of a test of level .05 are above it by chance alone in some; not in all."""
     bad = [note for note in result(row(rejected=20)).notes if "nothing is planted" in note]
@@ -72,22 +53,6 @@ def test_a_test_that_keeps_no_level_is_said_to():
     ]
     chance = [row(n_contexts=n, rejected=5 + (n == 50) * 6) for n in range(10, 310, 10)]
     assert not any("nothing is planted" in note for note in result(*chance).notes)
-
-
-def test_undefined_tests_draws_and_cautions_are_noted():
-    notes = result(row(undefined=80), cautions=("choices were seen once",)).notes
-    assert notes[0] == "choices were seen once"
-    assert notes[1].startswith("permutations or sign flips behind a p-value: residual_cov")
-    assert notes[-1].startswith("residual_covariance is undefined in most studies of 1 cell")
-
-
-def test_tests_that_see_nothing_take_one_line():
-    rows = [row("monotone_direction", signal, rejected=1) for signal in (0.0, 0.2)]
-    text = str(result(row(), row(signal=0.2, rejected=61), *rows))
-    assert "at most 0.01 in every cell: monotone_direction" in text
-    assert text.count("monotone_direction") == 1
-    some = [row("monotone_direction", signal, rejected=11) for signal in (0.0, 0.2)]
-    assert "in every cell" not in str(result(*some))
 
 
 def test_a_search_is_told_in_sentences_with_its_bill():
@@ -116,10 +81,6 @@ def test_json_has_everything_and_nothing_that_is_no_number():
     assert set(record) == {"schema_version", "settings", "notes", "needed", "table"}
     assert record["table"][1]["power"] == 0.61
     assert record["table"][0]["half_width"] is None
-
-
-def test_the_picture_is_that_of_the_table():
-    assert result().to_svg().lstrip().startswith("<?xml")
 
 
 @pytest.fixture(scope="module")

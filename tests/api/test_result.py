@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval
-from coherence.result import rejects
 
 
 def result(**changes):
@@ -35,31 +34,6 @@ def test_row_is_flat_and_unrounded():
     empty = result(interval=None, pvalue=None).to_row()
     assert math.isnan(empty["low"])
     assert math.isnan(empty["pvalue"])
-
-
-def test_text_says_what_and_how_sure():
-    text = str(result())
-    assert text.splitlines()[0] == "cmi: 0.1235 nats, 95% interval [0.1, 0.2], p = 0.01"
-    assert "null: nothing" in text
-    assert "10 rows in 5 contexts, 0 dropped" in text
-    assert "estimates: nothing" in str(result(pvalue=None))
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "alpha", "rejected"),
-    [
-        (0.05, 0.05, True),
-        (0.0501, 0.05, False),
-        (0.0, 0.05, True),
-        (0.07, 0.1, True),
-        (None, 0.05, False),
-        (math.nan, 0.05, False),
-    ],
-)
-def test_a_pvalue_at_its_level_rejects_and_none_does_not(pvalue, alpha, rejected):
-    assert rejects(pvalue, alpha=alpha) is rejected
-    if alpha == 0.05:  # the level of a single test, unless another is asked for
-        assert rejects(pvalue) is rejected
 
 
 def test_adjusted_pvalues_stand_in_the_row():

@@ -103,6 +103,9 @@ def labelled(*labels):
     return ROWS.assign(theta=theta).drop(columns=["z", "z_state", "p_z"])
 
 
+TWO = {
+    name: coherence.simulate(name, n_contexts=20, n_reps=2, rng=1) for name in ("rational", "noisy")
+}
 GAIN = coherence.predictive_gain_test
 LEVELS = (0, 1, 2, -0.5, math.nan, "0.95", None, True)
 ANY_RNG = "rng must be None, a whole number of at least 0 or a"
@@ -133,6 +136,75 @@ NAMED = {
     "a number beyond all floats": (
         lambda: coherence.residual_covariance_test([10**400], ["a"], [1]),
         "belief must hold numbers",
+    ),
+    # Beliefs, actions and states as arrays.
+    **{
+        f"belief {name}": (
+            lambda belief=belief: coherence.cmi_test(belief, ["a", "b", "a"], [0, 1, 1]),
+            *words,
+        )
+        for name, (belief, *words) in {
+            "of words": (["a", "b", "c"], "belief must hold numbers in [0, 1]"),
+            "of no row": ([], "belief must have shape (n,) or (n, n_states)"),
+            "in percent": (
+                [0.1, 85, 90],
+                "2 of 3 values do not, the first is 85 at position 1",
+                "Divide percentages by 100",
+            ),
+            "below 0": ([-0.1, 0.5, 0.2], "the first is -0.1 at position 0", "Check how the"),
+            "that is missing": ([0.5, math.nan, 0.1], "nan at position 1", "Drop missing answers"),
+            "of true and false": ([True, False, True], "received true and false"),
+            "in one column": ([[0.2], [0.8], [0.1]], "Pass it as one dimension"),
+            "over states beyond one": (
+                [[0.5, 0.5], [0.5, 0.4], [0.2, 0.2]],
+                "rows of belief must sum to 1 within 1e-6; 2 do not, the first at position 1",
+            ),
+        }.items()
+    },
+    **{
+        f"action {name}": (
+            lambda action=action: coherence.cmi_test([0.1, 0.9], action, [0, 1]),
+            *words,
+        )
+        for name, (action, *words) in {
+            "of one row more": (["a", "b", "a"], "action must have one value per row of belief"),
+            "that is missing": (["a", None], "action must not be missing", "position 1"),
+            "of half a pair": (["a", "\ud800"], "action must hold text in Unicode"),
+            "that misses one": ([[0.5, 0.4], [0.5, 0.5]], "rows of action must sum to 1"),
+            "beyond one": ([[1.1, -0.1], [0.5, 0.5]], "action must hold probabilities in [0, 1]"),
+            "with a gap": ([[math.nan, 1.0], [0.5, 0.5]], "the first is nan at position 0"),
+            "of words in columns": ([["a", "b"], ["c", "d"]], "action must hold numbers"),
+            "of one policy": ([[0.5, 0.5]], "action must have one row per row of belief"),
+            "of one name twice": (
+                pd.DataFrame([[0.5, 0.5]] * 2, columns=["a", "a"]),
+                "columns of action must have different names; received 'a', 'a'",
+            ),
+        }.items()
+    },
+    "rows in another order": (
+        lambda: coherence.cmi_test(pd.Series(B), pd.Series(A)[::-1], T),
+        "belief and action must have the same index",
+        "action.loc[belief.index]",
+    ),
+    "states within a context": (
+        lambda: coherence.cmi_test([0.1, 0.2, 0.3], ["a", "b", "a"], [0, 1, 1], context=[1, 1, 2]),
+        "truth must be constant within a context",
+    ),
+    "more neighbours than rows": (
+        lambda: coherence.cmi_test(B, A, T, context=C, k=len(B)),
+        "k must be below the number of rows",
+    ),
+    "no permutation": (
+        lambda: coherence.cmi_test(B, A, T, n_permutations=0),
+        "n_permutations must be a whole number",
+    ),
+    "groups of other rows": (
+        lambda: coherence.residual_covariance_test(B, A, T, group=[1, 2, 3]),
+        "group must have one value per row",
+    ),
+    "states without a name": (
+        lambda: coherence.residual_covariance_test(B, A, np.where(T == 1, "hit", "miss")),
+        "positive='hit' or positive='miss'",
     ),
     # Calibration.
     "bins of calibration_estimates": (
@@ -286,6 +358,66 @@ NAMED = {
         f"{seed!r} as seed": (lambda seed=seed: coherence.analyze(RUNS, rng=seed), ANY_RNG)
         for seed in (-1, 0.5, "seven", True)
     },
+    # Comparisons, plans and their bills.
+    "a misspelt effect": (
+        lambda: coherence.compare(TWO, effects=["calibration:brierr"]),
+        "Closest name found: 'calibration:brier'",
+    ),
+    "effects as text": (
+        lambda: coherence.compare(TWO, effects="unreadable"),
+        "received the text",
+    ),
+    "few cases in common": (
+        lambda: coherence.compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}),
+        "at least 10 common contexts; received 9",
+    ),
+    **{
+        f"{margin!r} as margin": (
+            lambda margin=margin: coherence.analyze(RUNS, margin=margin),
+            "margin must be a number between 0 and 1",
+        )
+        for margin in (0, 1, -0.1, math.nan, "0.05", True)
+    },
+    "a margin for another check": (
+        lambda: coherence.power("rational", margin=0.1, check=["cmi"]),
+        "received cmi as well",
+    ),
+    "a margin with a target": (
+        lambda: coherence.power("rational", margin=0.1, target=0.8),
+        "target must be left out with margin",
+    ),
+    "negative tokens": (
+        lambda: coherence.Costs(tokens_in=-1),
+        "tokens_in must be at least 0 and finite; received -1",
+    ),
+    "no rate": (lambda: coherence.Costs(per_minute=0), "per_minute must be above 0; received 0"),
+    "a price of nothing": (
+        lambda: coherence.Costs(price_out=3.0),
+        "price_out needs tokens_out; received none",
+    ),
+    "a spread of groups below 0": (
+        lambda: coherence.Groups(20, taste=-1),
+        "of groups must be a standard deviation of at least 0",
+    ),
+    "an agent's unknown parameter": (
+        lambda: coherence.AGENTS["leaky"].with_parameters(hidden=0.1),
+        "no parameter 'hidden'",
+        "Closest name found: 'hidden_signal'",
+    ),
+    # The rational agent.
+    "a misspelt weighting": (
+        lambda: coherence.fit_rational_agent(B, A, T, context=C, weighting="prelek"),
+        "weighting must be one of",
+        "Closest name found: 'prelec'",
+    ),
+    "negative noise": (
+        lambda: coherence.fit_rational_agent(B, A, T, context=C, noise=-0.1),
+        "noise must be a standard deviation from 0 to 1; received -0.1",
+    ),
+    "noise that all reports share": (
+        lambda: coherence.fit_rational_agent(B, A, T, context=C, shared_noise=2),
+        "shared_noise must be a standard deviation from 0 to 1",
+    ),
     # Batteries.
     **{
         f"{level!r} as level": (

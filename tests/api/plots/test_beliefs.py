@@ -1,14 +1,11 @@
 """The histograms of beliefs. Breaks if an answer is counted with another action, or twice."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.plots import beliefs, plot_beliefs
-from coherence.report.figure_svg import render_svg
+from coherence.plots import plot_beliefs
 
 
 def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, drawn):
@@ -19,12 +16,14 @@ def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, draw
         action: np.histogram(table.loc[table["action"] == action, "belief"], edges)[0]
         for action in ("defer", "no", "yes")
     }
-    tallest = max(count.max() for count in counts.values())
-    for number, (_, count) in enumerate(counts.items()):
+    heights = []
+    for number in range(len(counts)):
         (stairs,) = drawn(ax, f"action-{number}")
         values, drawn_edges, baseline = stairs.get_data()
         np.testing.assert_allclose(drawn_edges, edges)
-        np.testing.assert_allclose(values - baseline, beliefs._BAR * count / tallest)
+        heights.append(values - baseline)
+    expected = np.array([*counts.values()])
+    np.testing.assert_allclose(heights / np.max(heights), expected / expected.max())
     texts = [text.get_text() for text in ax.texts]
     assert texts == [f"{action} (n = {count.sum()})" for action, count in counts.items()]
 
@@ -32,12 +31,6 @@ def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, draw
 def test_mathematics_in_a_label_stays_text(choices, ax):
     plot_beliefs(choices(actions=("$x^{", "$$", "\\frac")), ax=ax)
     assert not any(text.get_parse_math() for text in ax.texts)
-    svg = render_svg(
-        partial(plot_beliefs, choices(actions=("$x^{", "$$", "\\frac"))),
-        key="k",
-        title="t",
-    )
-    assert "$x^{ (n = " in svg
 
 
 def test_probabilities_of_actions_are_weights():
@@ -67,6 +60,3 @@ def test_beliefs_close_together_have_finer_bars_that_hold_all_of_them(ax, drawn)
     np.testing.assert_allclose(np.diff(edges), 0.001)
     assert edges[0] <= belief.min() <= belief.max() <= edges[-1]
     assert ax.get_xlim()[0] < edges[0] < edges[-1] < ax.get_xlim()[1] < 0.05
-    rounded = beliefs._histogram_edges(np.array([0.31, 0.32, 0.32, 0.45]))
-    np.testing.assert_allclose(rounded, np.arange(30.5, 46) / 100)
-    assert len(beliefs._histogram_edges(np.full(4, 0.3))) == 21 + 1

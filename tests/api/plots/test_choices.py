@@ -5,6 +5,7 @@ import pytest
 
 import coherence
 from coherence import InputError
+from coherence.plots import plot_beliefs
 from coherence.plots.choices import choices_of
 
 
@@ -33,4 +34,4 @@ def test_a_runs_table_gives_the_rows_of_its_report(agent):
 )
 def test_what_cannot_be_read_is_said(arguments, said):
     with pytest.raises(InputError, match=said):
-        choices_of(*arguments)
+        plot_beliefs(*arguments)

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from coherence import InputError
 from coherence.plots import plot_power
-from coherence.plots.style import ACTION_COLOURS, FAINT
 from tests.api.tables import make_power
 
 
@@ -15,7 +14,7 @@ def test_a_line_for_each_signal_through_its_numbers():
     rows = make_power()
     ax = plot_power(rows, alpha=0.05, ax=Figure().add_subplot())
     drawn = [container.lines[0] for container in ax.containers]
-    assert [line.get_color() for line in drawn] == [FAINT, *ACTION_COLOURS[:2]]
+    assert len({line.get_color() for line in drawn}) == 3
     for line, (_, wanted) in zip(drawn, rows.groupby("signal"), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), wanted["n_contexts"])
         np.testing.assert_array_equal(line.get_ydata(), wanted["power"])

@@ -8,7 +8,6 @@ import statsmodels.api as sm
 from coherence import (
     fit_rational_agent,
 )
-from coherence.rational.choice import prelec_weight
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +73,16 @@ def test_the_hidden_shift_is_free_of_noise(drawn):
     assert value == pytest.approx(0.2, abs=0.07)
 
 
+def prelec(belief):
+    return np.exp(-((-np.log(belief)) ** 0.6))
+
+
 @pytest.mark.lengthy
 def test_a_weighting_is_recovered_and_shown(drawn):
     rng = np.random.default_rng(1)
     belief = np.repeat(rng.random(800), 4)
     truth = np.repeat((rng.random(800) < belief[::4]).astype(int), 4)
-    weight = prelec_weight(belief, 0.6)
+    weight = prelec(belief)
     utility = np.stack([8 * (weight - 0.6), 8 * (0.4 - weight), np.full(3200, 0.5)], axis=1)
     chosen = np.array(["yes", "no", "defer"])[np.argmax(utility + rng.gumbel(size=(3200, 3)), 1)]
     report = np.clip(belief + 0.1 * rng.normal(size=3200), 0, 1).round(2)
@@ -90,7 +93,7 @@ def test_a_weighting_is_recovered_and_shown(drawn):
     assert line["parameter"] == "alpha"
     assert line["value"] == pytest.approx(0.6, rel=0.35)
     assert line["low"] < 0.6 < line["high"]
-    assert agent.weight([0.1])[0] == pytest.approx(prelec_weight(np.array([0.1]), 0.6)[0], abs=0.07)
+    assert agent.weight([0.1])[0] == pytest.approx(prelec(0.1), abs=0.07)
 
 
 def test_reports_without_scatter_have_no_noise(drawn):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, fit_rational_agent
-from coherence.rational.fit import ONE_REPORT
 
 
 def test_the_order_of_rows_and_names_of_contexts_do_not_matter(drawn):
@@ -49,7 +48,7 @@ def test_one_report_per_context_is_taken_as_the_belief_and_said(drawn):
     data = drawn(3, n=100, reps=1)
     agent = fit_rational_agent(*data.arrays)
     assert not agent.noisy
-    assert agent.cautions == (ONE_REPORT,)
+    assert ["no context has two reports" in said for said in agent.cautions] == [True]
     known = fit_rational_agent(*data.arrays, noise=0.15)
     assert known.noisy
     assert known.cautions == ()

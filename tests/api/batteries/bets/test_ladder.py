@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from coherence import InputError, fit_ladder
-from coherence.batteries.bets.ladder import ABOVE, BELOW, CROSSED, FITTED, FLAT, INDEPENDENT, PAIRS
 
 
 def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):
@@ -27,7 +26,7 @@ def test_ladder_recovers_a_chance_that_is_distorted():
 
     fit = fit_ladder(*ladder(shrunk, slope=4.0, repeats=30, rng=np.random.default_rng(1)))
     truth = shrunk(fit.table["stated"].to_numpy())
-    assert (fit.table["status"] == FITTED).all()
+    assert (fit.table["status"] == "fitted").all()
     np.testing.assert_allclose(fit.table["implied"], truth, atol=0.05)
     assert ((fit.table["low"] <= truth) & (truth <= fit.table["high"])).all()
     assert fit.steepness == pytest.approx(4.0, rel=0.25)
@@ -58,13 +57,13 @@ def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
     even = np.tile(np.arange(0.05, 1, 0.1), 2)
     stated = np.repeat([0.2, 0.8], 10)
     always, never = fit_ladder(stated, even, [True] * 20), fit_ladder(stated, even, [False] * 20)
-    assert set(always.table["status"]) == {ABOVE}
-    assert set(never.table["status"]) == {BELOW}
+    assert set(always.table["status"]) == {"above the ladder"}
+    assert set(never.table["status"]) == {"below the ladder"}
     assert (always.table["high"] == 1).all()
     assert always.table["low"].min() > 0.5
     assert never.table["high"].max() < 0.5
     guesses = fit_ladder(stated, even, np.arange(20) % 3 == 0)
-    assert set(guesses.table["status"]) == {FLAT}
+    assert set(guesses.table["status"]) == {"no response to stakes"}
     assert guesses.table[["low", "high"]].to_numpy().tolist() == [[0, 1], [0, 1]]
     assert guesses.table["implied"].isna().all()
 
@@ -74,9 +73,11 @@ def test_units_are_pairs_only_where_each_thing_has_one_partner():
         names = {"first": list(first), "second": list(second)}
         return fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], **names).unit
 
-    assert fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]).unit == INDEPENDENT
-    assert unit("aabb", "xxyy") == unit("baab", "yxxy") == PAIRS
-    assert unit("aabb", "xyxy") == unit("aabb", "xyzz") == CROSSED
+    assert (
+        fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]).unit == "every answer by itself"
+    )
+    assert unit("aabb", "xxyy") == unit("baab", "yxxy") == "pairs of things"
+    assert unit("aabb", "xyxy") == unit("aabb", "xyzz") == "high and low things, crossed"
     with pytest.raises(InputError, match="first and second must both be given, or neither"):
         fit_ladder([0.5], [0.4], [True], first=["a"])
     with pytest.raises(InputError, match="two or more different things each; they hold 1 and 4"):
@@ -115,7 +116,7 @@ def test_things_that_differ_widen_the_intervals(climb):
         fit_ladder(stated, even, taken),
         fit_ladder(stated, even, taken, first=high, second=low),
     )
-    assert (alone.unit, things.unit) == (INDEPENDENT, PAIRS)
+    assert (alone.unit, things.unit) == ("every answer by itself", "pairs of things")
     np.testing.assert_array_equal(alone.table["implied"], things.table["implied"])
     widths = [fit.table["high"] - fit.table["low"] for fit in (alone, things)]
     assert (widths[1] > 1.5 * widths[0]).all()
@@ -135,12 +136,11 @@ def test_things_that_switch_alike_leave_the_rungs(climb):
 def test_who_follows_the_stakes_on_some_things_only_shows_no_probability(climb):
     stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
     one_thing = taken & (high == 2)
-    assert set(fit_ladder(stated, even, one_thing, first=high, second=low).table["status"]) == {
-        FLAT
-    }
-    assert set(fit_ladder(stated, even, taken, first=high, second=low).table["status"]) == {FITTED}
+    for answers, status in ((one_thing, "no response to stakes"), (taken, "fitted")):
+        table = fit_ladder(stated, even, answers, first=high, second=low).table
+        assert set(table["status"]) == {status}
     against = fit_ladder(stated, even, ~taken, first=high, second=low)  # takes what loses
-    assert set(against.table["status"]) == {FLAT}
+    assert set(against.table["status"]) == {"no response to stakes"}
     assert math.isnan(against.weighting.sensitivity)
 
 
@@ -159,10 +159,10 @@ def test_either_kind_of_crossed_things_can_show_that_few_follow_the_stakes(respo
     taken = np.where(thing == 0, even < 0.45, order == 1)
     sides = (thing, other) if responsive_side == "first" else (other, thing)
     fit = fit_ladder(np.full(even.size, 0.45), even, taken, first=sides[0], second=sides[1])
-    assert fit.unit == CROSSED
-    assert fit.table["status"].tolist() == [FLAT]
+    assert fit.unit == "high and low things, crossed"
+    assert fit.table["status"].tolist() == ["no response to stakes"]
     # The likelihood of independent answers follows the stakes beyond doubt.
-    assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == [FITTED]
+    assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == ["fitted"]
 
 
 def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_rungs():

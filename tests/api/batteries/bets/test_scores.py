@@ -11,7 +11,6 @@ from coherence import crossed_interval, exact_test, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.ladder import INDEPENDENT
 from coherence.batteries.bets.scores import compare_models, right_roles
 from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import Item, Items, default_items
@@ -100,7 +99,7 @@ def test_a_ladder_about_one_pair_says_that_its_answers_were_taken_as_independent
     items = Items((Item("a car", "high", "test", 100.0), Item("a pen", "low", "test", 1.0)))
     questions = ladder_questions(items)
     scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e6, rng=0))
-    assert scores.ladders["maximiser", "coin"].unit == INDEPENDENT
+    assert scores.ladders["maximiser", "coin"].unit == "every answer by itself"
     assert scores.notes == (
         "maximiser, coin: intervals of the ladder take answers as independent, "
         "for it is about one thing of a kind.",

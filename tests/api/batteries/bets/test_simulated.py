@@ -6,7 +6,6 @@ import pytest
 
 from coherence import score_bets
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.ladder import FITTED
 from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
@@ -73,7 +72,7 @@ def test_a_maximiser_is_right_at_other_odds_and_its_ladder_lies_on_the_diagonal(
     accuracy = scores.accuracy.set_index(["template", "truth"])["accuracy"]
     assert accuracy["card", "correct"] == accuracy["card", "belief-conditioned"] == 1
     table = scores.ladders["maximiser", "coin"].table
-    inside = table["status"] == FITTED
+    inside = table["status"] == "fitted"
     np.testing.assert_allclose(table["implied"][inside], table["stated"][inside], atol=1e-3)
     assert table["stated"][inside].max() == 0.7  # the ladder ends below 0.8
     assert (table["high"][~inside] == 1).all()
