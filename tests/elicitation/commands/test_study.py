@@ -1,0 +1,437 @@
+"""``coherence study``.
+
+Breaks if an answer is asked twice, if an outdated table passes for finished or a finished one is
+made again, if one model's error costs another's answers, or if a report hides what is missing.
+"""
+
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coherence import analyze, compare
+from elicitation import AnswerStore
+
+from ..models.hosted.fake_server import Fake, answer, probing, serving
+
+ROOT = Path(__file__).parents[3]
+SMALL = """
+[study]
+contexts = 12
+reps = 2
+prompts = ["standard"]
+no_lie = true
+
+[[models]]
+agent = "leaky"
+
+[[models]]
+name = "steady"
+agent = "rational"
+price_in = 1.0
+price_out = 4.0
+
+[[tasks]]
+task = "asia"
+
+[[tasks]]
+name = "cancer, few"
+task = "cancer"
+contexts = 10
+
+[analysis]
+checks = ["residual_covariance"]
+"""
+UNITS = [("leaky", "asia"), ("leaky", "cancer, few"), ("steady", "asia"), ("steady", "cancer, few")]
+TINY = '[study]\ncontexts=8\nreps=1\nprompts=["standard"]\nno_lie=true\n'
+
+
+class Study:
+    """A study file and its folder, put to the command line."""
+
+    def __init__(self, run, place):
+        self.call, self.path, self.folder = run, place / "study.toml", place / "study"
+
+    def run(self, text=SMALL, more="--no-report", status=0):
+        self.path.write_text(text, encoding="utf-8")
+        return self.call(f"study run {self.path} {more}", status)
+
+    def report(self, text=SMALL):
+        self.path.write_text(text, encoding="utf-8")
+        self.call(f"study report {self.path}")
+        return self.page()
+
+    def page(self):
+        return (self.folder / "study.html").read_text(encoding="utf-8")
+
+    def look(self, text=SMALL):
+        """Return the rows of ``study status`` by model and task, and the lines below them."""
+        self.path.write_text(text, encoding="utf-8")
+        _, *lines = self.call(f"study status {self.path}").out.splitlines()
+        rows = {}
+        for line in lines[: text.count("[[models]]") * text.count("[[tasks]]")]:
+            model, task, state, answers, to_ask, *rest = re.split(r"\s{2,}", line.rstrip())
+            rows[model, task] = {"state": state, "answers": answers, "to ask": to_ask, "rest": rest}
+        return rows, "\n".join(lines[len(rows) :])
+
+    def finished(self, text=SMALL):
+        return [row["state"] == "finished" for row in self.look(text)[0].values()]
+
+    def table(self, model, task):
+        return self.folder / "runs" / f"{task}--{model}.parquet"
+
+    def n_stored(self):
+        with AnswerStore(self.folder / "answers.sqlite") as store:
+            return len(store)
+
+
+@pytest.fixture
+def study(run, tmp_path):
+    return Study(run, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def asked_once(tmp_path_factory):
+    from coherence.cli.main import main
+
+    place = tmp_path_factory.mktemp("asked")
+    (place / "study.toml").write_text(SMALL, encoding="utf-8")
+    assert main(["study", "run", str(place / "study.toml"), "--no-report"]) == 0
+    return place / "study"
+
+
+@pytest.fixture
+def asked(study, asked_once):
+    """Return the small study, asked and not reported."""
+    shutil.copytree(asked_once, study.folder)
+    return study
+
+
+def test_what_is_said_before_is_what_is_asked(study):
+    rows, below = study.look()
+    assert list(rows) == UNITS
+    assert [int(row["to ask"]) for row in rows.values()] == [48, 40, 48, 40]
+    assert {row["state"] for row in rows.values()} == {"not begun"}
+    # 5,339 tokens at 1 and 12,288 at 4 a million; of the other model no price is known.
+    price = f"{(5339 * 1 + 12288 * 4) / 1e6:.2f}"
+    assert rows["steady", "asia"]["rest"] == ["5,339", "12,288", price, "not known"]
+    assert rows["leaky", "asia"]["rest"] == ["5,339", "12,288", "not known"]
+    assert "0 of 4 finished; 176 answers to ask" in below
+    assert not study.folder.exists()
+    study.run()
+    assert study.n_stored() == 176
+    rows, below = study.look()
+    assert [row["answers"] for row in rows.values()] == [
+        f"{n} (100% readable)" for n in (48, 40, 48, 40)
+    ]
+    assert "4 of 4 finished; 0 answers to ask" in below
+
+
+def test_what_is_finished_is_not_asked_again(asked):
+    n_stored = asked.n_stored()
+    assert "0 finished now, 4 finished before" in asked.run().err
+    asked.table("leaky", "asia").unlink()
+    assert asked.finished() == [False, True, True, True]
+    # A lost table comes from the store.
+    assert "0 finished now, 4 finished before" in asked.run().err
+    assert asked.finished() == [True] * 4
+    third = SMALL.replace("[[tasks]]", '[[models]]\nagent = "noisy"\n[[tasks]]', 1)
+    assert "2 finished now, 4 finished before" in asked.run(third).err
+    assert asked.n_stored() == n_stored * 3 / 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finished"),
+    [
+        ("contexts = 10", "contexts = 11", [True, False, True, False]),
+        ("price_in = 1.0", "price_in = 2.0", [True] * 4),
+        ("residual_covariance", "calibration", [True] * 4),
+        ("reps = 2", "reps = 3", [False] * 4),
+    ],
+)
+def test_only_what_a_change_touches_is_made_again(asked, old, new, finished):
+    assert asked.finished(SMALL.replace(old, new)) == finished
+
+
+@pytest.mark.parametrize("column", ["theta", "x_smoke"])
+def test_a_table_of_other_cases_is_not_finished(asked, column):
+    """Breaks if only questions count: states and evidence may change beside texts that stay."""
+    path = asked.table("leaky", "asia")
+    table = pd.read_parquet(path)
+    other = {0: 1, 1: 0, "yes": "no", "no": "yes"}
+    changed = table["context"] == table.loc[table[column].notna(), "context"].iloc[0]
+    table[column] = table[column].where(~changed, table[column].map(other))
+    table.to_parquet(path)
+    assert asked.finished() == [False, True, True, True]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_file_that_was_cut_is_seen(asked, suffix):
+    path = asked.table("leaky", "asia").with_suffix(f".{suffix}")
+    path.write_bytes(path.read_bytes()[:-2])
+    assert asked.finished() == [False, True, True, True]
+
+
+def test_tables_bear_the_names_of_the_file_and_no_times(asked):
+    runs = pd.read_parquet(asked.table("steady", "cancer__few"))
+    assert (set(runs["model"]), set(runs["task"])) == ({"steady"}, {"cancer, few"})
+    assert runs["context"].nunique() == 10
+    assert "created" not in runs
+    # All models are asked about the same cases, which are drawn once.
+    first, second = (pd.read_parquet(asked.table(model, "asia")) for model in ("leaky", "steady"))
+    assert first["context"].tolist() == second["context"].tolist()
+
+
+def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, monkeypatch):
+    (study.path.parent / "own.csv").write_text("context,belief_question\na,Rain?\n")
+    monkeypatch.chdir("/")
+    text = (
+        '[study]\nreps = 5\ntemperature = 0.7\nprompts = ["standard"]\nno_lie = true\n'
+        '[[models]]\nmodel = "models/tiny"\nanswers = "exact"\n'
+        '[[models]]\nmodel = "GPT-x"\nserver = "http://a"\n'
+        '[[models]]\nmodel = "A/b"\nname = "mine"\n'
+        '[[tasks]]\ntask = "asia"\ntarget = "smoke"\ncontexts = 3\n'
+        '[[tasks]]\nquestions = "own.csv"\n'
+    )
+    rows, _ = study.look(text)
+    assert list(rows) == [(m, t) for m in ("tiny", "GPT-x", "mine") for t in ("asia:smoke", "own")]
+    # What is usual for draws does not hold where nothing is drawn.
+    assert [int(rows[model, "own"]["to ask"]) for model, task in rows if task == "own"] == [1, 5, 5]
+
+
+@pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "-x"])
+def test_tables_stay_in_their_folder_whatever_a_model_is_called(study, name):
+    study.run(f'{TINY}[[models]]\nagent = "leaky"\nname = "{name}"\n[[tasks]]\ntask = "asia"\n')
+    assert {path.name for path in study.path.parent.iterdir()} == {"study.toml", "study"}
+    (table,) = (study.folder / "runs").glob("*.parquet")
+    assert not table.name.startswith(".")
+
+
+def test_every_option_of_the_analysis_may_be_said(study):
+    known = set(inspect.signature(analyze).parameters) - {"runs", "rng", "n_jobs", "progress"}
+    values = {
+        "checks": ["cmi"],
+        "published": True,
+        "positive": "yes",
+        "reference": "standard",
+        "strict": True,
+        "merge_labels": True,
+        "twins": 50,
+    }
+    assert set(values) <= known
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{lines}seed = 3\n")
+
+
+def test_a_model_that_cannot_be_loaded_stops_only_itself(study):
+    models = '[[models]]\nmodel="nowhere"\n[[models]]\nagent="leaky"\n'
+    said = study.run(
+        f'{TINY}{models}[[tasks]]\ntask="asia"\n[[tasks]]\ntask="cancer"\n', status=1
+    ).err
+    assert "not finished: nowhere on asia; nowhere on cancer: model must be a folder" in said
+    assert "2 finished now" in said
+
+
+def served(address, more=""):
+    return (
+        f'{TINY}[[models]]\nmodel="m"\nserver="{address}"\n{more}\n[[tasks]]\ntask="asia"\n'
+        '[[tasks]]\ntask="cancer"\n'
+    )
+
+
+@pytest.mark.lengthy
+def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(study):
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    fake = Fake(lambda body, n: {**answer("No: 0.6\nYes: 0.4"), "usage": usage})
+    with serving(fake) as address:
+        text = served(address, "price_in=2e3\nprice_out=5e3")
+        for _ in range(2):
+            study.run(text)
+            assert sum(not probing(body) for _, body in fake.asked) == 32
+    rows, below = study.look(text)
+    assert rows["m", "asia"]["rest"][:2] == ["1,600", "160"]
+    # 3,200 tokens at 2,000 and 320 at 5,000 a million.
+    assert "price taken by what is finished: 8.00" in below
+
+
+@pytest.mark.lengthy
+def test_a_server_that_is_gone_is_not_waited_for_again(study):
+    fake = Fake(lambda body, n: answer("fine") if n < 3 else (_ for _ in ()).throw(OSError))
+    with serving(fake) as address:
+        said = study.run(served(address, "max_retries=0"), status=1).err
+    assert "not finished: m on asia; m on cancer" in said
+
+
+@pytest.mark.lengthy
+def test_a_second_run_is_refused_until_the_first_is_gone(study):
+    """Two would ask, and pay for, the same questions; a killed one does not keep the folder."""
+
+    def slow(body, number):
+        time.sleep(0.3)
+        return answer("No: 0.6\nYes: 0.4")
+
+    with serving(fake := Fake(slow)) as address:
+        study.path.write_text(served(address, "max_connections=1"), encoding="utf-8")
+        words = [sys.executable, "-m", "coherence.cli.main", "study", "run", str(study.path)]
+        first = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(fake.asked) < 8:
+            assert first.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        try:
+            said = study.run(served(address, "max_connections=1"), status=2).err
+            assert "another run of the study" in said
+        finally:
+            first.kill()
+            first.wait()
+        study.run(served(address))
+
+
+def test_a_question_that_was_changed_has_no_table(study):
+    prompts = study.path.parent / "own.toml"
+    text = "A patient {description}. Will they {question}? A number:"
+    own = '[belief.own]\nform = "number"\ntext = "%s"\n'
+    prompts.write_text(own % text, encoding="utf-8")
+    with serving(Fake(lambda body, n: answer("0.5"))) as address:
+        file = served(address).replace('["standard"]', '["own.toml"]')
+        study.run(file)
+    assert study.finished(file) == [True, True]
+    prompts.write_text(own % f"{text} Please.", encoding="utf-8")
+    assert study.finished(file) == [False, False]
+
+
+DIE = """
+[[models]]
+name = "exact"
+model = "{folder}"
+answers = "exact"
+threads = 1
+
+[[models]]
+name = "drawn"
+model = "{folder}"
+temperature = 0.5
+threads = 1
+
+[[models]]
+agent = "leaky"
+
+[[batteries]]
+battery = "reveal"
+name = "die"
+where = ["scenario=dice", "variant=single", "n=1"]
+faces = "4"
+only_revealed = true
+"""
+
+
+def test_a_battery_asks_each_model_once_and_not_again(study, blank_models):
+    text = DIE.format(folder=blank_models[0])
+    # What the two entries differ in is not heeded by this battery, and agents answer none.
+    assert "exact, die: to ask" in study.look(text)[1]
+    assert "1 finished now, 0 finished before" in study.run(text, more="").err
+    assert "exact, die: finished" in study.look(text)[1]
+    (scores,) = (study.folder / "batteries").glob("*/scores.csv")
+    assert f'href="batteries/{scores.parent.name}' in study.page()
+    before, n_stored = scores.read_bytes(), study.n_stored()
+    assert "0 finished now, 1 finished before" in study.run(text).err
+    assert (scores.read_bytes(), study.n_stored()) == (before, n_stored)
+    # What a battery heeds tells entries apart.
+    both = text.replace("temperature = 0.5", 'dtype = "bfloat16"')
+    assert "drawn, die: to ask" in study.look(both)[1]
+    below = study.look(f'{both}models = ["drawn"]\n')[1]
+    assert "drawn, die" in below
+    assert "exact, die" not in below
+    said = study.run(text.replace("scenario=dice", "scenario=cards"), status=1).err
+    assert "not finished: exact, die:" in said
+
+
+@pytest.mark.lengthy
+def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
+    page = asked.report()
+    assert "Not finished" not in page
+    links = re.findall(r'href="([^"]+)"', page)
+    assert {"report/report.html", "compare/compare.html", "paper/paper.md"} <= set(links)
+    assert len(links) == 3 + 4
+    for link in links:
+        assert (asked.folder / link).is_file(), link
+    paths = sorted((asked.folder / "runs").glob("*.parquet"))
+    runs = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+    expected = analyze(runs, checks=["residual_covariance"], rng=0).results
+    results = pd.read_parquet(asked.folder / "report" / "results.parquet")
+    pd.testing.assert_frame_equal(results, expected, check_dtype=False)
+    assert len(results) == 4
+    compared = pd.read_parquet(asked.folder / "compare" / "estimates.parquet")
+    pd.testing.assert_frame_equal(compared, compare(runs, rng=0).estimates, check_dtype=False)
+
+
+@pytest.mark.lengthy
+def test_names_are_text_and_nothing_else(study):
+    bad = "<script>alert(1)</script>"
+    study.run(SMALL.replace('"steady"', f'"{bad}"').replace('"cancer, few"', '"<b>"'), more="")
+    text = study.page()
+    assert bad not in text
+    assert "<b>" not in text
+    assert text.count("&lt;script&gt;") >= 4
+
+
+@pytest.mark.lengthy
+def test_what_is_not_finished_is_named_and_left_out(asked):
+    asked.table("steady", "cancer__few").unlink()
+    more = SMALL.replace("[[tasks]]", '[[models]]\nmodel = "nowhere"\n\n[[tasks]]', 1)
+    page = asked.report(more)
+    for absent in ("nowhere on asia", "nowhere on cancer, few", "steady on cancer, few"):
+        assert absent in page
+    results = pd.read_parquet(asked.folder / "report" / "results.parquet")
+    assert list(zip(results["model"], results["task"], strict=True)) == [
+        UNITS[0],
+        UNITS[2],
+        UNITS[1],
+    ]
+    # Models are compared where all of them were asked.
+    assert "not asked of &#39;steady&#39;" in page
+    assert set(pd.read_parquet(asked.folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
+
+
+@pytest.mark.lengthy
+def test_what_cannot_be_compared_does_not_cost_the_report(study):
+    """A task of four cases keeps the others comparable; of an earlier comparison nothing stays."""
+    one = SMALL.replace("contexts = 10", "contexts = 4")
+    study.run(one, more="")
+    assert "task &#39;cancer, few&#39;: runs must have at least 10 common" in study.page()
+    compared = pd.read_parquet(study.folder / "compare" / "estimates.parquet")
+    assert set(compared["task"]) == {"asia"}
+    study.run(one.replace("contexts = 12", "contexts = 4"), more="")
+    assert "Models were not compared: task &#39;asia&#39;: runs must have" in study.page()
+    assert "compare.html" not in study.page()
+    assert not (study.folder / "compare").exists()
+
+
+@pytest.mark.lengthy
+def test_what_could_not_be_tested_and_little_mass_are_said(asked):
+    path = asked.table("leaky", "asia")
+    pd.read_parquet(path).assign(p=0.5, answer_mass=0.02).to_parquet(path)
+    page = asked.report(SMALL.replace("residual_covariance", "monotone_choice"))
+    assert "<li>monotone_direction: " in page
+    assert page.count("probability 0.02 (median)") == 1
+
+
+def test_files_of_the_documentation_are_studies(study, run):
+    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.S)
+    assert len(blocks) == 3
+    from elicitation.commands.study.study_file import load_study
+
+    for block in blocks:
+        study.path.write_text(block, encoding="utf-8")
+        assert load_study(study.path).models
+    for path in (ROOT / "examples").glob("s*.toml"):
+        assert load_study(path).tasks

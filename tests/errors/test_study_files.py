@@ -1,0 +1,78 @@
+"""Study files that cannot mean anything: breaks if one passes, or is told without its place."""
+
+import re
+
+import pytest
+
+from coherence.cli.main import main
+
+ONE = '[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
+MODEL, BATTERY, ANALYSIS = f"{ONE}[[models]]\n", f"{ONE}[[batteries]]\n", f"{ONE}[analysis]\n"
+FILES = {
+    "": r"there is no \[\[models\]\].*- there is neither \[\[tasks\]\]",
+    "[study\n": "is not TOML",
+    "#" * (1 << 21): "must be smaller than 1 MB",
+    f"[[model]]\n{ONE}": "model is unknown. .*found: 'models'",
+    "models = 3\n": r"models must be a list of tables, each headed \[\[models\]\]",
+    f"study = 3\n{ONE}": r"study must be one table: \[study\]",
+    f"[study]\ncontext = 5\n{ONE}": r"\[study\] context is unknown. .*found: 'contexts'",
+    f'[study]\nreps = "x"\n{ONE}': "leaky on task asia: .*--reps: invalid int value",
+    f'{MODEL}name = "x"\n': r"\[\[models\]\] x: needs either model",
+    f'{MODEL}agent = "leaky"\nmodel = "m"\n': "needs either model",
+    f'{MODEL}agent = "leaki"\n': "2: agent must be one of .*found: 'leaky'",
+    f'{MODEL}agent = "noisy"\nchat = true\n': "chat belongs to a model",
+    f'{MODEL}model = "m"\nchat = "yes"\n': "chat must be true or false",
+    f'{MODEL}model = "m"\ntemprature = 1\n': "found: 'temperature'",
+    f'{MODEL}model = "m"\nseed = 1\n': "seed is unknown",
+    f'{MODEL}model = "m"\nprice_in = -1\n': "price_in must be a number, at least 0",
+    f'{MODEL}model = "m"\nprice_in = "1"\n': "price_in must be a number",
+    f'{MODEL}model = "m"\nreps = true\n': "reps must be a value, not true or false",
+    f'{MODEL}model = "m"\nprompts = []\n': "prompts must be a text, a number or a list",
+    f'{MODEL}agent = "leaky"\n': "name 'leaky' repeats an earlier one",
+    f'{MODEL}agent = "noisy"\nname = "LEAKY"\n': "is too like 'leaky'",
+    f'{MODEL}agent = "noisy"\nname = "\uff4ceaky"\n': "is too like 'leaky'",
+    f'{MODEL}agent = "noisy"\nname = "a\\nb"\n': "name must be a text of one line",
+    f'{MODEL}agent = "noisy"\nname = "\\u202e"\n': "name must be a text of one line",
+    f'{MODEL}agent = "noisy"\nname = "x "\n': "without blanks around it",
+    f'{MODEL}agent = "noisy"\nname = "x--leaky"\n[[tasks]]\ntask = "heart"\nname = "asia--x"\n': (
+        "would share the file 'asia--x--leaky'"
+    ),
+    f'{MODEL}model = "m"\nreps = 2\n[[tasks]]\ntask = "heart"\nreps = 3\n': (
+        "reps is said by the model and by the task"
+    ),
+    f'{ONE}[[tasks]]\nname = "x"\n': "needs either task",
+    f'{ONE}[[tasks]]\ntask = "asia"\n': "name 'asia' repeats",
+    f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "an agent answers about networks",
+    f'{ONE}[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n': "contexts belongs to task",
+    f'{BATTERY}battery = "dice"\n': "battery must be one of reveal, mix, bets",
+    f'{BATTERY}battery = "mix"\ndraw = 5\n': "found: 'draws'",
+    f'{BATTERY}battery = "mix"\nout = "x"\n': "out is unknown",
+    f'{BATTERY}battery = "mix"\ndraws = "x"\n': "invalid int value",
+    f'{BATTERY}battery = "mix"\n': "all of these are simulated agents",
+    f'{BATTERY}battery = "mix"\nmodels = ["x"]\n': "there is no model 'x'",
+    f"{ANALYSIS}checks = 3\n": r"\[analysis\] checks must be a list; received 3",
+    f"{ANALYSIS}checks = []\n": "checks must name at least one check",
+    f'{ANALYSIS}checks = ["calibratoin"]\n': "found: 'calibration'",
+    f"{ANALYSIS}seed = true\n": "seed must be a whole number; received True",
+    f"{ANALYSIS}seed = -1\n": "seed must be at least 0; received -1",
+    f"{ANALYSIS}twins = 0\n": "twins must be at least 1; received 0",
+    f"{ANALYSIS}published = 1\n": "published must be true or false; received 1",
+    f"{ANALYSIS}positive = 3\n": "positive must be a text or a list; received 3",
+    f'{ANALYSIS}check = "cmi"\n': "check is unknown",
+    # All errors of a file are told at once, and what is asked about is looked at before anyone is.
+    '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n': "has 3 errors",
+    '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n': (
+        "has 2 errors.*m on asai: task must be one of"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FILES, ids=[message[:40] for message in FILES.values()])
+def test_what_is_wrong_is_named_with_its_place(text, tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["study", "run", str(path)]) == 2
+    errors = capsys.readouterr().err
+    assert re.search(FILES[text], errors, re.S), errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == [path]
