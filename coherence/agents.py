@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, suggestion
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.choice import prelec_weight
 from coherence.statistics.resample import Seed, as_generator
@@ -336,7 +336,7 @@ def named_agent(name: str) -> Agent:
     """Return an agent of `AGENTS` by its name, or say which there are."""
     if name not in AGENTS:
         raise InputError(
-            f"agent must be one of {', '.join(AGENTS)}; received {name!r}. {closest(name, AGENTS)}"
+            f"agent must be the name of an agent; received {name!r}. {suggestion(name, AGENTS)}"
         )
     return AGENTS[name]
 

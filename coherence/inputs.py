@@ -239,7 +239,16 @@ def as_actions(values: Any, length: int) -> Actions:
     n_columns = 1 if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ndim
     if n_columns > 1 and np.shape(values)[1:] != (1,):
         return _as_policies(values, length)
-    return Actions(*as_codes(values, "action", length))
+    codes, labels = as_codes(values, "action", length)
+    fractions = [label for label in labels if isinstance(label, float) and 0 < label < 1]
+    require(
+        not fractions,
+        f"action must hold names of actions, or a column of probabilities for each action; "
+        f"received one column with {', '.join(map(str, fractions[:3]))}. Probabilities of the "
+        "second of two actions are np.column_stack([1 - action, action]); numbers that are names "
+        "are given as text.",
+    )
+    return Actions(codes, labels)
 
 
 def _as_policies(values: Any, length: int) -> Actions:

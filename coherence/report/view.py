@@ -275,7 +275,7 @@ def _next_step(unit: Unit) -> str:
     if any(result.outcome() is Outcome.REJECTED for result in unit.results):
         return (
             "Look at the figure and at what was said. Do the contexts share a template (--group)? "
-            "Do reports vary (rational_agent, --twin)?"
+            "If reports vary between repetitions, see rational_agent and --twin."
         )
     if not any(result.pvalue is not None for result in unit.results):
         return ""

@@ -237,6 +237,17 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     total = np.nansum(_numbers(runs.table, every), axis=1) if every else np.empty(0)
     sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
     errors = []
+    if "action" in runs.names:
+        labels = runs.table["action"].dropna().unique()
+        numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
+        fractions = runs.table["action"].isin(labels[(numbers > 0) & (numbers < 1)])
+        errors += _broken(
+            named("action"),
+            "name what was chosen, and not its probability",
+            fractions,
+            f"{_first(runs.table['action'], fractions)}",
+            "Give the probability of each action in a column action_NAME of its own.",
+        )
     # Where an action was chosen, only what looks like probabilities of actions is meant as such.
     chosen = ~of_policies
     if len(every) > 1 and (sums & chosen).any() and (sums | (total == 0))[chosen].all():

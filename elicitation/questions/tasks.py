@@ -101,7 +101,8 @@ class Task:
         """
         if n < 1 or seed < 0:
             raise InputError(
-                f"contexts must be positive and seed at least 0; received {n} and {seed}."
+                f"contexts must be at least 1, and seed at least 0; received contexts {n} and "
+                f"seed {seed}."
             )
         return sample_cases(
             self.network,
@@ -175,7 +176,8 @@ def load_task(name: str, *, target: str | None = None, min_records: int | None =
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(
-            f"task must be one of {', '.join(known)}; received {name!r}. {suggestion(name, known)} "
+            f"task must be the name of a network or of a data set; received {name!r}. "
+            f"{suggestion(name, known)} "
             "A network of your own is a file: .bif, .xml, .xmlbif or .json."
         )
     task = (

@@ -32,7 +32,8 @@ def test_parameters_can_be_changed_and_are_checked():
     with pytest.raises(InputError, match="taste must be at least 0; received -1"):
         AGENTS["leaky"].with_parameters(taste=-1)
     with pytest.raises(
-        InputError, match="agent must be one of .* received 'leeky'. Closest name found: 'leaky'"
+        InputError,
+        match="agent must be the name of an agent; received 'leeky'. Did you mean 'leaky'",
     ):
         simulate("leeky", n_contexts=1, n_reps=1)
     with pytest.raises(

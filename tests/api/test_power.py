@@ -272,7 +272,7 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         ({"group": 1}, "group must be a whole number of at least 2; received 1"),
         ({"group": 20, "target": 0.8, "limit": 300}, "limit must be a whole number of at leas"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
-        ({"agent": "leeky"}, "agent must be one of .* received 'leeky'"),
+        ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
         ({"agent": 3}, "agent must be the name of an agent, an Agent or a fitted"),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_table_of_answers_is_fitted(tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["leeky"], "agent must be one of rational"),
+        (["leeky"], "agent must be the name of an agent"),
         (["--contexts", "ten"], "--contexts must be whole numbers with commas between them; "),
         (["--signal", "big"], "--signal must be numbers with commas between them; received 'big'"),
         (["--contexts", "5"], "n_contexts must be a whole number of at least 10; received 5"),

@@ -113,6 +113,14 @@ FOUR = np.arange(4)
 BETS = {"prize": 100, "loss": 1, "stake": 20}
 
 NAMED = {
+    "one column of policies": (
+        lambda: coherence.cmi_test(B, B / 2, T, context=C),
+        "one column with ",
+    ),
+    "one column of policies in a table": (
+        lambda: coherence.validate_runs(ROWS.assign(action=B / 2)),
+        "a column action_NAME of its own",
+    ),
     # Arguments of another kind.
     "answers of score_mixing": (lambda: coherence.score_mixing(None), "answers must be"),
     "table of own questions": (

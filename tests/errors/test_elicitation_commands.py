@@ -37,7 +37,7 @@ LINES = {
     "elicit --agent leaky --task randhie --set records=a.csv --out x.csv": "--records goes with",
     f"{ASIA} --set min_records=50": "'asia' of the catalogue has none behind it",
     # How they are asked.
-    f"{ASIA} --contexts 0": "contexts must be positive",
+    f"{ASIA} --contexts 0": "contexts must be at least 1",
     f"{ASIA} --contexts 100000": "distinct evidence sets",
     f"{ASIA} --reps 0": "reps must be positive",
     f"{ASIA} --prompts standard,odd": "among standard, mse, absolute, bayes",

@@ -19,7 +19,7 @@ FILES = {
     f'[study]\nreps = "x"\n{ONE}': "leaky on task asia: .*--reps: invalid int value",
     f'{MODEL}name = "x"\n': r"\[\[models\]\] x: needs either model",
     f'{MODEL}agent = "leaky"\nmodel = "m"\n': "needs either model",
-    f'{MODEL}agent = "leaki"\n': "2: agent must be one of .*found: 'leaky'",
+    f'{MODEL}agent = "leaki"\n': "2: agent must be the name of an agent.*Did you mean 'leaky'",
     f'{MODEL}agent = "noisy"\nchat = true\n': "chat belongs to a model",
     f'{MODEL}model = "m"\nchat = "yes"\n': "chat must be true or false",
     f'{MODEL}model = "m"\ntemprature = 1\n': "found: 'temperature'",
@@ -52,7 +52,7 @@ FILES = {
     f'{BATTERY}battery = "mix"\nmodels = ["x"]\n': "there is no model 'x'",
     f"{ANALYSIS}checks = 3\n": r"\[analysis\] checks must be a list; received 3",
     f"{ANALYSIS}checks = []\n": "checks must name at least one check",
-    f'{ANALYSIS}checks = ["calibratoin"]\n': "found: 'calibration'",
+    f'{ANALYSIS}checks = ["calibratoin"]\n': "Did you mean 'calibration'",
     f"{ANALYSIS}seed = true\n": "seed must be a whole number; received True",
     f"{ANALYSIS}seed = -1\n": "seed must be at least 0; received -1",
     f"{ANALYSIS}twins = 0\n": "twins must be at least 1; received 0",
@@ -62,7 +62,7 @@ FILES = {
     # All errors of a file are told at once, and what is asked about is looked at before anyone is.
     '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n': "has 3 errors",
     '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n': (
-        "has 2 errors.*m on asai: task must be one of"
+        "has 2 errors.*m on asai: task must be the name"
     ),
 }
 

@@ -115,8 +115,10 @@ class Comparison:
         ]
         n = int(tested.sum())
         pairs = counted(n, "pair of models was", "pairs of models and effects were")
+        others = len(tested) - n
+        without = f" ({others} more cannot be tested)" if others else ""
         return (
-            f"{pairs} compared: {counts[0]} differ at a false discovery rate of 5%, "
+            f"{pairs} compared{without}: {counts[0]} differ at a false discovery rate of 5%, "
             f"{counts[1]} after Holm's correction."
         )
 

@@ -128,13 +128,17 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     checked.raise_errors()
 
 
+UNNAMED = "model"
+"""The model of answers that have no such column."""
+
+
 def _checked(questions: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of answers that count, with scores as numbers and a model throughout."""
     scored = [names for names in (SCORES, PROBABILITIES) if set(names) <= set(answers.columns)]
     numbers = [name for names in scored for name in names]
     columns = [
         AnswerColumn("question", required=True),
-        AnswerColumn("model", default="model"),
+        AnswerColumn("model", default=UNNAMED),
         *(AnswerColumn(name, number=True, low=0, high=1, remedy=_LOGITS) for name in numbers),
     ]
     checked = AnswerTable(answers, columns)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from coherence.batteries.bets.accuracy import z_test
+from coherence.batteries.bets.answers import UNNAMED
 from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
 from coherence.batteries.tables import (
@@ -171,9 +172,11 @@ def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
     """Return the accuracies of every model as lines, and several models beside each other."""
     lines: list[str] = []
     for model, rows in scores.accuracy.groupby("model", sort=False):
-        lines += [clean(model), *_printed(rows, _ACCURACY), ""]
+        # Answers without a column of models are those of one, which has no name to head them.
+        lines += [*([] if model == UNNAMED else [clean(model)]), *_printed(rows, _ACCURACY), ""]
     for (model, modality), fit in scores.ladders.items():
-        of = f"{clean(model)}, ladder of a {clean(modality)}"
+        named = "" if model == UNNAMED else f"{clean(model)}, "
+        of = f"{named}ladder of a {clean(modality)}"
         lines += [f"{of}: probabilities that choices act on", *_printed(fit.table, _LADDER)]
         lines += [*_weighting(fit), ""]
     if "model" in comparison and comparison["model"].nunique() > 1:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from coherence.agents import AGENTS
 from coherence.checks import CHECKS
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, suggestion
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
@@ -184,8 +184,8 @@ def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
         raise InputError(f"{min(beside)} belongs to a model; an agent answers by itself.")
     if "agent" in table and table["agent"] not in AGENTS:
         raise InputError(
-            f"agent must be one of {', '.join(AGENTS)}; received {table['agent']!r}. "
-            f"{closest(str(table['agent']), AGENTS)}"
+            f"agent must be the name of an agent; received {table['agent']!r}. "
+            f"{suggestion(str(table['agent']), AGENTS)}"
         )
     options = beside_the_file({key: table[key] for key in ways if key in table}, folder)
     usual = str(table.get("agent", table.get("model")))
@@ -321,7 +321,7 @@ def analysis_errors(table: Mapping[str, Any]) -> list[str]:
     if checks is not None and not checks:
         errors.append("checks must name at least one check. Leave it out to run all.")
     errors += [
-        f"checks must be among {', '.join(CHECKS)}; received {name!r}. {closest(str(name), CHECKS)}"
+        f"checks must be names of checks; received {name!r}. {suggestion(str(name), CHECKS)}"
         for name in checks or ()
         if name not in CHECKS
     ]

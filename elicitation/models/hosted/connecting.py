@@ -189,7 +189,7 @@ def connect(
         concurrency=concurrency,
         extra=extra,
     )
-    _open(hosted, has_key=key not in (None, _NO_KEY))
+    _open(hosted, has_key=key not in (None, _NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
     return hosted
 
 
@@ -271,15 +271,15 @@ def _model_of_inspect(
         raise InputError(f"{name} cannot be asked: {line_of(error)}.{hub}") from error
 
 
-def _open(model: HostedModel, *, has_key: bool) -> None:
+def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:
     """Call a model once, without further tries, and leave out what it refuses by name."""
     while True:
         try:
-            answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), _OPENING_SECONDS)))
+            answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), seconds)))
             break
         except TimeoutError:
             raise HostedError(
-                f"{model.name} did not answer within {_OPENING_SECONDS} seconds. "
+                f"{model.name} did not answer within {seconds:g} seconds. "
                 "Check the address, or wait until the server has loaded the model."
             ) from None
         except InputError:

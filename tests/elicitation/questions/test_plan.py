@@ -49,7 +49,7 @@ def test_designs_out_of_range(asia, cases, options):
 
 
 def test_no_contexts(asia):
-    with pytest.raises(InputError, match="contexts must be positive"):
+    with pytest.raises(InputError, match="contexts must be at least 1"):
         asia.cases(0, seed=0)
 
 
