@@ -1,14 +1,10 @@
 """Belief, action and truth together: aligned codes, and which state the belief is in."""
 
-import re
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.statistics.choices import as_choices, one_dimensional
-from coherence.table.states import unknown_pair
+from coherence.statistics.choices import as_choices
 
 
 def test_choices_hold_codes_and_labels():
@@ -16,15 +12,6 @@ def test_choices_hold_codes_and_labels():
     assert (data.n_rows, data.n_contexts) == (3, 2)
     assert (data.actions, data.states, data.contexts) == (("x", "y"), (0, 1), ("c", "d"))
     assert (data.action.tolist(), data.context.tolist()) == ([0, 1, 0], [0, 1, 0])
-
-
-def test_truth_is_constant_within_a_context():
-    message = (
-        "truth must be constant within a context; in context 'c' it is 'no' and, at position 2, "
-        "'yes'. Give every realised state its own context id."
-    )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        as_choices([0.1] * 4, list("abab"), ["no", "no", "yes", "no"], ["c", "d", "c", "c"])
 
 
 @pytest.mark.parametrize(
@@ -38,20 +25,6 @@ def test_truth_is_constant_within_a_context():
 )
 def test_degenerate_data_say_why(action, truth, reason):
     assert as_choices(np.full(len(action), 0.5), action, truth, None).degenerate == reason
-
-
-def test_two_states_are_one_number():
-    def data(belief):
-        return as_choices(belief, ["x", "y"], [0, 1], None)
-
-    assert one_dimensional(data([0.1, 0.2]), "cmi").tolist() == [0.1, 0.2]
-    assert one_dimensional(data([[0.9, 0.1], [0.8, 0.2]]), "cmi").tolist() == [0.1, 0.2]
-    message = (
-        "cmi needs one-dimensional beliefs; received beliefs over 3 states. Pass the belief in "
-        "one state against the rest."
-    )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        one_dimensional(data([[0.5, 0.25, 0.25]] * 2), "cmi")
 
 
 def test_one_action_with_all_probability_is_one_action():
@@ -86,36 +59,8 @@ def test_known_pairs_need_no_word(truth, states):
     assert data.truth.tolist() == [0, 1, 0]
 
 
-def test_of_other_labels_the_alphabet_is_not_asked():
-    message = (
-        "truth is 'ja' or 'nein', and nothing says which of the two the belief is in. Name it: "
-        "positive='ja' or positive='nein' (--positive ja or --positive nein)."
-    )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        as_choices(BELIEF, ACTION, ["ja", "nein", "ja"], None, oriented=True)
-    assert as_choices(BELIEF, ACTION, ["ja", "nein", "ja"], None).states == ("ja", "nein")
-    with pytest.raises(InputError, match="received 'nien'. Closest name found: 'nein'"):
-        as_choices(BELIEF, ACTION, ["ja", "nein", "ja"], None, positive="nien")
-
-
 def test_a_belief_in_one_of_several_states_is_held_against_the_rest():
     data = as_choices(BELIEF, ACTION, ["a", "b", "c"], None, positive="b")
     assert (data.states, data.truth.tolist()) == (("not b", "b"), [0, 1, 0])
     with pytest.raises(InputError, match="received 'b' with beliefs over 3 states"):
         as_choices([[0.2, 0.2, 0.6]] * 3, ACTION, ["a", "b", "c"], None, positive="b")
-
-
-def test_a_shuffled_index_is_refused():
-    belief = pd.Series([0.1, 0.8, 0.3])
-    shuffled = pd.Series(ACTION).sample(frac=1, random_state=1)
-    with pytest.raises(InputError, match="belief and action must have the same index"):
-        as_choices(belief, shuffled, [0, 1, 0], None)
-    aligned = as_choices(belief, shuffled.loc[belief.index], [0, 1, 0], None)
-    assert aligned.action.tolist() == [0, 1, 0]
-
-
-def test_labels_are_written_as_they_can_be_typed():
-    assert unknown_pair(("-2+3", "no way"), "truth").endswith(
-        "(--positive=-2+3 or --positive 'no way')."
-    )
-    assert unknown_pair(("\x01", "\x02"), "truth").endswith(r"positive='\x01' or positive='\x02'.")

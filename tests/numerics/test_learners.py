@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError
 from coherence.statistics import learners
 from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import (
@@ -37,24 +36,6 @@ def test_losses_are_mixed_with_the_uniform_distribution():
     predicted = np.array([[1.0, 0.0], [1.0, 0.0], [0.25, 0.75]])
     losses = expected_losses(predicted, np.eye(2)[[0, 1, 1]], 8)
     np.testing.assert_allclose(losses, -np.log([9 / 10, 1 / 10, 7 / 10]))
-
-
-@pytest.mark.parametrize(
-    ("seen", "varies"),
-    [
-        (design([0.5, 0.5]), False),
-        (design([0.5, 0.6]), True),
-        (design([0.5, 0.5], numbers=[1.0, 2.0]), True),
-        (design([0.5, 0.5], numbers=[np.nan, np.nan]), False),
-        (design([0.5, 0.5], numbers=[1.0, np.nan]), True),
-        (design([0.5, 0.5], numbers=[np.nan, 1.0]), True),
-        (design([0.5, 0.5], words=["a", "a"]), False),
-        (design([0.5, 0.5], words=["a", "b"]), True),
-        (design([0.5, 0.5], truth=[0, 1]), True),
-    ],
-)
-def test_a_design_varies_if_any_column_does(seen, varies):
-    assert seen.varies is varies
 
 
 class Recorder:
@@ -164,22 +145,6 @@ def test_features_are_numbers_or_words():
     assert (numbers.tolist(), words.tolist()) == ([[1], [2]], [["a"], ["b"]])
     assert as_features(frame[["w"]], 3)[0].shape == (3, 0)
     assert as_features(frame[["n"]], 3)[1].shape == (3, 0)
-
-
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        (np.zeros((2, 1)), "one row per belief; received 2 rows for 3"),
-        (pd.DataFrame(index=range(3)), "at least one column; received none. Leave"),
-        (
-            pd.DataFrame({"a": [1, 2, 3.0], "b": [np.nan, np.inf, -np.inf]}),
-            "2 of 3 values of column 'b' are infinite, the first at position 1. Mark",
-        ),
-    ],
-)
-def test_refusals_say_what_and_where(features, message):
-    with pytest.raises(InputError, match=f"features must .*{message}"):
-        as_features(features, 3)
 
 
 def test_columns_are_standardised_by_what_was_seen():

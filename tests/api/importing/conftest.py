@@ -10,7 +10,7 @@ import pytest
 
 from coherence.importing.assemble import Reading, assemble
 from coherence.importing.log_format import read_logs
-from coherence.table.text_files import AS_IT_SAYS
+from coherence.table.text_files import TextForm
 
 STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
 # What Inspect says of a run before its samples.
@@ -41,10 +41,15 @@ def _imported(
     action=(),
     mapping=None,
     model=None,
-    text=AS_IT_SAYS,
+    max_bytes=None,
+    sep=None,
+    decimal=".",
+    encoding=None,
     **reading,
 ):
-    _, logs = read_logs(list(paths), format=format, text=text)
+    text = TextForm(sep=sep, decimal=decimal, encoding=encoding)
+    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
+    _, logs = read_logs(list(paths), format=format, text=text, **limit)
     return assemble(
         logs,
         Reading(**reading),

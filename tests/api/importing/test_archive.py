@@ -6,10 +6,10 @@ import zipfile
 from pathlib import Path
 
 import inspect_ai.log  # noqa: F401 - teaches zipfile Zstandard
+import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.log_format import read_logs
 from tests.api.importing.conftest import HEADER
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -17,16 +17,16 @@ BELIEF = GOLDEN / "inspect_belief.eval"
 
 
 @pytest.mark.parametrize("length", [10, 3000, -30])
-def test_a_truncated_archive_is_named(tmp_path, length):
+def test_a_truncated_archive_is_named(tmp_path, length, imported):
     path = tmp_path / "cut.eval"
     path.write_bytes(BELIEF.read_bytes()[:length])
     with pytest.raises(InputError, match=r"cut\.eval.*damaged.*--format"):
-        read_logs([path])
+        imported(path)
 
 
-def test_a_flipped_byte_never_passes_for_content(tmp_path):
+def test_a_flipped_byte_never_passes_for_content(tmp_path, imported):
     content, path = BELIEF.read_bytes(), tmp_path / "flipped.eval"
-    _, (whole,) = read_logs([BELIEF])
+    whole = imported(BELIEF).runs
     with zipfile.ZipFile(BELIEF) as archive:
         samples = [entry for entry in archive.infolist() if entry.filename.startswith("samples/")]
     refused = 0
@@ -36,49 +36,49 @@ def test_a_flipped_byte_never_passes_for_content(tmp_path):
         damaged[entry.header_offset + 30 + len(entry.filename) + inside] ^= 0xFF
         path.write_bytes(damaged)
         try:
-            _, (read,) = read_logs([path])
+            read = imported(path).runs
         except InputError:
             refused += 1
         else:
-            assert read.records == whole.records
+            pd.testing.assert_frame_equal(read, whole)
     assert refused > len(samples) // 2
 
 
-def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, packed):
+def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, packed, imported):
     bomb = packed(
         tmp_path / "bomb.eval", {"header.json": HEADER, "samples/1.json": b" " * 5_000_000}
     )
     with pytest.raises(InputError, match=r"5,000,000 bytes.*--max-bytes"):
-        read_logs([bomb], max_bytes=1_000_000)
+        imported(bomb, max_bytes=1_000_000)
     lying = bytearray(bomb.read_bytes())
     for position in range(len(lying) - 4):
         if lying[position : position + 4] == struct.pack("<I", 5_000_000):
             lying[position : position + 4] = struct.pack("<I", 10)
     (tmp_path / "lying.eval").write_bytes(lying)
     with pytest.raises(InputError, match="damaged"):
-        read_logs([tmp_path / "lying.eval"], max_bytes=1_000_000)
+        imported(tmp_path / "lying.eval", max_bytes=1_000_000)
 
 
-def test_names_in_an_archive_are_never_paths(tmp_path, packed, sample):
+def test_names_in_an_archive_are_never_paths(tmp_path, packed, sample, imported):
     inner = tmp_path / "inner"
     inner.mkdir()
     entries = {"header.json": HEADER, "samples/../../../outside.json": sample(1)}
-    read_logs([packed(inner / "odd.eval", entries)])
+    imported(packed(inner / "odd.eval", entries))
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["inner", "odd.eval"]
 
 
-def test_a_zip_that_is_no_log_and_one_that_is_encrypted(tmp_path, packed):
+def test_a_zip_that_is_no_log_and_one_that_is_encrypted(tmp_path, packed, imported):
     with pytest.raises(InputError, match="no Inspect log"):
-        read_logs([packed(tmp_path / "other.eval", {"word/document.xml": "x"})])
+        imported(packed(tmp_path / "other.eval", {"word/document.xml": "x"}))
     locked = bytearray(packed(tmp_path / "locked.eval", {"header.json": HEADER}).read_bytes())
     locked[6] |= 1
     locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
     (tmp_path / "locked.eval").write_bytes(locked)
     with pytest.raises(InputError, match="encrypted"):
-        read_logs([tmp_path / "locked.eval"])
+        imported(tmp_path / "locked.eval")
 
 
-def test_entries_that_share_their_bytes_are_refused(tmp_path):
+def test_entries_that_share_their_bytes_are_refused(tmp_path, imported):
     path = tmp_path / "overlap.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("header.json", b" " * 1_000_000)
@@ -88,13 +88,13 @@ def test_entries_that_share_their_bytes_are_refused(tmp_path):
             another.filename = f"samples/{number}.json"
             made.filelist.append(another)
     with pytest.raises(InputError, match="packed bytes"):
-        read_logs([path])
+        imported(path)
 
 
-def test_many_entries_have_a_limit_together(tmp_path, packed):
+def test_many_entries_have_a_limit_together(tmp_path, packed, imported):
     entries = {f"samples/{number}.json": b" " * 1000 for number in range(101)}
     with pytest.raises(InputError, match=r"entries.*--max-bytes"):
-        read_logs([packed(tmp_path / "many.eval", entries)], max_bytes=1000)
+        imported(packed(tmp_path / "many.eval", entries), max_bytes=1000)
 
 
 def test_golden_logs_name_no_place_and_no_person():

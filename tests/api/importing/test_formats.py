@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, write_runs
-from coherence.importing.log_format import detect_format, read_logs
-from coherence.table.text_files import TextForm
 from tests.api.importing.conftest import HEADER
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -71,17 +69,15 @@ def test_what_cannot_be_read_is_said(tmp_path, name, content, message, imported,
         imported(path)
 
 
-def test_formats_are_told_by_content_and_not_mixed():
-    formats = {path: detect_format(path) for path in (BELIEF, LETTERS, TEXT, FOLKTEXTS)}
-    assert list(formats.values()) == ["inspect", "inspect", "lm-eval", "folktexts"]
+def test_formats_are_told_by_content_and_not_mixed(imported):
     with pytest.raises(InputError, match="is of the format folktexts, .* of the format inspect"):
-        read_logs([BELIEF, FOLKTEXTS])
+        imported(BELIEF, FOLKTEXTS)
     with pytest.raises(InputError, match="no such file"):
-        read_logs([GOLDEN])
+        imported(GOLDEN)
     with pytest.raises(InputError, match="says itself how it is written. Leave out --sep"):
-        read_logs([BELIEF], text=TextForm(sep=";"))
+        imported(BELIEF, sep=";")
     with pytest.raises(InputError, match="folktexts writes its predictions as .csv"):
-        read_logs([FOLKTEXTS, TEXT], format="folktexts")
+        imported(FOLKTEXTS, TEXT, format="folktexts")
 
 
 @pytest.mark.lengthy

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.table.text_files import TextForm
 
 
 def test_a_table_keeps_ids_and_labels_as_they_are(tmp_path, imported, write_table):
@@ -41,14 +40,13 @@ def test_a_table_from_a_german_spreadsheet(tmp_path, imported, content, encoding
     path = tmp_path / "mine.csv"
     path.write_bytes(content)
     columns = {"context": "Fall", "p": "Antwort", "action": "Wahl"}
-    said = TextForm(decimal=",", encoding=encoding)
-    study_log = imported(path, mapping=columns, text=said)
+    study_log = imported(path, mapping=columns, decimal=",", encoding=encoding)
     assert study_log.runs["raw_belief"].tolist() == ["70.5 %", "20 %"]
     assert study_log.runs["p_true"].tolist() == [0.5, 0.25]
     assert study_log.runs["x_dosis"].tolist() == [2.5, 1.0]
     assert study_log.runs["action"].tolist() == ["Krücke", "Gips"]
     with pytest.raises(InputError, match="'p_true'; received '0,5'.*say --decimal ,"):
-        imported(path, mapping=columns, text=TextForm(encoding=encoding))
+        imported(path, mapping=columns, encoding=encoding)
 
 
 def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):
@@ -56,7 +54,7 @@ def test_bytes_that_are_no_utf_8_name_the_option(tmp_path, imported):
     path.write_bytes("p,action\n0.5,Krücke\n".encode("cp1252"))
     with pytest.raises(InputError, match="Name its encoding, often --encoding cp1252"):
         imported(path)
-    runs = imported(path, text=TextForm(encoding="cp1252")).runs
+    runs = imported(path, encoding="cp1252").runs
     assert runs["action"].tolist() == ["Krücke"]
 
 

@@ -1,6 +1,7 @@
 """What became of the answers: breaks if one is not counted, or if the bounds are not those of
 filling in every unreadable answer."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -8,49 +9,50 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, simulate
-from coherence.table.audit import (
-    answering,
-    audit_table,
-    count_statuses,
-    label_rows,
-    worst_case_bounds,
-)
-from coherence.table.runs import Runs
-from coherence.table.schema import FAILURES, REPAIRS, STATUSES
 
 
 def rows(n=9, **columns):
     base = {
         "prompt": "standard",
-        "z_state": None,
         "p": np.linspace(0.1, 0.9, n),
         "action": ["yes", "no", "defer"] * (n // 3),
+        "theta": 1,
+        "p_true": 0.5,
     }
     return pd.DataFrame({**base, **columns}, index=range(n))
 
 
+def report_of(table):
+    return analyze(table, checks=["calibration"], rng=1)
+
+
+def counts_of(table):
+    (unit,) = report_of(table).units
+    return unit.statuses.set_index(["question", "status"])["rows"].to_dict()
+
+
+def bounds_of(table):
+    return report_of(table).units[0].bounds
+
+
 def test_every_status_has_its_place_and_none_is_lost():
-    counts = pd.DataFrame(
-        {
-            "question": ["mse"] * len(STATUSES),
-            "status": STATUSES,
-            "rows": range(1, len(STATUSES) + 1),
-        }
-    )
-    (row,) = audit_table(counts).to_dict("records")
-    assert row["asked"] == counts["rows"].sum()
-    readable = row["ok"] + row["repaired"] + row["low_mass"]
-    assert readable + sum(row[name] for name in FAILURES) == row["asked"]
-    assert row["repaired"] == counts.loc[counts["status"].isin(REPAIRS), "rows"].sum()
-    assert row["share_unreadable"] == sum(row[name] for name in FAILURES) / row["asked"]
+    lost = ["refused", "truncated", "unparsed", "out_of_range", "sum_not_one"]
+    kept = ["ok", "repaired:percent", "repaired:words", "low_mass"]
+    table = rows(status=kept + lost)
+    table.loc[4:, ["p", "action"]] = None
+    (unit,) = json.loads(report_of(table).to_json())["units"]
+    (answers,) = (each for each in unit["answers"] if each["asked"] == 9)
+    assert (answers["ok"], answers["repaired"], answers["low_mass"]) == (1, 2, 1)
+    assert [answers[status] for status in lost] == [1] * 5
+    assert answers["share_unreadable"] == 5 / 9
 
 
 def test_without_a_status_column_what_is_null_is_missing():
     table = rows()
     table.loc[[0, 1], "p"] = np.nan
     table.loc[2, "action"] = None
-    (row,) = audit_table(count_statuses(label_rows(Runs(table), "standard"))).to_dict("records")
-    assert (row["asked"], row["ok"], row["missing"]) == (9, 6, 3)
+    question = "standard, with action"
+    assert counts_of(table) == {(question, "ok"): 6, (question, "missing"): 3}
 
 
 def test_an_action_that_was_not_asked_for_is_not_unreadable():
@@ -58,50 +60,41 @@ def test_an_action_that_was_not_asked_for_is_not_unreadable():
     six."""
     table = rows(status=["ok"] * 8 + ["refused"])
     table.loc[[0, 1, 2, 8], "action"] = None
-    assert Runs(table).asked_for_action("standard").tolist() == [False] * 3 + [True] * 6
-    counts = count_statuses(label_rows(Runs(table), "standard")).set_index(["question", "status"])[
-        "rows"
-    ]
-    assert counts.to_dict() == {
+    table.loc[8, "p"] = np.nan
+    assert counts_of(table) == {
         ("standard", "ok"): 3,
         ("standard, with action", "ok"): 5,
         ("standard, with action", "refused"): 1,
     }
-    rates = worst_case_bounds(Runs(table), "standard").query("quantity == 'choice rate'")
+    rates = bounds_of(table).query("quantity == 'choice rate'")
     assert set(rates["asked"]) == {6}
     assert set(rates["unreadable"]) == {1}
     assert rates["high"].to_numpy() - rates["low"].to_numpy() == pytest.approx(1 / 6)
 
 
-@pytest.mark.parametrize(
-    "status", [{}, {"status": ["ok"] * 8 + ["refused"]}], ids=["no status", "status"]
-)
+@pytest.mark.parametrize("status", [{}, {"status": ["ok"] * 8 + ["refused"]}])
 @pytest.mark.parametrize("empty", [True, False], ids=["empty column", "no column"])
 def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = rows(action=None, **status)
     table.loc[8, "p"] = np.nan
     table = table if empty else table.drop(columns="action")
-    assert not Runs(table).asked_for_action("standard").any()
-    (row,) = audit_table(count_statuses(label_rows(Runs(table), "standard"))).to_dict("records")
-    assert (row["question"], row["asked"], row["ok"], row["refused"] + row["missing"]) == (
-        "standard",
-        9,
-        8,
-        1,
-    )
-    assert worst_case_bounds(Runs(table), "standard")["quantity"].tolist() == ["mean belief"]
+    lost = "refused" if status else "missing"
+    assert counts_of(table) == {("standard", "ok"): 8, ("standard", lost): 1}
+    assert bounds_of(table)["quantity"].tolist() == ["mean belief"]
 
 
-def test_actions_that_nobody_could_read_were_asked_for():
-    assert Runs(rows(action=None, status="unparsed")).asked_for_action("standard").all()
-    assert Runs(rows(action=None, raw_action="hm")).asked_for_action("standard").all()
+@pytest.mark.parametrize("columns", [{"status": "unparsed", "p": np.nan}, {"raw_action": "hm"}])
+def test_actions_that_nobody_could_read_were_asked_for(columns):
+    assert {question for question, _ in counts_of(rows(action=None, **columns))} == {
+        "standard, with action"
+    }
 
 
 def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
     table = rows()
     table.loc[[0, 4, 7], "p"] = np.nan
     table.loc[[2, 3], "action"] = None
-    bounds = worst_case_bounds(Runs(table), "standard").set_index(["quantity", "label"])
+    bounds = bounds_of(table).set_index(["quantity", "label"])
     means = [
         table["p"].fillna(dict(zip([0, 4, 7], fill, strict=True))).mean()
         for fill in product([0.0, 0.3, 1.0], repeat=3)
@@ -116,31 +109,26 @@ def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
             filled[[2, 3]] = fill
             rates.append((filled == action).mean())
         rate = bounds.loc[("choice rate", action)]
-        assert (rate["low"], rate["high"], rate["unreadable"]) == (
-            pytest.approx(min(rates)),
-            pytest.approx(max(rates)),
-            2,
-        )
+        assert (rate["low"], rate["high"]) == (pytest.approx(min(rates)), pytest.approx(max(rates)))
+        assert rate["unreadable"] == 2
 
 
 def test_bounds_of_readable_answers_are_the_rate_and_of_none_everything():
-    bounds = worst_case_bounds(Runs(rows()), "standard")
+    bounds = bounds_of(rows())
     assert (bounds["low"] == bounds["high"]).all()
-    nothing = worst_case_bounds(Runs(rows(p=np.nan)), "standard").iloc[0]
+    nothing = bounds_of(rows(p=np.nan, status="unparsed", action=None)).iloc[0]
     assert np.isnan(nothing["estimate"])
     assert (nothing["low"], nothing["high"]) == (0, 1)
 
 
 def test_bounds_by_prompt_and_by_state_leave_out_rows_given_z():
-    table = pd.concat([rows(), rows(prompt="mse", action=None), rows(z_state="a", p=1.0)])
-    bounds = worst_case_bounds(Runs(table), "standard")
+    given = rows(p=1.0, z="z", z_state="a", p_z=0.5, action=None)
+    asked = pd.concat([rows(), rows(prompt="mse", action=None), given])
+    bounds = bounds_of(asked.assign(context=asked.index, rep=0))
     assert bounds["label"].tolist() == ["standard", "mse", "defer", "no", "yes"]
     assert bounds.loc[0, "estimate"] == pytest.approx(0.5)
-    states = rows().drop(columns="p").assign(p_a=0.2, p_b=0.8)
-    assert worst_case_bounds(Runs(states), "standard")["label"].tolist()[:2] == [
-        "standard, a",
-        "standard, b",
-    ]
+    states = rows(theta="a").drop(columns=["p", "p_true"]).assign(p_a=0.2, p_b=0.8)
+    assert bounds_of(states)["label"].tolist()[:2] == ["standard, a", "standard, b"]
 
 
 def test_strict_leaves_repaired_answers_out_and_says_so():
@@ -155,35 +143,27 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     assert (strict.results["n_dropped"] == 7).all()
     assert "strict: 7 repaired rows were treated as unreadable." in strict.units[0].notes
     assert strict.units[0].bounds.loc[0, "unreadable"] == 7
-    assert audit_table(strict.units[0].statuses)["repaired"].sum() == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
     assert strict.results["statistic"].tolist() == dropped.results["statistic"].tolist()
 
 
 def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
     """Of four rows asked one is unreadable, and one asked for no action."""
-    unit = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "p": [0.2, 0.4, None, 0.6],
+            "theta": 1,
             "action_no": [0.9, 0.5, None, None],
             "action_yes": [0.1, 0.5, None, None],
-            "action_wait": None,
             "status": ["ok", "ok", "refused", "ok"],
-            "prompt": "standard",
-            "z_state": None,
         }
     )
-    assert Runs(unit).asked_for_action("standard").tolist() == [True, True, True, False]
-    bounds = worst_case_bounds(Runs(unit), "standard").set_index("label")
+    bounds = bounds_of(table).set_index("label")
     assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
     assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
         [0.7, 1.4 / 3, 2.4 / 3]
     )
-    assert "wait" not in bounds.index  # the action of another task
-    counted = count_statuses(label_rows(Runs(unit), "standard")).set_index(["question", "status"])[
-        "rows"
-    ]
-    assert counted.to_dict() == {
+    assert counts_of(table) == {
         ("standard", "ok"): 1,
         ("standard, with action", "ok"): 2,
         ("standard, with action", "refused"): 1,
@@ -192,7 +172,8 @@ def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
 
 def test_mass_is_that_of_the_rows_that_have_one():
     """A mean in place of the median would give .3333."""
-    rows = pd.DataFrame({"answer_mass": [0.1, None, 0.2, 0.7]})
-    got = answering(Runs(rows))
-    assert (got.n_mass, got.median_mass, got.smallest_mass) == (3, 0.2, 0.1)
-    assert got.known
+    table = rows(3, answer_mass=[0.1, None, 0.7], belief_kind="token")
+    table = pd.concat([table, rows(3, answer_mass=[0.2, None, None], belief_kind="token")])
+    (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["units"]
+    mass = unit["answering"]["answer_mass"]
+    assert (mass["rows"], mass["median"], mass["smallest"]) == (3, 0.2, 0.1)

@@ -4,21 +4,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError, validate_runs
-from coherence.table.probabilities import log_notes, read_probabilities
+from coherence import InputError, SchemaError, read_runs, validate_runs
 
 
-def read(percent=False, decimal=".", **columns):
-    runs, faults, notes = read_probabilities(
-        pd.DataFrame(columns), percent=percent, decimal=decimal
-    )
-    if faults:
-        raise InputError.all_at_once("mine.csv", faults)
-    log_notes(notes, "mine.csv")
-    return runs
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """Return a function that reads columns from a file; lines of JSON keep texts and numbers."""
+
+    def table(percent=False, decimal=".", **columns):
+        rows = pd.DataFrame({"theta": 1} | columns)
+        monkeypatch.chdir(tmp_path)
+        rows.to_json("mine.jsonl", orient="records", lines=True, double_precision=15)
+        return read_runs("mine.jsonl", percent=percent, decimal=decimal)
+
+    return table
 
 
-def test_percentages_of_what_was_stated_and_signs_wherever_they_are():
+def test_percentages_of_what_was_stated_and_signs_wherever_they_are(read):
     runs = read(
         percent=True, p=[70, 5.5, np.nan], p_z=[50, 1, 2], p_true=[0.5, 0.25, 1], theta=[1, 0, 1]
     )
@@ -31,12 +33,12 @@ def test_percentages_of_what_was_stated_and_signs_wherever_they_are():
     assert read(percent=True, p_a=[70, 1], p_b=["30", "99 %"])["p_b"].tolist() == [0.3, 0.99]
 
 
-def test_signs_in_every_cell_make_percentages_and_a_note(caplog):
+def test_signs_in_every_cell_make_percentages_and_a_note(caplog, read):
     assert read(p=["70%", "0.5 %", None])["p"].tolist()[:2] == [0.7, 0.005]
     assert "'p' has percent signs and was read as percentages: 70% as 0.7" in caplog.text
 
 
-def test_some_signs_and_commas_need_the_users_word():
+def test_some_signs_and_commas_need_the_users_word(read):
     with pytest.raises(InputError, match=r"column 'p' has both percent signs.*--percent"):
         read(p=["70%", 20.0])
     with pytest.raises(InputError, match=r"column 'p_true' has decimal commas.*--decimal"):
@@ -45,7 +47,7 @@ def test_some_signs_and_commas_need_the_users_word():
 
 
 @pytest.mark.parametrize("column", [[0.7, 0.9], ["0.7", "0.9"]])
-def test_probabilities_are_not_divided_by_a_hundred(column):
+def test_probabilities_are_not_divided_by_a_hundred(column, read):
     with pytest.raises(
         InputError, match=r"'p' is said to hold percentages, and the largest.* is 0.9"
     ):
@@ -62,7 +64,9 @@ def test_probabilities_are_not_divided_by_a_hundred(column):
         ({"p_wet": ["20%", "30%"], "p_dry": [0.8, 0.7]}, "percent signs, such as '20%'", "0.8"),
     ],
 )
-def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, signed, bare, percent):
+def test_signs_beside_probabilities_are_one_fault_whatever_is_said(
+    columns, signed, bare, percent, read
+):
     """Each of two errors once sent the user to the other."""
     with pytest.raises(InputError) as refused:
         read(percent=percent, decimal=",", **columns)
@@ -75,36 +79,36 @@ def test_signs_beside_probabilities_are_one_fault_whatever_is_said(columns, sign
     assert said.count(" | ") == 0
 
 
-def test_signs_beside_percentages_or_nothing_need_the_word_alone():
+def test_signs_beside_percentages_or_nothing_need_the_word_alone(read):
     for column in (["20%", "30", "0.5"], ["20%", "0"]):
         with pytest.raises(InputError, match="both percent signs, such as '20%'.*--percent"):
             read(p=column)
         assert read(percent=True, p=column)["p"][0] == 0.2
 
 
-def test_values_below_one_are_percentages_and_counted(caplog):
+def test_values_below_one_are_percentages_and_counted(caplog, read):
     runs = read(percent=True, p=["0,7", "70", "0.4%"], decimal=",")
     assert runs["p"].tolist() == pytest.approx([0.007, 0.7, 0.004])
     assert caplog.messages == [
-        "mine.csv: 1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
+        "mine.jsonl: 1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
     ]
     caplog.clear()
     read(percent=True, p=[70.0, 1.0, 0.0, np.nan])
     assert caplog.messages == []
 
 
-def test_states_are_one_distribution(caplog):
+def test_states_are_one_distribution(caplog, read):
     """A rare state may have 0.5% throughout, if the others make up the rest."""
     read(percent=True, p_wet=[0.5, 0.2], p_dry=[99.5, 99.8])
     assert caplog.messages == [
-        "mine.csv: 2 of 4 values of 'p_wet, p_dry' are below 1 and were taken as percentages: "
+        "mine.jsonl: 2 of 4 values of 'p_wet, p_dry' are below 1 and were taken as percentages: "
         "0.5 as 0.5%"
     ]
     with pytest.raises(InputError, match="'p_wet, p_dry' is said to hold percentages"):
         read(percent=True, p_wet=[0.4], p_dry=[0.6])
 
 
-def test_one_and_nothing_are_no_probabilities_left_over(caplog):
+def test_one_and_nothing_are_no_probabilities_left_over(caplog, read):
     read(percent=True, p=[1.0, 100.0, 0.0])
     read(percent=True, p=[0.0, 0.0])
     assert caplog.messages == []
@@ -112,7 +116,7 @@ def test_one_and_nothing_are_no_probabilities_left_over(caplog):
         read(percent=True, p=[1.0, 0.0])
 
 
-def test_one_slip_makes_no_column_of_percentages():
+def test_one_slip_makes_no_column_of_percentages(read):
     """A 95 among probabilities is the odd one; to take the others as less than 1% changes all."""
     slipped = [0.2, 0.7, 0.35, 95.0, 0.5]
     with pytest.raises(InputError, match=r"4 of 5 values lie between 0 and 1, .* is 95"):

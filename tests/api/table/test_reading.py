@@ -1,24 +1,22 @@
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from coherence import InputError, read_runs
-from coherence.table.reading import Reading, as_runs
-
-SOURCE = Path("mine.csv")
 
 
-def test_missing_columns_are_told_with_all_other_faults():
+def test_missing_columns_are_told_with_all_other_faults(tmp_path):
     """They once had to be mended one by one before anything else was looked at."""
     table = pd.DataFrame(
         {"prob": ["20%", "1,7", "3%"], "actn": ["a", "A", "b"], "status": ["ok", "okk", "ok"]}
     )
-    reading = Reading({"p": "prob", "action": "act", "theta": "truth"}, ignore=["nots"])
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    columns = {"p": "prob", "action": "act", "theta": "truth"}
     with pytest.raises(InputError) as refused:
-        as_runs(table, reading, SOURCE)
+        read_runs(tmp_path / "mine.csv", columns=columns, ignore=["nots"])
     said = str(refused.value)
-    assert said.startswith("mine.csv has 6 errors: there is no column 'nots' to ignore. ")
+    assert said.split("/")[-1].startswith(
+        "mine.csv has 6 errors: there is no column 'nots' to ignore. "
+    )
     for fault in (
         "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
         "there is no column 'truth' to use as 'theta'.",
@@ -29,11 +27,12 @@ def test_missing_columns_are_told_with_all_other_faults():
         assert said.count(fault) == 1
 
 
-def test_what_was_looked_for_in_vain_is_told_once():
+def test_what_was_looked_for_in_vain_is_told_once(tmp_path):
     """Not again as missing, nor as the reason why there is nothing to check."""
     table = pd.DataFrame({"p": [7.0], "conf": [0.5], "acton": ["a"]})
+    table.to_csv(tmp_path / "mine.csv", index=False)
     with pytest.raises(InputError) as refused:
-        as_runs(table, Reading({"p": "cnf", "action": "choice"}), SOURCE)
+        read_runs(tmp_path / "mine.csv", columns={"p": "cnf", "action": "choice"})
     faults = str(refused.value).split(" | ")
     assert [fault.split("'")[1] for fault in faults] == ["cnf", "choice"]
     assert "no column 'cnf' to use as 'p'. Closest name found: 'conf'." in faults[0]

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, simulate, validate_runs
-from coherence.checks import catalogue
-from coherence.table.runs import Runs
 
 
 def errors_of(runs):
@@ -20,10 +18,6 @@ def errors_of(runs):
 def says(errors, *parts):
     """Whether one error has all of these: the column, its rows, a remedy."""
     return any(all(part in error for part in parts) for error in errors)
-
-
-def lacking(runs):
-    return catalogue.lacking(Runs(runs))
 
 
 def table(**columns):
@@ -103,35 +97,6 @@ def test_missing_columns_name_the_closest():
     assert says([nothing], "--action NAME, --truth NAME", "columns={'action': NAME")
 
 
-@pytest.mark.parametrize(
-    ("columns", "checks"),
-    [
-        ({"action": ["a", "b"]}, {"monotone_choice"}),
-        ({"theta": [0, 1]}, {"calibration"}),
-        ({"p_true": [0.2, 0.3]}, {"calibration"}),
-        ({"context": [1, 1], "prompt": ["standard", "mse"]}, {"prompt_consistency"}),
-        ({"context": [1, 1], "prompt": [None, "mse"]}, {"prompt_consistency"}),
-        ({"z": [None, "s"], "z_state": [None, "a"], "p_z": [None, 0.4]}, {"iterated_expectation"}),
-        (
-            {"action": ["a", "b"], "theta": [0, 1]},
-            {
-                "residual_covariance",
-                "cmi",
-                "predictive_gain",
-                "monotone_choice",
-                "calibration",
-                "rational_agent",
-            },
-        ),
-    ],
-    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
-)
-def test_one_thing_to_check_beliefs_against_is_enough(columns, checks):
-    table = pd.DataFrame({"p": [0.1, 0.2], **columns})
-    validate_runs(table)
-    assert {check for check, needs in lacking(table).items() if not needs} == checks
-
-
 def test_beliefs_over_three_states_have_no_order_and_no_calibration():
     table = pd.DataFrame(
         {
@@ -142,10 +107,6 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
             "theta": ["a", "c"],
         }
     )
-    needs = lacking(table)
-    assert needs["cmi"] == ()
-    assert needs["monotone_choice"] == needs["calibration"] == ("belief in one of two states",)
-    assert needs["prompt_consistency"] == ("p", "second prompt")
     validate_runs(table)
     errors = errors_of(table.drop(columns="action"))
     assert says(errors, "'action' (what was chosen) together with 'theta'")
@@ -176,11 +137,6 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     table = pd.DataFrame({"p_yes": [0.2, 0.9], "action": ["no", "yes"], "theta": [0, 1]})
     (error,) = errors_of(table)
     assert says([error], "'p_yes' is the only column of beliefs", "(--belief p_yes)")
-    assert all(
-        "parsed belief" in needs
-        for check, needs in lacking(table).items()
-        if check in ("residual_covariance", "cmi", "predictive_gain")
-    )
     validate_runs(table.rename(columns={"p_yes": "p"}))
     validate_runs(table.assign(p_no=1 - table["p_yes"]))
     validate_runs(table.assign(p=table["p_yes"]))

@@ -1,13 +1,8 @@
 """Right and rational choices of tables of questions."""
 
-import numpy as np
 import pandas as pd
 
 from coherence import score_bets
-from coherence.batteries.bets.scores import (
-    right_roles,
-)
-from coherence.batteries.bets.truths import bet_gains
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 
@@ -23,18 +18,6 @@ def test_wrong_values_with_bets_that_fit_them_are_rational(questions, by_truth):
     assert accuracy["choice-valuable", "correct"] == 0
     assert accuracy["coin", "correct"] == 0
     assert accuracy["coin", "belief-conditioned"] == 1
-
-
-def test_roles_to_train_on_are_those_of_the_largest_gain(questions):
-    bets = questions[questions["kind"] == "bet"]
-    assert right_roles(bets) == np.where(bets["wins"] == "high", "win", "none").tolist()
-    assert set(right_roles(questions[questions["kind"] == "value"])) == {"high"}
-    steps = questions[questions["kind"] == "ladder"]
-    assert (
-        right_roles(steps)
-        == np.where(steps["chance"] > steps["break_even"], "win", "none").tolist()
-    )
-    assert bet_gains(bets.head(1), swapped=True).tolist() == [[-9.5, -60, -34.75, 0]]
 
 
 ITEMS = default_items()

@@ -5,9 +5,15 @@ import pandas as pd
 import pytest
 
 from coherence import score_mixing
-from coherence.batteries.mixing.design import (
-    PARTS,
-)
+
+OUTCOMES = {
+    "flip": ("1", "0"),
+    "two_flips": ("0 0", "0 1", "1 0", "1 1"),
+    "three_outcomes": ("0", "1", "2"),
+    "reads": ("A", "B"),
+    "pennies": ("heads", "tails"),
+    "positioning": ("luxury", "affordable"),
+}
 
 
 def _exact(experiment, p, shares, outcomes):
@@ -27,7 +33,7 @@ def exact():
 
 def _binary(experiment, p, rate):
     rate = np.asarray(rate, dtype=float)
-    return _exact(experiment, p, np.stack([rate, 1 - rate], axis=1), PARTS[experiment].outcomes)
+    return _exact(experiment, p, np.stack([rate, 1 - rate], axis=1), OUTCOMES[experiment])
 
 
 @pytest.fixture

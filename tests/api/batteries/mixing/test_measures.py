@@ -8,9 +8,7 @@ import pytest
 from scipy import stats
 
 from coherence import InputError, expected_answers, score_mixing
-from coherence.batteries.mixing.design import (
-    PARTS,
-)
+from tests.api.batteries.mixing.conftest import OUTCOMES
 
 GRID = np.arange(21) / 20
 
@@ -29,7 +27,7 @@ GRID = np.arange(21) / 20
 )
 def test_three_outcomes(rates, losses, golden, exact, experiment, measure):
     shares = np.array([np.eye(3)[rate] if isinstance(rate, int) else rate for rate in rates])
-    answers = exact("three_outcomes", PARTS["three_outcomes"].probabilities, shares, "012")
+    answers = exact("three_outcomes", np.arange(6, -1, -1) / 10, shares, "012")
     assert experiment(answers, 3) == pytest.approx(golden, abs=5e-4)
     if losses:
         assert [measure(answers, f"S {i}") for i in range(3)] == pytest.approx(losses, abs=5e-5)
@@ -109,7 +107,7 @@ def test_each_flip_of_two_has_a_measure_of_its_own(wrong, exact, measure):
     first, second = (never, GRID) if wrong == "first" else (GRID, never)
     shares = [(1 - first) * (1 - second), (1 - first) * second, first * (1 - second)]
     shares = np.stack([*shares, first * second], axis=1)
-    answers = exact("two_flips", GRID, shares, PARTS["two_flips"].outcomes)
+    answers = exact("two_flips", GRID, shares, OUTCOMES["two_flips"])
     expected = {"S first": 0, "S second": 0, "S mean": 1} | {f"S {wrong}": 2}
     for column in ("published_loss", "corrected_loss"):
         losses = {name: measure(answers, name, column) for name in expected}
