@@ -96,7 +96,7 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
     n_left = sum(outlook.n_left for outlook in outlooks)
     to_ask = f"{n_left:,} {numbered(n_left, 'answer')} to ask"
     lines.append(f"{n_finished} of {len(outlooks)} finished; {to_ask}")
-    left = [outlook for outlook in outlooks if outlook.n_left and not outlook.unit.model.is_agent]
+    left = [outlook for outlook in outlooks if outlook.n_left]
     if left:
         known = [
             outlook.ahead.seconds
@@ -128,9 +128,6 @@ def _row(outlook: Outlook) -> list[str]:
     else:
         answers = f"{ahead.n_stored:,} of {ahead.n_distinct:,}" if ahead is not None else ""
     tokens = ["not counted" if count is None else f"{count:,.0f}" for count in outlook.tokens]
-    time = _time(ahead) if ahead is not None and ahead.n_left else ""
-    if outlook.unit.model.is_agent:
-        tokens, time = ["none", "none"], ""  # an agent reads no text
     price = outlook.price
     return [
         outlook.unit.model.name,
@@ -140,7 +137,7 @@ def _row(outlook: Outlook) -> list[str]:
         f"{outlook.n_left:,}",
         *tokens,
         "" if price is None else f"{price:,.2f}",
-        time,
+        _time(ahead) if ahead is not None and ahead.n_left else "",
     ]
 
 
