@@ -5,11 +5,8 @@ import urllib.parse
 
 import pytest
 
-from coherence import InputError
-from coherence.cli.main import main
-from elicitation import AnswerStore, Design, elicit
-from elicitation.models.hosted.keys import KeyMask, read_key, without_keys
-from elicitation.models.hosted.replies import HostedError
+from coherence import CoherenceError, InputError
+from elicitation import AnswerStore, Design, connect, elicit
 
 from .fake_server import Fake, after_opening, answer, connected, raw, requests
 
@@ -26,36 +23,28 @@ KEY = "sk-Quite/secret+0123456789"
         "hunter2",
     ],
 )
-def test_a_key_in_place_of_its_variable_is_not_repeated(typed, tmp_path, capsys):
-    with pytest.raises(InputError, match="must be the name of an environment variable") as caught:
-        read_key(typed)
-    assert typed not in str(caught.value)
-    words = ["--server", "http://127.0.0.1:9", "--model", "m", "--task", "asia"]
-    out = ["--out", str(tmp_path / "runs.csv"), "--contexts", "2"]
-    assert main(["elicit", *words, *out, "--api-key-env", typed]) == 2
-    printed = capsys.readouterr()
-    assert typed not in printed.out + printed.err
-
-
-def test_a_variable_that_is_not_set_is_named(monkeypatch):
-    for name in ("MY_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-        with pytest.raises(InputError, match=f"environment variable {name} must hold"):
-            read_key(name)
-    monkeypatch.setenv("lower_case", KEY)
-    assert read_key("lower_case") == KEY
+def test_a_key_in_place_of_its_variable_is_not_repeated(typed, run, tmp_path):
+    words = f"elicit --task asia --model m --contexts 2 --out {tmp_path}/runs.csv"
+    said = run(f"{words} --server http://127.0.0.1:9 --api-key-env '{typed}'", status=2)
+    assert "must be the name of an environment variable" in said.err
+    assert typed not in said.out + said.err
 
 
 @pytest.mark.parametrize(
     "address",
     [f"https://host/v1?key={KEY}", f"https://me:{KEY}@host/v1", f"https://host/v1#{KEY}", KEY],
 )
-def test_a_key_in_an_address_is_not_repeated(address, tmp_path, capsys):
-    words = ["--server", address, "--model", "m", "--task", "asia", "--contexts", "2"]
-    assert main(["elicit", *words, "--out", str(tmp_path / "runs.csv")]) == 2
-    printed = capsys.readouterr().err
-    assert "an address must look like" in printed
-    assert "secret" not in printed
+def test_a_key_in_an_address_is_not_repeated(address, run, tmp_path):
+    words = f"elicit --task asia --model m --contexts 2 --out {tmp_path}/runs.csv"
+    said = run(f"{words} --server '{address}'", status=2).err
+    assert "an address must look like" in said
+    assert "secret" not in said
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    with pytest.raises(InputError, match="environment variable MY_KEY must hold"):
+        connect("m", server="http://127.0.0.1:9", key_variable="MY_KEY")
 
 
 def escaped(key):
@@ -92,7 +81,7 @@ def test_a_server_that_repeats_the_key_is_not_repeated(
         connected(Fake(after_opening(reply)), key_variable="MY_KEY") as model,
         AnswerStore(path) as store,
     ):
-        with pytest.raises(HostedError, match=r"Bad key \*\*\*\.") as caught:
+        with pytest.raises(CoherenceError, match=r"Bad key \*\*\*\.") as caught:
             elicit(model, asia, cases, store, design=design, keep_going=True)
         rows = store._database.execute("SELECT answer, extra FROM answers").fetchall()
     assert rows
@@ -103,20 +92,12 @@ def test_a_server_that_repeats_the_key_is_not_repeated(
     assert all(text == "*** Yes" for text, _ in rows)
 
 
-def test_a_placeholder_is_a_word_like_any_other():
+@pytest.mark.parametrize(("key", "said"), [("0", "No: 0.30"), ("EMPTY", "EMPTY")])
+def test_a_placeholder_is_a_word_like_any_other(key, said, monkeypatch):
     """A local server takes any key: "0" struck out of answers would change every number."""
-    assert KeyMask("0").answer("No: 0.30") == "No: 0.30"
-    assert KeyMask("EMPTY").answer("EMPTY") == "EMPTY"
-    assert KeyMask(None).words(KEY) == KEY
-    # Of an error nothing is read: there it is struck out all the same.
-    assert KeyMask("EMPTY").words("key EMPTY is wrong") == "key *** is wrong"
-
-
-def test_what_looks_like_a_key_is_struck_out_of_what_a_user_typed():
-    for text in ("http://localhost:8000/v1", "Qwen/Qwen3-8B", "meta-llama-3.1-70b"):
-        assert without_keys(text) == text
-    for key in ("sk-proj-abcdef123456", "0123456789abcdef0123456789abcdef"):
-        assert without_keys(f"ftp://{key}") == "ftp://***"
+    monkeypatch.setenv("MY_KEY", key)
+    with connected(Fake(lambda body, n: answer(said)), key_variable="MY_KEY") as model:
+        assert model.generate(requests(1))[0].text == said
 
 
 def test_a_key_is_sent_as_a_bearer_token_and_nowhere_else(monkeypatch):

@@ -15,9 +15,8 @@ from dataclasses import replace
 
 import pytest
 
-from coherence import InputError
+from coherence import CoherenceError, InputError
 from elicitation import AnswerStore, Design, Request, connect, elicit, load_causal_model, plan_task
-from elicitation.models.hosted.replies import HostedError
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
@@ -116,21 +115,21 @@ def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
 
 @pytest.mark.lengthy
 def test_another_model_is_refused_by_name(address):
-    with pytest.raises(HostedError, match="gpt does not answer: HTTP 400: .*pinned to"):
+    with pytest.raises(CoherenceError, match="gpt does not answer: HTTP 400: .*pinned to"):
         connect("gpt", server=address)
 
 
 @pytest.mark.lengthy
 def test_a_model_without_chat_template_is_told_apart(address, folder, model_folder, tmp_path):
     with serving(model_folder, tmp_path) as (bare, process):
-        with pytest.raises(HostedError, match="HTTP 500.*server's own log"):
+        with pytest.raises(CoherenceError, match="HTTP 500.*server's own log"):
             connect(str(model_folder), server=bare)
         # The two serve the same weights; one of them dies in the middle of the work.
         copy = connect(str(model_folder), server=bare, chat=False, concurrency=2, max_retries=0)
         stream = copy.stream_answers([Request(f"Number {i}", i, 20) for i in range(60)])
         kept = dict(next(stream) for _ in range(5))
         process.kill()
-        with pytest.raises(HostedError, match="does not answer any more: Connection error"):
+        with pytest.raises(CoherenceError, match="does not answer any more: Connection error"):
             kept.update(stream)
         assert 5 <= len(kept) < 60
 

@@ -12,7 +12,7 @@ from coherence import InputError
 from coherence.errors import MissingExtraError
 from elicitation import Request, load_causal_model
 from elicitation.models.local import loading
-from elicitation.models.local.loading import Placement, choose_device
+from elicitation.models.local.loading import choose_device
 from elicitation.models.local.sources import ModelSource
 
 PINNED = "996dda1c0b23f92f5bb4e1c149e4718ed75dac58fd0c80838bc32ff0b0d3d622"
@@ -33,71 +33,63 @@ def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_fol
     assert load_causal_model(folder).fingerprint != before
 
 
-def test_a_bad_folder_is_named_with_its_fault(model_folder, tmp_path):
-    with pytest.raises(InputError, match="is not a folder"):
-        load_causal_model("someone/some-model")
-    with pytest.raises(InputError, match=r"lacks config\.json, \*\.safetensors, tokenizer files"):
-        load_causal_model(tmp_path)
-    for name, content in (
-        ("config.json", "{not json"),
-        ("config.json", '{"model_type": "no-such-type"}'),
-        ("model.safetensors", "garbage"),
-    ):
-        folder = tmp_path / f"{name}-{len(content)}"
-        shutil.copytree(model_folder, folder)
-        (folder / name).write_text(content)
-        with pytest.raises(InputError, match="could not be loaded as a causal language model"):
-            load_causal_model(folder)
+def rewrite(name, content):
+    return lambda folder: (folder / name).write_text(content)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"hidden_size": 2}, "weights have other sizes than its config.json says"),
-        ({"vocab_size": 7}, "weights have other sizes than its config.json says"),
-        ({"hidden_size": 2**40}, "could not be loaded as a causal language model"),
-        ({"hidden_size": "16"}, "could not be loaded as a causal language model"),
-        ({"num_attention_heads": 3}, "could not be loaded as a causal language model"),
-        ({"num_attention_heads": 0}, "could not be loaded as a causal language model"),
-        ({"num_hidden_layers": 9}, r"lacks weights for model\.layers"),
-        ({"num_hidden_layers": 0}, r"layers that its config.json does not have, .* model\.layers"),
-    ],
-)
-def test_a_config_of_another_size_is_refused(model_folder, tmp_path, changes, said):
-    """Breaks above all if layers beyond those of the config are left out in silence."""
-    folder = tmp_path / "other"
-    shutil.copytree(model_folder, folder)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | changes))
-    with pytest.raises(InputError, match=said):
-        load_causal_model(folder)
+def change_config(**changes):
+    def change(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | changes))
+
+    return change
 
 
-@pytest.mark.parametrize("length", [-1, -1000, 100, 4, 0])
-def test_weights_that_were_cut_are_refused(model_folder, tmp_path, length):
-    folder = tmp_path / "cut"
-    shutil.copytree(model_folder, folder)
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:length])
-    with pytest.raises(InputError, match="could not be loaded as a causal language model"):
-        load_causal_model(folder)
+def cut(length):
+    def shorten(folder):
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:length])
+
+    return shorten
 
 
-def test_missing_weights_are_not_made_up(model_folder, tmp_path):
-    folder = tmp_path / "incomplete"
-    shutil.copytree(model_folder, folder)
+def lose_a_weight(folder):
     weights = load_file(folder / "model.safetensors")
     del weights["model.norm.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match=r"lacks weights for model\.norm\.weight"):
-        load_causal_model(folder)
 
 
-def test_pickled_weights_are_not_read(model_folder, tmp_path):
-    folder = tmp_path / "pickled"
+NOT_LOADED = "could not be loaded as a causal language model"
+FOLDERS = {
+    "no JSON": (rewrite("config.json", "{not json"), NOT_LOADED),
+    "no such type": (rewrite("config.json", '{"model_type": "no-such-type"}'), NOT_LOADED),
+    "no weights": (rewrite("model.safetensors", "garbage"), NOT_LOADED),
+    "narrower": (change_config(hidden_size=2), "weights have other sizes than its config.json"),
+    "fewer words": (change_config(vocab_size=7), "weights have other sizes than its config.json"),
+    "beyond memory": (change_config(hidden_size=2**40), NOT_LOADED),
+    "a text as size": (change_config(hidden_size="16"), NOT_LOADED),
+    "heads that do not divide": (change_config(num_attention_heads=3), NOT_LOADED),
+    "more layers": (change_config(num_hidden_layers=9), r"lacks weights for model\.layers"),
+    # Layers beyond those of the config must not be left out in silence.
+    "fewer layers": (change_config(num_hidden_layers=0), r"layers that its config.json does not"),
+    "a byte less": (cut(-1), NOT_LOADED),
+    "the head alone": (cut(100), NOT_LOADED),
+    "empty": (cut(0), NOT_LOADED),
+    "a weight less": (lose_a_weight, r"lacks weights for model\.norm\.weight"),
+    "pickled": (
+        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+        r"lacks \*\.safetensors",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", FOLDERS)
+def test_a_folder_with_a_fault_is_named_with_it(damage, model_folder, tmp_path):
+    folder = tmp_path / "copy"
     shutil.copytree(model_folder, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"lacks \*\.safetensors"):
+    damaged, message = FOLDERS[damage]
+    damaged(folder)
+    with pytest.raises(InputError, match=message):
         load_causal_model(folder)
 
 
@@ -108,38 +100,29 @@ def test_code_in_a_folder_is_not_run(model_folder, tmp_path):
     (folder / "modeling_evil.py").write_text(
         f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
     )
-    config = (
-        (folder / "config.json")
-        .read_text()
-        .replace('"model_type": "llama"', '"model_type": "evil"')
-    )
-    auto = (
-        '{"auto_map": {"AutoConfig": "modeling_evil.EvilConfig", '
-        '"AutoModelForCausalLM": "modeling_evil.Evil"},'
-    )
-    (folder / "config.json").write_text(auto + config.lstrip()[1:])
+    auto = {"AutoConfig": "modeling_evil.EvilConfig", "AutoModelForCausalLM": "modeling_evil.Evil"}
+    change_config(model_type="evil", auto_map=auto)(folder)
     with pytest.raises(InputError, match="could not be loaded"):
         load_causal_model(folder)
     assert not proof.exists()
 
 
-def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto", "auto") == ("cpu", "float32")
-    assert choose_device("cpu", "bfloat16") == ("cpu", "bfloat16")
-    with pytest.raises(InputError, match="device 'cuda:1' needs a CUDA device"):
-        choose_device("cuda:1", "auto")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert choose_device("auto", "auto") == ("cuda", "bfloat16")
-    assert choose_device("cuda:1", "float32") == ("cuda:1", "float32")
-    assert choose_device("cpu", "auto") == ("cpu", "float32")
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
-    assert choose_device("auto", "auto") == ("cuda", "float32")
-    with pytest.raises(InputError, match="dtype must be one of"):
-        choose_device("cpu", "int8")
-    with pytest.raises(InputError, match="device must be auto or a torch device"):
-        choose_device("somewhere", "auto")
+@pytest.mark.parametrize(
+    ("there", "halves", "asked", "got"),
+    [
+        (False, False, ("auto", "auto"), ("cpu", "float32")),
+        (True, True, ("auto", "auto"), ("cuda", "bfloat16")),
+        (True, True, ("cuda:1", "float32"), ("cuda:1", "float32")),
+        (True, True, ("cpu", "auto"), ("cpu", "float32")),
+        (True, False, ("auto", "auto"), ("cuda", "float32")),
+    ],
+)
+def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(
+    there, halves, asked, got, monkeypatch
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: halves)
+    assert choose_device(*asked) == got
 
 
 class TakenError(Exception):
@@ -201,12 +184,6 @@ def test_the_real_settings_of_bitsandbytes_take_what_they_get(options_for, monke
         assert getattr(config, f"load_in_{bits}") is True
 
 
-def test_quantised_answers_are_kept_apart_and_others_are_found_as_before():
-    assert Placement().settings == Placement("float32", device_map="auto").settings == ""
-    kinds = {Placement(quantization=bits).settings for bits in ("8bit", "4bit")}
-    assert kinds == {";quantization=8bit", ";quantization=4bit"}
-
-
 def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
     """Pinned: stores that were filled before there were other sources are still found."""
     folder = tmp_path / "pinned"
@@ -229,19 +206,6 @@ def test_a_missing_library_is_named_with_its_extra(
 ):
     monkeypatch.setattr(loading, "find_spec", lambda name: None if name == absent else True)
     with pytest.raises(MissingExtraError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
-        load_causal_model(model_folder, **placement)
-
-
-@pytest.mark.parametrize(
-    ("placement", "message"),
-    [
-        ({"quantization": "2bit"}, "quantization must be one of 8bit, 4bit; received '2bit'"),
-        ({"device_map": "auto", "device": "cpu"}, "received device 'cpu' beside it"),
-        ({"threads": 0}, "threads must be positive; received 0"),
-    ],
-)
-def test_a_placement_that_cannot_be_is_refused(placement, message, model_folder):
-    with pytest.raises(InputError, match=message):
         load_causal_model(model_folder, **placement)
 
 

@@ -187,12 +187,6 @@ def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):
             model.option_probabilities(["Well?"], options)
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 0}, {"dtype": "int8"}, {"threads": 0}])
-def test_options_out_of_range(folder, options):
-    with pytest.raises(InputError, match=next(iter(options))):
-        load_multiple_choice_model(folder, **options)
-
-
 def test_a_head_is_not_made_up(tmp_path):
     tokenizer = wordpiece()
     config = BertConfig(
@@ -209,11 +203,7 @@ def test_a_head_is_not_made_up(tmp_path):
         load_multiple_choice_model(tmp_path / "encoder")
 
 
-def test_bad_folders_are_named_with_their_fault(folder, model_folder, tmp_path):
-    with pytest.raises(InputError, match="is not a folder"):
-        load_multiple_choice_model("someone/some-model")
-    with pytest.raises(InputError, match="could not be loaded as a multiple-choice model"):
-        load_multiple_choice_model(model_folder)  # a causal model
+def test_bad_folders_are_named_with_their_fault(folder, tmp_path):
     pickled = tmp_path / "pickled"
     shutil.copytree(folder, pickled)
     torch.save({"weights": load_file(folder / "model.safetensors")}, pickled / "pytorch_model.bin")

@@ -6,22 +6,15 @@ import torch
 
 from coherence import InputError
 from elicitation import Request, load_causal_model, outcome_probabilities
-from elicitation.models.local import scoring
-from elicitation.models.local.scoring import continuation_logprobs
-from elicitation.models.local.trees import MaskedTrees, PlainTrees, trees_for
 
-from .tiny_networks import SIZE, Watched, model_of, network_of, one_by_one
+from .tiny_networks import Watched, model_of, network_of, one_by_one
 
 
-@pytest.mark.parametrize(
-    ("kind", "trees"),
-    [("llama", MaskedTrees), ("gpt2", MaskedTrees), ("mistral", PlainTrees), ("bloom", PlainTrees)],
-)
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "bloom"])
 @pytest.mark.parametrize("batch_size", [1, 4, None])
-def test_scores_equal_one_forward_pass_per_continuation(kind, trees, batch_size, requests):
+def test_scores_equal_one_forward_pass_per_continuation(kind, batch_size, requests):
     texts, continuations = requests
     network = network_of(kind)
-    assert trees_for(network) is trees
     scores = model_of(network, None, batch_size=batch_size).log_probabilities(texts, continuations)
     for scored, expected in zip(scores, one_by_one(network, texts, continuations), strict=True):
         np.testing.assert_allclose(scored, expected, atol=1e-4)
@@ -33,22 +26,45 @@ def test_scores_equal_one_forward_pass_per_continuation(kind, trees, batch_size,
         np.testing.assert_allclose(shuffled[position][::-1], scores[i], atol=1e-4)
 
 
-def test_a_tree_in_many_portions_has_the_same_scores(requests, monkeypatch):
-    texts, continuations = requests
-    network = network_of("gpt2")
+class HeedsNoMask(Watched):
+    """A network whose attention drops the mask that it is given, as some kernels do."""
+
+    def forward(self, input_ids, attention_mask=None, **options):
+        if attention_mask is not None and attention_mask.dim() == 4:
+            attention_mask = None
+        return super().forward(input_ids, attention_mask=attention_mask, **options)
+
+
+class TakesNoMask(Watched):
+    """A network that fails on a mask of four dimensions."""
+
+    def forward(self, input_ids, attention_mask=None, **options):
+        if attention_mask is not None and attention_mask.dim() == 4:
+            raise ValueError("attention_mask must have two dimensions")
+        return super().forward(input_ids, attention_mask=attention_mask, **options)
+
+
+class HeedsNoPositions(Watched):
+    """A network that counts positions by columns, whatever it is told."""
+
+    def forward(self, input_ids, position_ids=None, **options):
+        return super().forward(input_ids, **options)
+
+
+@pytest.mark.parametrize("broken", [HeedsNoMask, TakesNoMask, HeedsNoPositions])
+def test_masks_are_tried_and_not_believed(broken):
+    """Continuations share a tree where masks are heeded, and are read one by one elsewhere."""
+    network = network_of("llama")
+    texts, continuations = [[5, 3, 8, 7]], [[[6, 7, 8], [6, 7, 9, 4], [9, 12, 3]]]
     expected = one_by_one(network, texts, continuations)
-    monkeypatch.setattr(scoring, "_LOGITS", 3 * SIZE * len(texts))  # three nodes at a time
-    with torch.inference_mode():
-        scores = continuation_logprobs(MaskedTrees(network, texts), continuations)
-    for scored, other in zip(scores, expected, strict=True):
-        np.testing.assert_allclose(scored, other, atol=1e-4)
+    (scores,) = model_of(broken(network), None).log_probabilities(texts, continuations)
+    np.testing.assert_allclose(scores, expected[0], atol=1e-4)
 
 
 def test_what_is_shared_is_read_once(requests):
     text = list(range(3, 23))
     network = Watched(network_of("llama"))
     model = model_of(network, None)
-    trees_for(network)
     model.log_probabilities([text], [[[5]]])  # the kind of tree is found out here
     network.tokens, network.shapes = 0, []
     model.log_probabilities([text], [[[5], [6], [7]]])
@@ -78,7 +94,6 @@ def test_half_precision_is_near_single_precision(model_folder):
     )
     half = load_causal_model(model_folder, dtype="bfloat16")
     assert half.network.dtype == torch.bfloat16
-    assert half._trees.func is MaskedTrees
     np.testing.assert_allclose(
         outcome_probabilities(half, texts, outcomes).probabilities, single.probabilities, atol=0.05
     )

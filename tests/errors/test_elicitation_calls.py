@@ -1,0 +1,123 @@
+"""Calls of `elicitation` that cannot mean anything.
+
+Breaks if one does not raise an error of ours that names what is wrong, in one line.
+"""
+
+import re
+
+import pytest
+
+import elicitation
+from coherence import CoherenceError
+
+HERE = {"server": "http://127.0.0.1:9"}
+
+
+def connecting(model="m", **options):
+    return lambda folder: elicitation.connect(model, **options)
+
+
+def loading(**options):
+    return lambda folder: elicitation.load_causal_model(folder, **options)
+
+
+def choosing(**options):
+    return lambda folder: elicitation.load_multiple_choice_model(folder, **options)
+
+
+def asked(method, *arguments):
+    """Call a method of an untrained model."""
+    return lambda folder: getattr(elicitation.load_causal_model(folder), method)(*arguments)
+
+
+def causal(network=None, tokenizer=None):
+    """Make a model of parts, one of which is none."""
+
+    def make(folder):
+        model = elicitation.load_causal_model(folder)
+        network_, tokenizer_ = network or model.network, tokenizer or model.tokenizer
+        elicitation.CausalModel(network_, tokenizer_, name="x", fingerprint="f")
+
+    return make
+
+
+CALLS = {
+    # Hosted models: options, names and addresses.
+    "no call at a time": (connecting(**HERE, concurrency=0), "concurrency .* from 1 to 256"),
+    "no time": (connecting(**HERE, timeout=0), "timeout .* must be at least 1"),
+    "tries below zero": (connecting(**HERE, max_retries=-1), "max_retries .* must be at least 0"),
+    "a message without chat": (connecting(**HERE, chat=False, system="Be brief."), "needs a chat"),
+    "effort without chat": (connecting(**HERE, chat=False, reasoning_effort="low"), "need a chat"),
+    "lots of effort": (connecting(**HERE, reasoning_effort="lots"), "reasoning_effort .* one of"),
+    "a seed for all": (connecting(**HERE, extra_body={"seed": 1}), "'seed' has one. Use --seed"),
+    "a set as body": (connecting(**HERE, extra_body={"a": {1, 2}}), "must be JSON"),
+    "two addresses": (connecting(**HERE, base_url="http://b"), "Leave one of them out"),
+    "addresses in one": (connecting(server="http://a,http://b"), "One model has one address"),
+    **{
+        f"address {address!r}": (connecting(server=address), "an address must look like")
+        for address in ("localhost:8000", "http://", "http://h:99999", "http://a b", "ftp://h")
+    },
+    **{
+        f"name {name!r}": (connecting(name), "model must be PROVIDER/NAME")
+        for name in ("m", "Qwen/Qwen3-8B", "hf/openai/gpt-oss-20b", "vllm/")
+    },
+    "no name": (connecting(""), "model must be the name"),
+    "a server that runs elsewhere": (connecting("vllm/m"), "needs the address of a server"),
+    "no key": (connecting("openai/gpt-4o"), "OPENAI_API_KEY.*hf/openai/gpt-4o"),
+    "texts to a chat": (connecting("anthropic/m", chat=False), "answers in chats alone"),
+    "nothing at an address": (connecting(**HERE, max_retries=0), "m does not answer: Connection"),
+    # Local models.
+    "a batch of none": (loading(batch_size=0), "batch_size must be positive"),
+    "threads of none": (loading(threads=0), "threads must be positive; received 0"),
+    "whole numbers as weights": (loading(dtype="int8"), "dtype must be one of"),
+    "no device": (loading(device="somewhere"), "device must be auto or a torch device"),
+    "an accelerator that is not there": (loading(device="cuda:77"), "needs a CUDA device"),
+    "two bits": (loading(quantization="2bit"), "quantization must be one of 8bit, 4bit"),
+    "a device and a map": (loading(device_map="auto", device="cpu"), "'cpu' beside it"),
+    "a revision of a folder": (loading(revision="main"), "revision is for models on the hub"),
+    "a chat without template": (loading(chat=True), "chat template"),
+    "a message without template": (loading(system="Be brief."), "system needs a chat template"),
+    "choices in batches of none": (choosing(batch_size=0), "batch_size"),
+    "choices of a causal model": (choosing(), "could not be loaded as a multiple-choice model"),
+    "a text that does not fit": (
+        asked("generate", [elicitation.Request("word " * 3000, 0, 5)]),
+        "exceeds the model's context of",
+    ),
+    **{
+        f"requests that are {wrong!r}": (asked("generate", wrong), "requests must be a list")
+        for wrong in (None, "text", [1], {"a": 1})
+    },
+    **{
+        f"texts that are {wrong!r}": (asked("encode", wrong), "texts must be a list")
+        for wrong in (None, "text", [1], {"a": 1})
+    },
+    "no network": (causal(network="x"), "network must be a"),
+    "no tokenizer": (causal(tokenizer="x"), "tokenizer must be a"),
+    "outcomes of one who only writes": (
+        lambda folder: elicitation.outcome_probabilities(
+            elicitation.agent_for_task("rational", ASIA, CASES), ["Does it?"], ["Yes", "No"]
+        ),
+        "all spellings; .* does not. Use a local",
+    ),
+}
+ASIA = elicitation.load_task("asia")
+CASES = ASIA.cases(3, seed=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    from elicitation.training.organisms.blank import make_blank
+
+    return make_blank(tmp_path_factory.mktemp("blank") / "model")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_error_of_our_own_says_what_was_received(name, folder, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "AZUREAI_OPENAI_API_KEY", "VLLM_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    call, message = CALLS[name]
+    with pytest.raises(CoherenceError) as caught:
+        call(folder)
+    assert re.search(message, str(caught.value)), str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert "[bold]" not in str(caught.value)
