@@ -23,25 +23,6 @@ def test_reported_beliefs_are_clean_multiples_of_the_grid():
     assert set(runs["p"]) <= {round(step / 20, 2) for step in range(21)}
 
 
-def test_parameters_can_be_changed_and_are_checked():
-    assert AGENTS["leaky"].with_parameters(hidden_signal=0.1).hidden_signal == 0.1
-    with pytest.raises(
-        InputError, match="agents have no parameter 'hidden'. Closest name found: 'hidden_signal'"
-    ):
-        AGENTS["leaky"].with_parameters(hidden=0.1)
-    with pytest.raises(InputError, match="taste must be at least 0; received -1"):
-        AGENTS["leaky"].with_parameters(taste=-1)
-    with pytest.raises(
-        InputError,
-        match="agent must be the name of an agent; received 'leeky'. Did you mean 'leaky'",
-    ):
-        simulate("leeky", n_contexts=1, n_reps=1)
-    with pytest.raises(
-        InputError, match="n_contexts must be a whole number of at least 1; received 0"
-    ):
-        simulate("leaky", n_contexts=0, n_reps=1)
-
-
 def test_weights_lapses_heaps_and_drift_are_those_of_the_parameters():
     rng = np.random.default_rng(1)
     belief, none = np.full(20_000, 0.1), np.zeros((20_000, 3))

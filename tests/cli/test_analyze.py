@@ -391,3 +391,14 @@ def test_results_never_take_the_place_of_the_table(tmp_path, run):
         assert "--out must not hold the table that is read" in err
     assert (tmp_path / "results.parquet").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["results.parquet"]
+
+
+def test_json_goes_to_a_file_that_can_be_written(runs, analyze, tmp_path, run):
+    command = ["analyze", runs, *MAPPING, "--json"]
+    for file in (tmp_path / "nowhere" / "r.json", tmp_path):
+        status, _, err = run(*command, file)
+        assert (status, "--json must be a file in a folder" in err) == (2, True)
+    assert analyze == []
+    status, out, _ = run(*command, tmp_path / "r.json")
+    assert (status, "(cmi)" in out) == (0, True)
+    assert json.loads((tmp_path / "r.json").read_text())["settings"]["seed"] == 0

@@ -111,34 +111,6 @@ def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_p
     assert "prompt_consistency:mse" in out
 
 
-def test_real_decoders_read_strictly_and_keep_the_text(tmp_path, run):
-    out = tmp_path / "runs.parquet"
-    assert run("import", *BOTH, "--out", str(out))[0] == 0
-    runs = read_runs(out).set_index(["context", "rep"])
-    assert runs.loc[("evening-02", 0), ["status", "raw_belief"]].tolist() == [
-        "refused",
-        "I cannot predict the weather.",
-    ]
-    assert runs.loc[("evening-06", 1), ["status", "raw_belief"]].tolist() == [
-        "unparsed",
-        "It depends on the wind.",
-    ]
-    assert runs.loc[("evening-12", 0), ["status", "p"]].tolist() == ["repaired:percent", 0.35]
-    assert runs.loc[("evening-03", 1), ["status", "raw_action"]].tolist() == [
-        "unparsed",
-        "take or leave, as you like",
-    ]
-    row = runs.loc[
-        ("evening-09", 0)
-    ]  # an impossible number and a refused action: the graver status, and both texts
-    assert row[["status", "raw_belief", "raw_action"]].tolist() == [
-        "refused",
-        "70",
-        "As an AI I have no umbrella.",
-    ]
-    assert row[["p", "action"]].isna().all()
-
-
 def texts(tmp_path, *completions):
     samples = [
         {

@@ -366,6 +366,38 @@ NAMED = {
         f"{seed!r} as seed": (lambda seed=seed: coherence.analyze(RUNS, rng=seed), ANY_RNG)
         for seed in (-1, 0.5, "seven", True)
     },
+    # Files.
+    **{
+        f"a file with {name}": (
+            lambda said=said: coherence.read_runs("x.csv", **said),
+            words,
+        )
+        for name, said, words in (
+            ("two separators", {"sep": ";;"}, "sep must be one character"),
+            ("one mark for both", {"sep": ",", "decimal": ","}, "neither the decimal mark"),
+            ("another decimal mark", {"decimal": ";"}, "decimal must be '.' or ','; received ';'"),
+            ("no encoding", {"encoding": "latin-99"}, "encoding must be a name that Python"),
+        )
+    },
+    "an unknown column to map": (
+        lambda: coherence.read_runs("x.csv", columns={"belief": "p"}),
+        "'belief'",
+        "'raw_belief'",
+    ),
+    # Simulated agents.
+    "a misspelt agent": (
+        lambda: coherence.simulate("leeky", n_contexts=1, n_reps=1),
+        "agent must be",
+        "'leaky'",
+    ),
+    "no context": (
+        lambda: coherence.simulate("leaky", n_contexts=0, n_reps=1),
+        "n_contexts must be a whole number of at least 1; received 0",
+    ),
+    "a negative taste": (
+        lambda: coherence.AGENTS["leaky"].with_parameters(taste=-1),
+        "taste must be at least 0; received -1",
+    ),
     # Comparisons, plans and their bills.
     "a misspelt effect": (
         lambda: coherence.compare(TWO, effects=["calibration:brierr"]),

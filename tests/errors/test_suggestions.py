@@ -34,11 +34,6 @@ def test_suggestion_lists_all_names_beside_the_closest():
     assert suggestion("qqq", []) == "Known: none."
 
 
-def test_sentences_may_be_others_and_names_may_hold_braces():
-    assert closest("a", ["{a}"], near="{near} or {known}?") == "{a} or {a}?"
-    assert closest("qqq", ["{0}"], far="only {known}") == "only {0}"
-
-
 @pytest.mark.parametrize(
     ("values", "limit", "text"),
     [

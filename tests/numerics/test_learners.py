@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.statistics import learners
 from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
@@ -145,59 +144,6 @@ def test_features_are_numbers_or_words():
     assert (numbers.tolist(), words.tolist()) == ([[1], [2]], [["a"], ["b"]])
     assert as_features(frame[["w"]], 3)[0].shape == (3, 0)
     assert as_features(frame[["n"]], 3)[1].shape == (3, 0)
-
-
-def test_columns_are_standardised_by_what_was_seen():
-    """Missing numbers stand at the training mean, beside an indicator; a new word is no word."""
-    train = design([0, 0, 0], numbers=[[1, 5], [3, 5], [np.nan, 5]], words=["b", "a", "b"])
-    encode = learners._encoder(train)
-    np.testing.assert_allclose(
-        encode(train),
-        [[-1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]],
-    )
-    np.testing.assert_allclose(
-        encode(design([0], numbers=[[6, 7]], words=["c"])), [[4, 2, 0, 0, 0, 0]]
-    )
-    unseen = design([0, 0], numbers=[np.nan, np.nan])
-    np.testing.assert_array_equal(learners._encoder(unseen)(unseen), [[0, 1], [0, 1]])
-
-
-class Constant:
-    """A candidate that always predicts the same."""
-
-    def __init__(self, chance, classes=(0, 1)):
-        self.chance, self.classes_, self.sizes = chance, np.array(classes), []
-
-    def fit(self, values, codes, sample_weight=None):
-        self.sizes.append(len(values))
-
-    def predict_proba(self, values):
-        row = [1 - self.chance, self.chance][: len(self.classes_)]
-        return np.tile(row, (len(values), 1))
-
-
-def test_free_constants_are_chosen_on_held_out_rows_and_fitted_to_all():
-    action = np.array([0, 1] * 5 + [1, 1, 1, 0])
-    held = np.arange(14) >= 10
-    candidates = [Constant(0.2), Constant(0.75), Constant(0.5)]
-    best = learners._tuned(candidates, np.zeros((14, 1)), action, held)
-    assert best is candidates[1]
-    assert best.sizes == [10, 14]
-    assert candidates[0].sizes == [10]
-
-
-@pytest.mark.parametrize(
-    ("action", "held"),
-    [
-        (np.array([0, 1, 0, 1]), np.zeros(4, dtype=bool)),
-        (np.array([0, 0, 0, 1]), np.arange(4) == 3),
-    ],
-)
-def test_without_a_judge_the_middle_constant_stands(action, held):
-    candidates = [Constant(0.2), Constant(0.4), Constant(0.6)]
-    best = learners._tuned(candidates, np.zeros((4, 1)), action, held)
-    assert best is candidates[1]
-    assert best.sizes == [4]
 
 
 def drawn(n=600, seed=0):

@@ -189,20 +189,6 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     assert brier == pytest.approx(((asked["p"] - asked["theta"]) ** 2).mean())
 
 
-@pytest.mark.lengthy
-def test_two_states_without_theta_say_whose_belief_is_used(runs):
-    table = in_states(runs, "no", "yes").drop(columns="theta")
-    report = analyze(table, checks=["monotone_choice"], rng=1)
-    assert (
-        report.results["pvalue"].tolist()
-        == analyze(runs, checks=["monotone_choice"], rng=1).results["pvalue"].tolist()
-    )
-    assert (
-        "theta is not known: beliefs are those of the column p_yes, the second of p_no and "
-        "p_yes in sorted order." in report.units[0].notes
-    )
-
-
 def test_one_state_seen_is_found_among_the_columns(runs):
     table = in_states(runs, "no", "yes")
     came = table[table["theta"] == "yes"]
@@ -284,8 +270,6 @@ def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     assert report.to_json()
 
 
-EXACT = {"calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"}
-HAPPENED = {"calibration:brier", "calibration:calibration_error", "calibration:ece"}
 NO_ACTION = (
     "no action column (--action NAME, if it has another name): "
     "residual covariance, cmi, predictive gain, monotone choice and rational agent were not run."
@@ -308,35 +292,6 @@ def test_beliefs_without_actions_get_every_other_check(runs):
     assert report.units[0].notes == (NO_ACTION,)
     assert "standard, with action" not in set(report.units[0].statuses["question"])
     assert set(report.units[0].bounds["quantity"]) == {"mean belief"}
-
-
-@pytest.mark.parametrize(
-    ("columns", "found", "note"),
-    [
-        (
-            ["p_true"],
-            EXACT,
-            "no theta: beliefs were compared with the exact posterior, not with what happened.",
-        ),
-        (
-            ["theta"],
-            HAPPENED,
-            "no p_true: beliefs were compared with what happened, not with the exact posterior.",
-        ),
-        (["theta", "p_true"], EXACT | HAPPENED, NO_ACTION),
-    ],
-)
-def test_beliefs_are_calibrated_to_what_is_known(runs, columns, found, note):
-    asked = runs[runs["action"].notna()]
-    report = analyze(asked[["context", "p", *columns]], rng=1)
-    assert set(report.results["check"]) == found
-    assert note in report.units[0].notes
-    assert NO_ACTION in report.units[0].notes
-    full = analyze(runs, checks=["calibration"], rng=1).results.set_index("check")
-    assert (
-        report.results["statistic"].tolist()
-        == full.loc[report.results["check"], "statistic"].tolist()
-    )
 
 
 @pytest.mark.lengthy

@@ -101,6 +101,12 @@ TABLES = {
     "one action": ("monotone_choice", chosen(lambda number: "no"), [], "only the action 'no'"),
     "no actions": ("monotone_choice", chosen(lambda number: None), [], "no actions"),
     "no states": ("cmi", lambda runs: runs.assign(theta=None), [], "theta is empty: cmi"),
+    "states without a word": (
+        "cmi",
+        lambda runs: runs.assign(theta=runs["theta"].map({0: "nein", 1: "ja"})),
+        ["cmi"],
+        "nothing says which state p is the probability of",
+    ),
     "no evidence": (
         "predictive_gain",
         lambda runs: asked(runs).filter(regex="^(?!x_)"),

@@ -221,19 +221,6 @@ def test_summaries_by_hand():
     assert result.settings == settings | computed
 
 
-def test_names_and_kinds_of_columns_do_not_matter():
-    runs = simulate("noisy", n_contexts=14, n_reps=2, rng=1)
-    result = iterated_expectation_test(runs, rng=0)
-    kinds = dict.fromkeys(("context", "z", "z_state"), "category")
-    other = iterated_expectation_test(runs.astype(kinds), rng=0)
-    assert (other.statistic, other.pvalue, other.interval) == (
-        result.statistic,
-        result.pvalue,
-        result.interval,
-    )
-    assert other.details.equals(result.details)
-
-
 def rounded_agent(step, *, gap=0.0, scatter=0.0, n_contexts=150, n_reps=3, seed=0):
     """Beliefs `gap` away from an average of beliefs given z, reported in steps."""
     rng = np.random.default_rng(seed)

@@ -161,25 +161,6 @@ def test_published_fraction_counts_the_pairs_that_fishers_test_rejects(
     assert (result.unit, result.pvalue, result.interval) == ("fraction of bin pairs", None, None)
 
 
-def test_either_direction_is_the_one_that_fits():
-    """A share that rises: the same statistic, p-value and interval as by "increasing"."""
-    belief = np.repeat([0.1, 0.5, 0.9], 40)
-    action = np.concatenate([np.repeat(["yes", "no"], [k, 40 - k]) for k in (10, 14, 12)])
-    rising, either = (
-        monotone_choice_test(
-            belief, action, pair=("yes", "no"), direction=direction, n_bins=3, n_draws=999, rng=0
-        )
-        for direction in ("increasing", "either")
-    )
-    assert either.settings["direction_tested"] == "increasing"
-    assert (either.statistic, either.interval, either.pvalue) == (
-        rising.statistic,
-        rising.interval,
-        rising.pvalue,
-    )
-    assert rising.settings["n_draws"] == 999
-
-
 def test_falling_is_rising_against_one_minus_the_belief():
     belief, action = hump()
     rng = np.random.default_rng(4)

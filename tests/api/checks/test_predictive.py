@@ -69,21 +69,6 @@ def test_folds_keep_contexts_whole():
     assert split < 0.5 < whole
 
 
-def test_a_series_of_features_is_a_frame_of_one_column():
-    """Breaks if the gaps in a Series of whole numbers turn it into categories."""
-    rng = np.random.default_rng(2)
-    belief = np.repeat(rng.random(40), 2)
-    context = np.repeat(np.arange(40), 2)
-    truth = np.repeat(rng.random(40) < belief[::2], 2)
-    action = rng.random(80) < belief
-    seen = pd.Series(rng.integers(0, 9, 80), name="seen").astype("Int64").mask(context % 7 == 0)
-    results = [
-        predictive_gain_test(belief, action, truth, features=given, context=context, rng=0, **FAST)
-        for given in (seen, seen.to_frame())
-    ]
-    assert results[0].statistic == results[1].statistic
-
-
 def test_evidence_that_explains_the_state_removes_the_gain():
     """An agent that acts on a feature which also reveals theta: the gain vanishes once the feature
     is in both models."""
@@ -385,29 +370,6 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
         _over_contexts(totals, 2 * totals, of_seeds=np.ones(40))[1]
     )
     assert seen == [number for number in range(40) for _ in range(2)]
-
-
-def test_default_options_and_what_they_are_said_to_be_good_for(monkeypatch):
-    name = "coherence.checks.predictive.TreeCrossFit"
-    monkeypatch.setattr(name, losses_of_rows([]))
-    belief, action, truth = np.linspace(0, 1, 12), [0, 1] * 6, [0, 0, 1] * 4
-    result = predictive_gain_test(belief, action, truth, rng=0)
-    assert result.settings == {
-        "learner": "boosted_trees",
-        "published": False,
-        "n_folds": 5,
-        "n_seeds": 5,
-        "n_bootstraps": 2000,
-        "unit of resampling": "context",
-        "folds": "by content",
-        "depths": [1, 4],
-        "max_iterations": 1000,
-        "borders": 32,
-    }
-    assert len(result.assumptions) == 2
-    for few in ({"n_folds": 4}, {"n_seeds": 4}):
-        said = predictive_gain_test(belief, action, truth, rng=0, **few).assumptions[2]
-        assert said.startswith("interval and p-value were validated with 5 folds and seeds")
 
 
 @pytest.mark.parametrize("seed", range(2))

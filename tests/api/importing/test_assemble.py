@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -20,33 +19,6 @@ def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first(im
     assert runs.groupby("prompt").size().to_dict() == {"rain_text": 36, "rain_yes": 18}
     assert set(runs.loc[runs["action"].notna(), "prompt"]) == {"rain_text"}
     assert runs["prompt"].iloc[0] == "rain_text"
-
-
-def test_logs_of_two_models_are_two_units(tmp_path, imported, packed, sample):
-    paths = []
-    for model in ("small", "large"):
-        for task, answer in (("belief", "0.5"), ("action", f"go {model}")):
-            entries = {
-                "header.json": json.dumps(
-                    {
-                        "status": "success",
-                        "eval": {
-                            "created": "2026-01-05T12:00:00+00:00",
-                            "task": task,
-                            "model": model,
-                            "dataset": {},
-                            "config": {},
-                        },
-                    }
-                ),
-                "samples/1.json": sample(1, answer),
-            }
-            paths.append(packed(tmp_path / f"{model}_{task}.eval", entries))
-    runs = imported(*paths, belief=["belief"], actions=("go small", "go large")).runs
-    assert runs[["model", "action"]].to_numpy().tolist() == [
-        ["small", "go small"],
-        ["large", "go large"],
-    ]
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,13 @@ def test_the_responses_interface_and_several_models(tmp_path, imported):
 def test_damaged_files_are_refused(tmp_path, imported, objects, message):
     with pytest.raises(InputError, match=message):
         imported(lines(tmp_path / "out.jsonl", *objects))
+
+
+def test_a_reply_in_parts_is_joined_and_its_thinking_kept_apart(tmp_path, imported):
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "0.9, say"}]}
+    parts = [thought, {"type": "text", "text": "0."}, {"type": "text", "text": "3"}]
+    replies = answer("a", parts), answer("b", [{"type": "image_url"}])
+    runs = imported(lines(tmp_path / "out.jsonl", *replies)).runs
+    assert runs["raw_belief"][0] == "0.3"
+    assert runs["p"][0] == 0.3
+    assert runs["status"].tolist() == ["ok", "unparsed"]

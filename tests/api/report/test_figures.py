@@ -16,10 +16,7 @@ from coherence import (
 )
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.figures import (
-    forest_figures,
-    unit_figures,
-)
+from coherence.report.figures import MOST_PAIRS, forest_figures, unit_figures
 from coherence.report.ranking import rank
 from coherence.statistics.scatter import Scatter
 
@@ -222,3 +219,26 @@ def test_points_lead_to_their_units(unit):
     (figure,) = forests(unit, [("belief", 1.0), ("belief", 3.0)], lambda row: f"#{row.key}")
     assert figure.names == {"#unit-2": "asia · m1", "#unit-1": "asia · m0"}
     assert figure.svg.count("<a ") == 2
+
+
+def choice_result(pairs, name="yes/no", **settings):
+    return CheckResult(
+        f"monotone_choice:{name}",
+        "n",
+        0.1,
+        "share",
+        None,
+        0.01,
+        10,
+        5,
+        settings=settings,
+        details=pairs(),
+    )
+
+
+@pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
+def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
+    results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
+    figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
+    assert len(figures) == len(FIRST) + MOST_PAIRS + 2
+    assert len(missing) == n_sentences

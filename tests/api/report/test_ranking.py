@@ -1,7 +1,7 @@
 import pytest
 
 from coherence import CheckResult
-from coherence.report.ranking import by_measure, counted_rejections, rank
+from coherence.report.ranking import by_measure, rank
 
 
 def result(check, statistic, unit="belief", pvalue=0.5, holm=None):
@@ -39,19 +39,3 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     ]
     # One unit of measurement needs no heading.
     assert [name for name, _ in by_measure(ranked[:3])] == [""]
-
-
-def test_rejections_are_those_after_the_correction(units):
-    found = units(
-        (result("a", 0.1, pvalue=0.01, holm=0.2), result("b", 0.1, pvalue=0.001, holm=0.01)),
-        (result("a", 0.1, pvalue=0.04, holm=0.4),),
-    )
-    _, ranked = rank(found)
-    assert {row.unit.model: [r.check for r in row.rejected] for row in ranked} == {
-        "m0": ["b"],
-        "m1": [],
-    }
-    assert counted_rejections(found) == (
-        "1 of 3 tests rejects after Holm's correction over all of them, in 1 of 2 units."
-    )
-    assert counted_rejections(found[1:]) == "The one test does not reject."

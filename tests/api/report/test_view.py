@@ -13,8 +13,6 @@ from coherence.report.terminal import render_report
 from coherence.report.view import Row, view
 from coherence.result import Twins
 
-BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
-
 
 def test_numbers_are_those_of_the_result_and_what_is_missing_is_a_dash():
     result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
@@ -24,33 +22,12 @@ def test_numbers_are_those_of_the_result_and_what_is_missing_is_a_dash():
     assert (Row(undefined).effect, Row(undefined).numbers[2]) == ("undefined", "–")
 
 
-def test_adjusted_p_values_and_marks_are_those_of_the_result():
-    ends, adjusted = Interval(0.01, 0.03), {"pvalue_holm": 0.2, "pvalue_bh": 0.1}
-    row = Row(CheckResult("a", "n", 0.02, "share of x", ends, 0.01, 9, 5, **adjusted))
-    assert (row.holm, row.bh, row.tested) == ("0.200", "0.100", "0.010 (0.200)")
-    assert (row.is_sign, row.rejects) == (True, False)
-
-
 # What became of the answers
 
 
 def counts(**rows):
     statuses = [name.replace("__", ":") for name in rows]
     return pd.DataFrame({"question": "standard", "status": statuses, "rows": list(rows.values())})
-
-
-def test_a_rate_without_unparsed_answers_has_no_bounds(unit):
-    bounds = pd.DataFrame(
-        [
-            ["choice rate", "yes", 10, 0, 0.5, 0.5, 0.5],
-            ["choice rate", "no", 10, 2, math.nan, 0.1, 0.25],
-        ],
-        columns=BOUND_COLUMNS,
-    )
-    assert view(unit(bounds=bounds)).bounds.rows == (
-        ("choice rate: no", "2", "–", "[0.100, 0.250]"),
-    )
-    assert view(unit(bounds=bounds[:1])).bounds.rows == ()
 
 
 # Twins

@@ -1,22 +1,11 @@
 """Words that all views share, and what a report says of the way of answering."""
 
-import math
-
 import pytest
 
 from coherence.report.wording import (
     answering_sentences,
-    format_pvalue,
 )
 from coherence.table.audit import Answering
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "text"),
-    [(0.0009, "<0.001"), (0.001, "0.001"), (1.0, "1.000"), (None, "–"), (math.nan, "–")],
-)
-def test_pvalue(pvalue, text):
-    assert format_pvalue(pvalue) == text
 
 
 @pytest.mark.parametrize(("median", "warned"), [(0.5, False), (0.499, True), (1.8e-6, True)])

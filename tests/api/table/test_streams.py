@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, SchemaError
+from coherence import InputError
 from coherence.table.reading import read_stream
 
 RUNS = coherence.simulate("leaky", n_contexts=8, n_reps=2, rng=1)
@@ -43,12 +43,6 @@ def test_parquet_is_recognised(tmp_path):
     assert runs["p"].tolist() == RUNS["p"].tolist()
 
 
-def test_text_of_two_bytes_and_with_a_mark_is_recognised():
-    for encoding in ("utf-8-sig", "utf-16"):
-        content = '{"p": 0.25, "action": "yes"}\n'.encode(encoding)
-        assert read_stream(io.BytesIO(content)).table["p"].tolist() == [0.25]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -68,8 +62,3 @@ def test_errors_name_standard_input_and_no_file(content, message):
     with pytest.raises(InputError, match=message) as error:
         read_stream(io.BytesIO(content))
     assert "coherence-" not in str(error.value)
-
-
-def test_faults_of_the_table_name_standard_input():
-    with pytest.raises(SchemaError, match=r"^standard input has 1 error: "):
-        read_stream(io.BytesIO(b"p,action\n70,yes\n0.2,no\n"))

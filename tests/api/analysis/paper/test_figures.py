@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -73,3 +74,10 @@ def test_names_are_text_and_not_formulas(figures, folder):
     svg = (folder / "figure1.svg").read_text(encoding="utf-8")
     assert "a|b_$1$" in svg
     assert "50% &amp; &lt;b&gt;" in svg
+
+
+def test_the_baseline_has_a_legend_where_the_first_model_has_no_gap():
+    gap = {"procedure": "repaired", "model": "b", "statistic": 0.2, "low": 0.1, "high": 0.3}
+    forests = pd.DataFrame([{**gap, "model": name} for name in ("a", "b")])
+    ax = plot_gaps(pd.DataFrame([gap]), forests, Figure().add_subplot())
+    assert ax.get_legend_handles_labels()[1].count("forests, with their interval") == 1
