@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import AnswerStore, Design, elicit
+from elicitation import AnswerStore, Design, elicit, plan_task
 
 
 def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store, scripted):
@@ -49,6 +49,7 @@ def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, 
         (other, {}),
         (scripted(), {"seed": 1}),
         (scripted(), {"temperature": 0.5}),
+        (scripted(), {"max_new_tokens": 21}),
     ):
         _, tally = elicit(model, asia, cases, store, design=Design(reps=1, **options))
         assert tally.reused == 0
@@ -68,6 +69,17 @@ def test_progress_counts_to_the_end(asia, cases, store, scripted):
     assert seen[0] == (0, 96)
     assert seen[-1] == (96, 96)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, cases):
+    questions = plan_task(asia, cases, Design(reps=3, seed=1)).questions
+    seeds = {question.request.seed for question in questions}
+    assert len(seeds) == len(questions) > 200
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    other = plan_task(asia, cases, Design(reps=3)).questions
+    assert not seeds & {question.request.seed for question in other}
+    cold = plan_task(asia, cases, Design(reps=3, temperature=0)).questions
+    assert len({question.key("f") for question in cold}) == len({each.text for each in cold})
 
 
 def test_a_batch_of_nothing(asia, cases, store, scripted):
