@@ -182,8 +182,8 @@ def test_ctrl_c_while_answers_are_written_writes_them_all_the_same(monkeypatch, 
 
         monkeypatch.setattr(store, "put", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run_plan(scripted(), plan_of(20), store)
-        assert len(store) == 8
+            run_plan(scripted(), plan_of(5), store, batch_size=5)
+        assert len(store) == 5
 
 
 class Carried:
