@@ -31,7 +31,7 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.mean_interval import interval_or_reason, why_none
 from coherence.statistics.resample import Units, as_units, context_means
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
@@ -371,10 +371,10 @@ class _Beliefs:
         """Average the squared error, or take the root of its average."""
         square = (self.values - target) ** 2
         of_context = context_means(square, self.context, self.n_contexts)
-        of_unit = self.units.values(of_context)
         interval = None
+        reason = ""
         if self.n_contexts >= MIN_CONTEXTS:
-            interval = mean_interval(of_unit, root=root)
+            interval, reason = interval_or_reason(of_context, self.units, "error", root=root)
         mean = float(of_context.mean())
         return self._estimate(
             name,
@@ -382,7 +382,7 @@ class _Beliefs:
             mean**0.5 if root else mean,
             unit="probability" if root else "squared error",
             interval=interval,
-            reason="" if interval else why_none(of_unit, "error"),
+            reason=reason,
             contributions=contributions_to_mean(self._by_context(of_context)),
             mean_square=mean if root else None,
         )

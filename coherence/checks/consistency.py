@@ -18,7 +18,7 @@ from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sente
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
-from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
     as_generator,
@@ -173,14 +173,10 @@ def prompt_consistency(
         draws = _root(counts @ square / len(square))
         method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
+        reason = ""
     else:
-        interval = mean_interval(units.values(square), root=True)
-        if interval is not None:
-            interval = replace(interval, method=units.said(interval.method))
+        interval, reason = interval_or_reason(square, units, "difference", root=True)
     interval = None if interval is None else interval.within(0.0, 1.0)
-    reason = "" if interval else units.said(why_none(square, "difference"))
-    if units.too_few and not published:
-        interval, reason = None, units.too_few
     return replace(
         result,
         statistic=float(_root(square.mean())),
@@ -247,8 +243,8 @@ def _compare(
     if repeated.sum() >= MIN_CONTEXTS:
         units = units_of(group, joined.index[repeated])
         of_context = corrected[repeated].to_numpy(dtype=np.float64)
-        interval = mean_interval(units.values(of_context), root=True)
-        if interval is not None and not units.too_few:
+        interval, _ = interval_or_reason(of_context, units, "difference", root=True)
+        if interval is not None:
             low, high = interval.low, interval.high
         without_noise = float(_root(corrected.mean()))
         floor = float(_root(noise[repeated].mean()))

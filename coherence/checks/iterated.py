@@ -24,9 +24,8 @@ from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
     METHOD,
     NO_SPREAD,
-    mean_interval,
+    interval_or_reason,
     median_interval,
-    why_none,
 )
 from coherence.statistics.resample import (
     Seed,
@@ -309,10 +308,9 @@ class _Measures:
 
     def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
         """Add a mean over contexts that lies between two ends."""
-        values = self.units.values(of_context)
-        interval = mean_interval(values)
+        interval, reason = interval_or_reason(of_context, self.units, "gap")
         bounded = None if interval is None else interval.within(least, most)
-        self.record(measure, float(of_context.mean()), bounded, why_none(values, "gap"))
+        self.record(measure, float(of_context.mean()), bounded, reason)
 
     def root(
         self, measure: str, square: Floats | None, units: Units | None = None, withheld: str = ""
@@ -321,12 +319,13 @@ class _Measures:
         if square is None or units is None:
             self.record(measure, math.nan, None, TOO_FEW)
             return
-        square = units.values(square)
-        interval = None if withheld else mean_interval(square, root=True)
+        interval, reason = interval_or_reason(square, units, "gap", root=True)
+        if withheld:
+            interval, reason = None, withheld
         bounded = None if interval is None else interval.within(0.0, 1.0)
         # A mean square that chance has pushed below 0 stands for a root of 0.
         value = math.sqrt(max(float(square.mean()), 0.0))
-        self.record(measure, value, bounded, withheld or why_none(square, "gap"))
+        self.record(measure, value, bounded, reason)
 
 
 def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | None]:

@@ -7,12 +7,14 @@ cost degrees of freedom.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
 from coherence.result import Interval
+from coherence.statistics.resample import Units
 
 METHOD = "skewness-adjusted t, contexts as units"
 NO_SPREAD = "no interval, because all contexts have the same {what}"
@@ -73,6 +75,22 @@ def mean_interval(
             return None
         low, high = math.sqrt(max(low, 0.0)), math.sqrt(high)
     return Interval(low, high, level, METHOD)
+
+
+def interval_or_reason(
+    of_contexts: Floats, units: Units, what: str, *, root: bool = False
+) -> tuple[Interval | None, str]:
+    """Return an interval for a mean over contexts, of these units, or why there is none.
+
+    `what` names the values, for the reason.
+    """
+    if units.too_few:
+        return None, units.too_few
+    values = units.values(of_contexts)
+    interval = mean_interval(values, root=root)
+    if interval is None:
+        return None, units.said(why_none(values, what))
+    return replace(interval, method=units.said(interval.method)), ""
 
 
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:

@@ -19,7 +19,7 @@ from coherence.checks.catalogue import declaration
 from coherence.checks.consistency import prompt_consistency
 from coherence.inputs import MIN_CONTEXTS
 from coherence.result import CheckResult, contributions_to_mean
-from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Units, group_of_contexts, units_of
 from coherence.table.audit import label_rows
 from coherence.table.needs import ACTION, THETA, P
@@ -173,10 +173,11 @@ def _mean(
 ) -> CheckResult:
     """Return the mean over contexts, or its root, with an interval."""
     units, mean = answers.units(list(values.index)), float(values.mean())
-    of_units = units.values(np.asarray(values, dtype=np.float64))
-    few = units.too_few or len(values) < MIN_CONTEXTS
-    interval = None if few else mean_interval(of_units, root=root)
-    reason = "" if interval else units.too_few or units.said(why_none(of_units, "value"))
+    interval, reason = interval_or_reason(
+        np.asarray(values, dtype=np.float64), units, "value", root=root
+    )
+    if len(values) < MIN_CONTEXTS:
+        interval, reason = None, f"{len(values)} contexts are fewer than {MIN_CONTEXTS}"
     return CheckResult(
         check=effect.name,
         null=effect.says,

@@ -25,9 +25,9 @@ from coherence.inputs import MIN_CONTEXTS
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
-from coherence.statistics.mean_interval import mean_interval, why_none
+from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, as_generator, group_of_contexts, units_of
 from coherence.table.needs import JUDGED_CHOICES
 from coherence.table.runs import REFERENCE, Runs
 
@@ -262,6 +262,7 @@ def _isotonic(unit: UnitRows, published: bool, rng: np.random.Generator) -> Chec
                 facts.action,
                 facts.truth,
                 context=facts.context,
+                group=facts.group,
                 positive=facts.positive,
                 isotonic=True,
                 published=published,
@@ -296,8 +297,10 @@ def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> Check
 def _of_squares(
     check: str, what: str, squares: pd.Series, used: pd.DataFrame, asked: pd.DataFrame, of: str
 ) -> CheckResult:
-    """Return the root of a mean over contexts, with its interval."""
-    values = squares.dropna().to_numpy(dtype=np.float64)
+    """Return the root of a mean over contexts, with its interval over contexts or groups."""
+    squares = squares.dropna()
+    values = squares.to_numpy(dtype=np.float64)
+    units = units_of(group_of_contexts(used), squares.index)
     result = _undefined(check, what, asked, "")
     result = replace(
         result, n_rows=len(used), n_contexts=len(values), n_dropped=len(asked) - len(used)
@@ -305,14 +308,14 @@ def _of_squares(
     if len(values) < MIN_CONTEXTS:
         few = f"{len(values)} contexts with {of} are fewer than {MIN_CONTEXTS}"
         return replace(result, reason=few)
-    interval = mean_interval(values, root=True)
+    interval, reason = interval_or_reason(values, units, "value", root=True)
     return replace(
         result,
         # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
         statistic=math.sqrt(max(float(values.mean()), 0.0)),
         interval=None if interval is None else interval.within(0.0, 1.0),
-        assumptions=("contexts are independent",),
-        reason="" if interval else why_none(values, "value"),
+        assumptions=(f"{units.name}s are independent",),
+        reason=reason,
     )
 
 
@@ -365,7 +368,10 @@ def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResul
             _undefined(noiseless, of_expected, asked, reason),
         ]
     result, *_ = calibration_estimates(
-        unit.belief(rows), p_true=rows["p_true"], context=rows["context"]
+        unit.belief(rows),
+        p_true=rows["p_true"],
+        context=rows["context"],
+        group=rows.get("group"),
     )
     n_dropped = len(asked) - len(rows)
     answers = _by_context(unit, rows)

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import coherence
@@ -97,3 +98,18 @@ def test_computed_beliefs_have_the_spread_of_their_distribution_and_no_noise(run
     single, noiseless = found["truth_rmse:mse"], found["truth_rmse_noise_removed:mse"]
     assert noiseless.statistic == pytest.approx(single.statistic)
     assert "not known" in results_of(computed.drop(columns="p_sd"))["repetition_sd"].reason
+
+
+def test_contexts_of_a_group_are_one_unit(runs, results):
+    """Four copies of every context tell no more than one, where the group says whose they are."""
+    copies = [
+        runs.assign(context=runs["context"].astype(str) + f" {copy}", group=runs["context"])
+        for copy in range(4)
+    ]
+    grouped = results_of(pd.concat(copies, ignore_index=True))
+    for check in ("repetition_sd", "truth_rmse:mse", "truth_rmse_noise_removed:mse"):
+        one, four = results[check], grouped[check]
+        assert four.statistic == pytest.approx(one.statistic, rel=1e-12)
+        assert four.interval.low == pytest.approx(one.interval.low, rel=1e-9)
+        assert four.interval.high == pytest.approx(one.interval.high, rel=1e-9)
+        assert "groups as units" in four.interval.method
