@@ -5,11 +5,14 @@ Breaks if one does not raise an error of ours that names what is wrong, in one l
 
 import re
 
+import numpy as np
 import pytest
 
 import elicitation
 from coherence import CoherenceError
 
+ASIA = elicitation.load_task("asia")
+CASES = ASIA.cases(3, seed=0)
 HERE = {"server": "http://127.0.0.1:9"}
 
 
@@ -41,7 +44,42 @@ def causal(network=None, tokenizer=None):
     return make
 
 
+def designing(**options):
+    return lambda folder: elicitation.plan_task(ASIA, CASES, elicitation.Design(**options))
+
+
 CALLS = {
+    # Designs and agents.
+    "no repetition": (designing(reps=0), "reps must"),
+    "no prompt": (designing(prompts=()), "prompts must"),
+    "an odd prompt": (designing(prompts=("standard", "odd")), "prompts must .* bayes"),
+    "a prompt twice": (designing(prompts=("standard", "standard")), "prompts must be distinct"),
+    "below absolute zero": (designing(temperature=-1.0), "temperature"),
+    "no temperature": (designing(temperature=np.nan), "temperature and seed must be at least 0"),
+    "a seed below zero": (designing(seed=-1), "seed must"),
+    "no room": (designing(max_new_tokens=0), "max_new_tokens"),
+    "exact draws": (designing(answers="exact", reps=2), "draws nothing: reps and temperature"),
+    "cold exact answers": (designing(answers="exact", temperature=0.0), "None and 0.0. Leave them"),
+    "guided answers": (designing(answers="guided"), "one of drawn, forced, exact"),
+    "mass beyond one": (designing(min_mass=1.5), r"min_mass must be in \[0, 1\]; received 1.5"),
+    "no mass": (designing(min_mass=np.nan), "min_mass must be in"),
+    "samples of exact answers": (designing(answers="exact", belief="sampled"), "Take belief='tok"),
+    "samples in a form": (designing(answers="forced", belief="sampled"), "answers='forced'"),
+    "cold samples": (designing(belief="sampled", temperature=0), "temperature above 0"),
+    "a guess": (designing(belief="guess"), "belief must be one of"),
+    "no draws": (designing(draws=0), "draws must"),
+    "no contexts": (lambda folder: ASIA.cases(0, seed=0), "contexts must be at least 1"),
+    "an agent misspelt": (
+        lambda folder: elicitation.agent_for_task("ratonal", ASIA, CASES),
+        "agent must be the name of an agent",
+    ),
+    "a question of no case": (
+        lambda folder: elicitation.agent_for_task("rational", ASIA, CASES).generate(
+            [elicitation.Request("Well?", 0, 5)]
+        ),
+        "knows the questions of its cases alone; received 'Well",
+    ),
+    "an agent that is a text": (lambda folder: elicitation.AgentModel("text", {}), "agent must be"),
     # Hosted models: options, names and addresses.
     "no call at a time": (connecting(**HERE, concurrency=0), "concurrency .* from 1 to 256"),
     "no time": (connecting(**HERE, timeout=0), "timeout .* must be at least 1"),
@@ -100,8 +138,6 @@ CALLS = {
         "all spellings; .* does not. Use a local",
     ),
 }
-ASIA = elicitation.load_task("asia")
-CASES = ASIA.cases(3, seed=0)
 
 
 @pytest.fixture(scope="module")

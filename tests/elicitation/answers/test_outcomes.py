@@ -260,38 +260,72 @@ def test_the_audit_leaves_open_a_mass_that_does_not_add_up(tiny):
     assert set(audit.collisions["overlap"]) == {"whole"}
 
 
-def test_outcomes_that_overlap_are_refused(tiny):
+def test_a_spelling_within_another_of_its_outcome_is_counted_once(tiny):
     model, _ = tiny
-    with pytest.raises(
-        InputError,
-        match="outcomes must exclude each other; '1' written '1' overlaps with '12' written '12'",
-    ):
-        outcome_probabilities(model, TEXTS, ["1", "12"], boundary="none")
-    with pytest.raises(
-        InputError,
-        match="must exclude each other; 'a' written 'a' overlaps with 'other' written 'a'",
-    ):
-        outcome_probabilities(model, TEXTS, {"a": ["a"], "other": ["0", "a"]})
-    with pytest.raises(InputError, match="'1' written '1' overlaps with 'end' written '1.'"):
-        outcome_probabilities(model, TEXTS, {"1": ["1"], "end": ["1."]})
+    read = {
+        tuple(ways): outcome_probabilities(model, TEXTS, {"way": ways}, boundary="none")
+        for ways in (["1"], ["1", "12"], ["12"])
+    }
+    both = read["1", "12"].probabilities["way"]
+    assert both.tolist() == pytest.approx(read["1",].probabilities["way"].tolist(), abs=1e-9)
+    assert (both > read["12",].probabilities["way"]).any()
 
 
-def test_arguments_out_of_range(tiny, monkeypatch):
+OVERLAPS = "must exclude each other; '{}' written '{}' overlaps with '{}' written '{}'"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "options", "message"),
+    [
+        (["1", "12"], {"boundary": "none"}, OVERLAPS.format("1", "1", "12", "12")),
+        ({"a": ["a"], "other": ["0", "a"]}, {}, OVERLAPS.format("a", "a", "other", "a")),
+        ({"1": ["1"], "end": ["1."]}, {}, "'1' written '1' overlaps with 'end' written '1.'"),
+        ({"one": ["1", "1."]}, {}, "'1' and '1.' of outcome 'one' overlap in part"),
+        ([], {}, "distinct and at least one"),
+        (["a", "a"], {}, "distinct and at least one"),
+        ("yes", {}, "single string 'yes'"),
+        ([""], {}, "spellings that are not empty"),
+        ({"a": []}, {}, "spellings that are not empty"),
+        ({"a": "ab"}, {}, "spellings that are not empty"),
+        (["a"], {"boundary": "line"}, "boundary must be one of"),
+        (["1"], {"tolerance": -0.1}, "tolerance must be in"),
+        (["1"], {"tolerance": np.nan}, "tolerance must be in"),
+        (["1"], {"texts": []}, "texts must be a sequence"),
+        (["1"], {"texts": "a"}, "texts must be a sequence"),
+        (["1"], {"texts": ["a" * 63]}, "exceeds the model's context of 64 tokens"),
+        (["1"], {"texts": ["a", ""]}, "text 1 is '' and has none"),
+    ],
+)
+def test_outcomes_that_make_no_sense(tiny, outcomes, options, message):
     model, _ = tiny
-    for texts in ([], "a"):
-        with pytest.raises(InputError, match="texts must be a sequence"):
-            outcome_probabilities(model, texts, ["1"])
-    for tolerance in (-0.1, 1.0, np.nan):
-        with pytest.raises(InputError, match="tolerance must be in"):
-            outcome_probabilities(model, TEXTS, ["1"], tolerance=tolerance)
-    with pytest.raises(InputError, match="exceeds the model's context of 64 tokens"):
-        outcome_probabilities(model, ["a" * 63], ["1"])
-    with pytest.raises(InputError, match="text 1 is '' and has none"):
-        outcome_probabilities(model, ["a", ""], ["1"])
+    with pytest.raises(InputError, match=re.escape(message)):
+        outcome_probabilities(model, **{"texts": TEXTS, "outcomes": outcomes, **options})
+
+
+def test_more_paths_than_memory_holds_are_refused_where_none_may_be_given_up(tiny, monkeypatch):
+    model, _ = tiny
     monkeypatch.setattr(causal, "MOST_PATHS", 3)
     with pytest.raises(InputError, match="Set tolerance above 0"):
         outcome_probabilities(model, TEXTS, ["12"], tolerance=0)
     assert outcome_probabilities(model, TEXTS, ["12"]).answer_mass.notna().all()
+
+
+CHANGING = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Replace("a", "b")])
+
+
+@pytest.mark.parametrize(
+    ("decoder", "message"),
+    [
+        (None, "decoder of this one is none"),
+        (decoders.WordPiece(), "decoder of this one is WordPiece"),
+        (CHANGING, "Its decoder changes texts"),
+    ],
+)
+def test_tokenizers_whose_texts_cannot_be_known_are_refused(decoder, message):
+    tokenizer = tokenizer_of({"<pad>": None, "<end>": None, "1": b"1", "a": b"a"}, decoder)
+    model = CausalModel(network_of("gpt2", 4), tokenizer, name="tiny", fingerprint="f")
+    with pytest.raises(InputError, match=message):
+        outcome_probabilities(model, ["1"], ["1"])
 
 
 def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):

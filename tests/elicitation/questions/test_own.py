@@ -10,9 +10,16 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError, InputError, validate_runs
-from elicitation import Answer, AnswerStore, Design, elicit, elicit_questions, load_questions
-from elicitation.models.labels import bound_labels
-from elicitation.questions.own import check_questions
+from elicitation import (
+    Answer,
+    Design,
+    elicit,
+    elicit_questions,
+    load_questions,
+    plan_own_questions,
+)
+
+from ..models.hosted.fake_server import Fake, answer, connected, listing
 
 CSV = """id,belief_question,yes_no_question,action_question,options,theta,p_true,x_sky
 d1,How probable is rain? {sky} "grey",Will it rain?,Umbrella?,take it|leave it,1,0.8,grey
@@ -41,8 +48,11 @@ class Own:
 
 
 class Labelled(Own):
+    masses = (0.2, 0.6)
+
     def label_probabilities(self, texts, labels):
-        return [(0.2, 0.6)] * len(texts)
+        assert labels == ("No", "Yes")
+        return [self.masses] * len(texts)
 
 
 @pytest.fixture
@@ -120,20 +130,83 @@ def test_sampled_beliefs_are_rates_over_draws(table, store):
     assert (runs["answer_mass"] == 1).all()
 
 
-def test_token_beliefs_are_shares_of_the_label_mass(table, store):
-    runs, _ = elicit_questions(Labelled(), table, store, design=Design(reps=2, belief="token"))
-    assert runs["p"].tolist() == pytest.approx([0.75] * 4)
-    assert runs["answer_mass"].tolist() == pytest.approx([0.8] * 4)
+@pytest.mark.parametrize(
+    ("masses", "p", "status"),
+    [
+        ((0.2, 0.6), 0.75, "ok"),
+        ((0.1, 0.3), 0.75, "low_mass"),
+        ((0.0, 0.0), None, "unparsed"),
+        ((0.1 + 0.2, 1 / 3), (1 / 3) / (0.1 + 0.2 + 1 / 3), "ok"),
+        ((0.5, 0.5 + 1e-9), 0.5, "ok"),  # rounding
+    ],
+)
+def test_token_beliefs_are_shares_of_the_label_mass(table, store, masses, p, status):
+    model = Labelled()
+    model.masses = masses
+    runs, _ = elicit_questions(model, table, store, design=Design(reps=2, belief="token"))
     assert set(runs["prompt"]) == {"token"}
+    assert set(runs["status"]) == {status}
+    assert runs["answer_mass"].tolist() == pytest.approx([sum(masses)] * 4)
+    # Every digit is kept.
+    assert json.loads(runs["raw_belief"].iloc[0]) == dict(zip(("No", "Yes"), masses, strict=True))
+    if p is None:
+        assert runs["p"].isna().all()
+    else:
+        assert runs["p"].tolist() == pytest.approx([p] * 4)
     # Nothing is drawn: the repetitions share one answer.
     assert len(store) == 2 + 2 * 2
-    with (
-        AnswerStore(":memory:") as store,
-        pytest.raises(
-            InputError, match="needs a model that gives the probabilities of labels; own does not"
-        ),
-    ):
+
+
+@pytest.mark.parametrize("masses", [(-0.1, 0.5), (0.7, 0.7), (1.1, 0.0)])
+def test_masses_that_cannot_be_probabilities_are_an_error(table, store, masses):
+    model = Labelled()
+    model.masses = masses
+    with pytest.raises(CoherenceError, match="which they cannot be"):
+        elicit_questions(model, table, store, design=Design(belief="token"))
+    assert len(store) == 10  # the answers in words
+
+
+def test_a_model_without_probabilities_has_no_token_beliefs(table, store):
+    with pytest.raises(InputError, match="the probabilities of labels; own does not"):
         elicit_questions(Own(), table, store, design=Design(belief="token"))
+
+
+@pytest.mark.parametrize(
+    ("likely", "p"),
+    [
+        # What is not listed may be either label: the belief is the middle, if that is near enough.
+        ({"Yes": 0.75, " No": 0.245}, 0.7525),
+        ({"Yes": 0.5, "No": 0.481}, 0.5095),
+        ({"Yes": 0.5, "No": 0.479}, None),
+        ({"Yes": 0.7, "The": 0.1}, None),
+    ],
+)
+def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffices(
+    table, store, likely, p
+):
+    fake = Fake(lambda body, n: listing(likely) if body.get("logprobs") else answer("take it"))
+    with connected(fake) as model:
+        runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
+    assert runs["answer_mass"].tolist() == pytest.approx(
+        [sum(likely.values()) - likely.get("The", 0)] * 2
+    )
+    assert runs["p"].isna().all() if p is None else runs["p"].tolist() == pytest.approx([p] * 2)
+
+
+def test_a_rate_counts_readable_draws_alone(table, store):
+    class Refusing(Own):
+        def answer(self, request):
+            if "one word" not in request.text:
+                return super().answer(request)
+            return ("Yes", "no", "I cannot say that.")[request.seed % 3]
+
+    design = Design(reps=1, belief="sampled", draws=40)
+    runs, _ = elicit_questions(Refusing(), table, store, design=design)
+    for row in runs.itertuples():
+        counts = json.loads(row.raw_belief)
+        read = counts["Yes"] + counts["no"]
+        assert row.p == pytest.approx(counts["Yes"] / read)
+        assert row.answer_mass == pytest.approx(read / 40)
 
 
 def test_both_ways_work_for_networks(asia, cases, store):
@@ -155,38 +228,6 @@ def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
     assert [sum(shares.values()) for shares in masses] == pytest.approx(
         runs["answer_mass"].tolist()
     )
-
-
-def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffices(table, store):
-    class Listing(Own):
-        def __init__(self, likely):
-            super().__init__()
-            self.likely = likely
-
-        def label_bounds(self, texts, labels):
-            return [bound_labels(self.likely, labels)] * len(texts)
-
-    known, _ = elicit_questions(
-        Listing({"Yes": 0.75, " No": 0.245}), table, store, design=Design(reps=1, belief="token")
-    )
-    # What is not listed, .005, may be either: the share of Yes lies between .75 and .755, and the
-    # belief in the middle.
-    assert known["p"].tolist() == pytest.approx([0.7525] * 2)
-    assert set(known["status"]) == {"ok"}
-    with AnswerStore(":memory:") as other:
-        unknown, _ = elicit_questions(
-            Listing({"Yes": 0.7, "The": 0.1}), table, other, design=Design(reps=1, belief="token")
-        )
-    assert unknown["p"].isna().all()
-    assert unknown["answer_mass"].tolist() == pytest.approx([0.7] * 2)
-
-
-def test_impossible_masses_are_an_error(table, store):
-    model = Labelled()
-    model.label_probabilities = lambda texts, labels: [(0.7, 0.7)] * len(texts)
-    with pytest.raises(CoherenceError, match="which they cannot be"):
-        elicit_questions(model, table, store, design=Design(belief="token"))
-    assert len(store) == 10  # the answers in words
 
 
 def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store):
@@ -214,7 +255,7 @@ def test_every_fault_of_a_table_comes_at_once():
         }
     )
     with pytest.raises(InputError) as caught:
-        check_questions(faulty)
+        plan_own_questions(faulty, Design())
     message = str(caught.value)
     for part in (
         "7 errors",
@@ -240,7 +281,7 @@ def test_questions_that_no_model_can_be_sent_are_refused():
         dtype=object,
     )
     with pytest.raises(InputError, match="'context' has half a surrogate pair.*see row 0") as told:
-        check_questions(faulty)
+        plan_own_questions(faulty, Design())
     assert "'belief_question' has half a surrogate pair, which is no text; see row 1" in str(
         told.value
     )

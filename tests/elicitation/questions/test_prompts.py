@@ -5,21 +5,13 @@ A change of a single character is a different experiment and must show.
 
 # ruff: noqa: E501 (the texts stand here as they are asked)
 
+import pandas as pd
 import pytest
 
 from coherence import decode_distribution
-from elicitation import Task, Template
-from elicitation.questions.prompts import (
-    AUXILIARY,
-    BELIEF,
-    CONDITIONAL,
-    DECISION,
-    PLACEHOLDERS,
-    case_words,
-    label_words,
-)
+from elicitation import Design, Task, Template, plan_task
 
-EVIDENCE = {"smoke": "yes", "xray": "no"}
+CASE = {"context": "a", "x_smoke": "yes", "x_xray": "no", "theta": 1, "p_true": 0.5}
 BELIEF_TEXT = """\
 Consider a patient who is a smoker and has a normal chest X-ray. How probable is it that they have lung cancer? Give one probability for No and one for Yes.
 
@@ -66,81 +58,66 @@ no bronchitis: 0.50
 Your answer:"""
 
 
+def asked(task, z):
+    """Return the texts of the questions about the case, by their role and prompt."""
+    cases = pd.DataFrame([{**CASE, "z": z}])
+    questions = plan_task(task, cases, Design(reps=1)).questions
+    texts = {}
+    for question in questions:
+        texts.setdefault((question.topic.role, question.topic.key), []).append(question.text)
+    return texts
+
+
+@pytest.fixture(scope="module")
+def texts(asia):
+    return asked(asia, "bronc")
+
+
 @pytest.mark.parametrize("prompt", NOTES)
-def test_belief_prompts(asia, prompt):
-    words = case_words(asia.phrases, EVIDENCE, "lung")
-    assert BELIEF[prompt].fill(**words) == NOTES[prompt] + BELIEF_TEXT
+def test_belief_prompts(texts, prompt):
+    assert texts["belief", prompt] == [NOTES[prompt] + BELIEF_TEXT]
 
 
-def test_decision_prompt(asia):
-    assert DECISION.fill(**case_words(asia.phrases, EVIDENCE, "lung")) == DECISION_TEXT
+def test_prompts_of_decision_and_of_z(texts):
+    by_role = {}
+    for (role, _), asked_texts in texts.items():
+        by_role[role] = by_role.get(role, []) + asked_texts
+    assert by_role["decision"] == [DECISION_TEXT]
+    assert by_role["auxiliary"] == [AUXILIARY_TEXT]
+    # The conditional prompt is the standard one with z at the end.
+    with_z = BELIEF_TEXT.replace("chest X-ray.", "chest X-ray and has bronchitis.")
+    assert with_z in by_role["conditional"]
+    assert len(by_role["conditional"]) == 2
 
 
-def test_auxiliary_prompt(asia):
-    words = case_words(asia.phrases, EVIDENCE, "lung", z="bronc")
-    assert AUXILIARY.fill(**words) == AUXILIARY_TEXT
-
-
-def test_conditional_prompt_is_the_standard_one_with_z_at_the_end(asia):
-    expected = BELIEF_TEXT.replace(
-        "a normal chest X-ray.", "a normal chest X-ray and has bronchitis."
-    )
-    words = case_words(asia.phrases, EVIDENCE, "lung", z="bronc", state="yes")
-    assert CONDITIONAL.fill(**words) == expected
-
-
-def test_three_labels():
-    assert label_words(("a", "b", "c")) == {
-        "labels": "a, b, c",
-        "example": "a: 0.33\nb: 0.33\nc: 0.33",
-        "n_lines": "3",
-    }
-
-
-def test_belief_and_action_are_never_asked_for_in_one_text():
-    for template in (*BELIEF.values(), AUXILIARY, CONDITIONAL):
-        assert "Decision" not in template.text
-        assert "decide" not in template.text
-    assert "probab" not in DECISION.text
+def test_belief_and_action_are_never_asked_for_in_one_text(texts):
+    for (role, _), asked_texts in texts.items():
+        for text in asked_texts:
+            assert ("Decision:" in text) == (role == "decision")
+            assert ("0.50" in text) == (role != "decision")
 
 
 def test_words_are_put_in_as_they_are():
     # Words of a case are data: braces in them must not be taken for placeholders.
     template = Template("t", "A patient who {description} {question}")
-    assert (
-        template.fill(description="{question} {0}", question="x")
-        == "A patient who {question} {0} x"
-    )
-    assert set(PLACEHOLDERS) >= {
-        "description",
-        "question",
-        "condition",
-        "auxiliary",
-        "labels",
-        "example",
-        "n_lines",
-    }
+    filled = template.fill(description="{question} {0}", question="x")
+    assert filled == "A patient who {question} {0} x"
 
 
 def test_a_description_is_about_the_subject_of_its_network():
     task = Task.load("fever")
-    words = case_words(task.phrases, {"lethargy": "yes"}, task.target)
-    text = BELIEF["standard"].fill(**words)
-    assert text.startswith("Consider a young child who ")
+    questions = plan_task(task, task.cases(1, seed=0), Design(reps=1)).questions
+    assert any(question.text.startswith("Consider a young child who ") for question in questions)
 
 
-@pytest.mark.parametrize(
-    ("labels", "listed"),
-    [
-        (("No", "Yes"), "No, Yes"),
-        (("a cold, or the flu", "neither"), "a cold, or the flu; neither"),
-        (("a, b", "c; d"), "a, b | c; d"),
-    ],
-)
-def test_a_comma_within_a_label_does_not_make_two_of_it(labels, listed):
-    words = label_words(labels)
-    assert words["labels"] == listed
-    # The answer that the prompt shows is read with each label as one.
-    assert decode_distribution(words["example"], labels).value == (0.5, 0.5)
-    bulleted = words["example"].replace("0.50", "50%").replace("\n", "\n- ")
+def test_a_comma_within_a_label_does_not_make_two_of_it(asia):
+    """The answer that the prompt shows is read with each label as one."""
+    texts = asked(asia, "either")
+    (text,) = next(texts[key] for key in texts if key[0] == "auxiliary")
+    listed = text.split("in this order: [")[1].split("]")[0]
+    labels = listed.split("; ")
+    assert any("," in label for label in labels)
+    example = text.split("For instance:\n")[1].split("\n\n")[0]
+    assert decode_distribution(example, labels).value == (0.5, 0.5)
+    bulleted = example.replace("0.50", "50%").replace("\n", "\n- ")
     assert decode_distribution(f"My estimate:\n- {bulleted}", labels).value == (0.5, 0.5)

@@ -1,13 +1,13 @@
 """The user's own network: breaks if file, words or records mean something else than they say."""
 
+import re
+
 import pandas as pd
 import pytest
 
-from bayesnets import fit, load_network, plain_phrases, sample, write_network
-from bayesnets.phrase_files import format_phrases
+from bayesnets import fit, load_network, sample, write_network
 from coherence import InputError
 from elicitation import Design, load_task_file, plan_task
-from elicitation.questions.tasks import is_network_file
 
 LAWN = """network lawn { }
 variable rain        { type discrete [ 2 ] { no, yes }; }
@@ -30,13 +30,11 @@ def lawn(tmp_path):
 
 
 @pytest.fixture
-def words(tmp_path, lawn):
-    from bayesnets import read_network
-
-    text = format_phrases(plain_phrases(read_network(lawn), "rain", "yes"), network="lawn")
-    text = text.replace('"a person"', '"a lawn"').replace("has rain = yes", "has seen rain")
+def words(tmp_path, lawn, run):
     file = tmp_path / "garden.toml"
-    file.write_text(text.replace("have rain = yes", "have seen rain"), encoding="utf-8")
+    run(f"networks phrases {lawn} --target rain --out {file}")
+    text = file.read_text(encoding="utf-8").replace('"a person"', '"a lawn"')
+    file.write_text(re.sub("(has|have) rain = yes", r"\1 seen rain", text), encoding="utf-8")
     return file
 
 
@@ -131,8 +129,3 @@ def test_records_keep_cases_to_what_they_show(tmp_path):
         load_task_file(network, target="lung", records="records.txt")
     with pytest.raises(InputError, match="records must be a readable table"):
         load_task_file(network, target="lung", records=tmp_path / "absent.csv")
-
-
-def test_files_are_told_by_their_ending():
-    assert all(map(is_network_file, ("a.bif", "b/c.XML", "d.json", "e.xmlbif")))
-    assert not any(map(is_network_file, ("asia", "randhie", "bif", "a.toml")))

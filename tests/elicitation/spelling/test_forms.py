@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence import InputError, decode_belief, decode_decision, decode_distribution
+from coherence import decode_belief, decode_decision, decode_distribution
 from elicitation.spelling.forms import AnswerForm
-from elicitation.spelling.spellings import collisions_of
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
 FORMS = (
@@ -27,12 +26,6 @@ def happened(form, text):
         if data.startswith(spelling.text)
         and not any(data[len(spelling.text) :].startswith(other) for other in spelling.forbidden)
     }
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_events_of_a_form_exclude_each_other(form):
-    for part in form.parts:
-        assert {c.overlap for c in collisions_of(part.spellings)} <= {"none"}
 
 
 @pytest.mark.parametrize(
@@ -84,10 +77,6 @@ def test_a_number_is_the_one_that_an_independent_reader_finds(text):
     assert alone == expected if text.startswith(" ") else alone == happened(BELIEF, f": {text}")
 
 
-def test_a_number_alone_may_come_without_a_blank():
-    assert happened(AnswerForm("number"), "0.3\n") == {"0.30"}
-
-
 def test_the_first_of_two_lines_says_what_the_second_must_be():
     for name in BELIEF.parts[0].outcomes:
         text = BELIEF.write([name])
@@ -123,17 +112,3 @@ def test_of_options_that_begin_alike_the_longer_is_meant():
     assert happened(form, "wait and seek") == set()
     assert happened(form, " TREAT NOW") == {"Treat now"}
     assert happened(form, "waiting") == set()
-
-
-def test_what_the_probabilities_depend_on_is_in_the_digest():
-    digests = {form.digest for form in FORMS}
-    assert len(digests) == len(FORMS)
-    assert AnswerForm("lines", ("No", "Yes")).digest == BELIEF.digest
-    assert AnswerForm("lines", ("Yes", "No")).digest != BELIEF.digest
-
-
-def test_labels_must_differ():
-    with pytest.raises(InputError, match="two or more labels that differ; received"):
-        AnswerForm("choice", ("wait", "Wait"))
-    with pytest.raises(InputError, match="two or more labels"):
-        AnswerForm("lines", ("Yes",))
