@@ -94,7 +94,7 @@ def test_the_example_can_be_added_as_written(title, tree):
     assert any("pytest" in command for command in commands)
     for command in commands:
         words = shlex.split(command)
-        program = words[1:] if words[0] == "python" else ["-m", "coherence.cli.main", *words[1:]]
+        program = words[1:] if words[0] == "python" else ["-m", "coherence", *words[1:]]
         done = subprocess.run(
             [sys.executable, *program],
             cwd=tree,

@@ -86,7 +86,7 @@ def workplace(tmp_path):
 
 def run_cold(words, *, cwd):
     """Run ``coherence WORDS`` or ``python WORDS`` in a Python of its own."""
-    program = ["-m", "coherence.cli.main"] if words[0] == "coherence" else []
+    program = ["-m", "coherence"] if words[0] == "coherence" else []
     done = subprocess.run(
         [sys.executable, *program, *words[1:]],
         cwd=cwd,
@@ -138,7 +138,7 @@ def shrunk(words):
 
 
 # `coherence` as a shell finds it, and a pipe that fails where any part of it does.
-SHELL = 'set -o pipefail; coherence() {{ {python} -m coherence.cli.main "$@"; }}; {command}'
+SHELL = 'set -o pipefail; coherence() {{ {python} -m coherence "$@"; }}; {command}'
 STATUS = re.compile(r"# exits with (\d)")
 
 

@@ -234,7 +234,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             prefix, f"{error.strerror}: {error.filename}" if error.filename else error.strerror
         )
         return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,7 +10,7 @@ import pytest
 from coherence import InputError
 from coherence.cli import main as entry
 
-COMMAND = [sys.executable, "-W", "error", "-m", "coherence.cli.main"]
+COMMAND = [sys.executable, "-W", "error", "-m", "coherence"]
 
 
 @pytest.fixture

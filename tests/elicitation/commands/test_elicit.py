@@ -38,7 +38,7 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(model_folder, tmp_path
     words = f"elicit --model {model_folder} --task asia --contexts 15 --reps 4 --batch-size 4"
     words += f" --threads 1 --out {out} --store {store}"
     process = subprocess.Popen(
-        [sys.executable, "-m", "coherence.cli.main", *words.split()],
+        [sys.executable, "-m", "coherence", *words.split()],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -188,7 +188,7 @@ def test_a_killed_session_asks_only_for_the_rest(tmp_path, run):
     words = f"mix --model m --out {out} --draws 2 --set max_connections=1 --set server_name=lab"
     with serving(slow := Mixer(seconds=0.05)) as address:
         process = subprocess.Popen(
-            [sys.executable, "-m", "coherence.cli.main", *words.split(), "--server", address],
+            [sys.executable, "-m", "coherence", *words.split(), "--server", address],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,

@@ -279,7 +279,7 @@ def test_a_second_run_is_refused_until_the_first_is_gone(study):
 
     with serving(fake := Fake(slow)) as address:
         study.path.write_text(served(address, "max_connections=1"), encoding="utf-8")
-        words = [sys.executable, "-m", "coherence.cli.main", "study", "run", str(study.path)]
+        words = [sys.executable, "-m", "coherence", "study", "run", str(study.path)]
         first = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while len(fake.asked) < 8:
