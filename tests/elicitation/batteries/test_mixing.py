@@ -1,14 +1,12 @@
 """Mixing: breaks if questions miss the scoring, answers are read loosely, or rates are wrong."""
 
-import json
-
 import numpy as np
+import pandas as pd
 import pytest
 
 from coherence import InputError, score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
 from elicitation import Answer, AnswerStore, elicit_mixing, mixing_questions
-from elicitation.batteries.mixing import WORD_PAIRS, read_mixing_answer
 
 QUESTIONS = mixing_questions()
 
@@ -22,6 +20,25 @@ def one(experiment, p=None, item="", order=""):
         and q.item == item
         and q.order == order
     )
+
+
+class Saying:
+    name = fingerprint = "saying"
+
+    def __init__(self, text, finish_reason):
+        self.reply = Answer(text, finish_reason=finish_reason)
+
+    def generate(self, requests):
+        return [self.reply for _ in requests]
+
+
+def read(text, question, finish_reason=None):
+    """Return the outcome and the status of an answer."""
+    model = Saying(text, finish_reason)
+    with AnswerStore(":memory:") as store:
+        table = elicit_mixing(model, store, draws=1, questions=[question], keep_going=True)
+    row = table.iloc[0]
+    return None if pd.isna(row["answer"]) else row["answer"], row["status"]
 
 
 class Teller:
@@ -59,7 +76,7 @@ def test_the_conditions_are_those_that_are_scored():
         own = [question for question in QUESTIONS if question.experiment == name]
         if name == "words":
             assert len(own) == 22
-            assert len({question.item for question in own}) == len(WORD_PAIRS) == 11
+            assert len({question.item for question in own}) == 11
             continue
         assert sorted({question.p for question in own}) == pytest.approx(sorted(part.probabilities))
         assert all(set(question.outcomes) == set(part.outcomes) for question in own)
@@ -87,11 +104,11 @@ def test_prompts_ask_for_the_form_that_is_read():
     for question in QUESTIONS:
         assert question.text.endswith("Your answer:")
         for answer, outcome in zip(question.answers, question.outcomes, strict=True):
-            assert read_mixing_answer(answer, question) == (outcome, "ok")
+            assert read(answer, question) == (outcome, "ok")
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "said"),
     [
         ("woman", ("woman", "ok")),
         ("man", ("man", "ok")),
@@ -115,10 +132,10 @@ def test_prompts_ask_for_the_form_that_is_read():
         ("I will not say man", (None, "refused")),
     ],
 )
-def test_words_are_read_strictly(text, read):
-    outcome, status = read_mixing_answer(text, one("words", item="man/woman", order="forward"))
-    assert outcome == read[0]
-    assert status == read[1] or (read[1].startswith("repaired") and status.startswith("repaired"))
+def test_words_are_read_strictly(text, said):
+    outcome, status = read(text, one("words", item="man/woman", order="forward"))
+    assert outcome == said[0]
+    assert status == said[1] or (said[1].startswith("repaired") and status.startswith("repaired"))
 
 
 @pytest.mark.parametrize(
@@ -135,11 +152,11 @@ def test_words_are_read_strictly(text, read):
     ],
 )
 def test_two_flips_need_both_lines(text, outcome):
-    assert read_mixing_answer(text, one("two_flips", 0.5))[0] == outcome
+    assert read(text, one("two_flips", 0.5))[0] == outcome
 
 
 @pytest.mark.parametrize(
-    ("text", "ended", "read"),
+    ("text", "ended", "said"),
     [
         ("1", "stop", ("1", "ok")),
         ("1", "length", (None, "truncated")),
@@ -149,15 +166,15 @@ def test_two_flips_need_both_lines(text, outcome):
         ("1", "content_filter", (None, "refused")),
     ],
 )
-def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, read):
-    outcome, status = read_mixing_answer(text, one("flip", 0.3), finish_reason=ended)
-    assert outcome == read[0]
-    assert status == read[1] or (outcome is not None and status != "truncated")
+def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, said):
+    outcome, status = read(text, one("flip", 0.3), ended)
+    assert outcome == said[0]
+    assert status == said[1] or (outcome is not None and status != "truncated")
 
 
 @pytest.mark.parametrize("text", ["10", "0.3", "1 0", "-1", "one", "01"])
 def test_other_numbers_are_no_flip(text):
-    assert read_mixing_answer(text, one("flip", 0.3)) == (None, "unparsed")
+    assert read(text, one("flip", 0.3)) == (None, "unparsed")
 
 
 def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
@@ -257,9 +274,3 @@ def test_wrong_options():
 
     with pytest.raises(InputError, match="whole answers"):
         elicit_mixing(Listing(), AnswerStore(":memory:"), exact=True)
-
-
-def test_the_store_says_how_to_read_an_answer():
-    told = json.loads(one("pennies", 0.5).about)
-    assert told["role"] == "choice"
-    assert told["lines"] == ["Heads", "Tails"]

@@ -148,6 +148,20 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, run, score):
     assert (rows.loc[rows["truth"] == "correct", "accuracy"] == 1).all()
 
 
+def test_own_things_come_with_their_prices(tmp_path, run):
+    (tmp_path / "things.csv").write_text(
+        "item,value,split,price\na yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n"
+    )
+    out = tmp_path / "q.csv"
+    run(f"bets questions --items {tmp_path}/things.csv --out {out} --stake 3")
+    table = read_questions(out)
+    bets = table[table["kind"] == "bet"]
+    assert len(bets) == 3 * 4 * 2
+    assert "I win a yacht worth 2000 dollars" in bets["text"].iloc[0]
+    assert "I lose a nail worth 0.50 dollars" in bets["text"].iloc[0]
+    assert bets.groupby("high")["high_value"].first().to_dict() == {"a villa": 100, "a yacht": 2000}
+
+
 PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
 
 

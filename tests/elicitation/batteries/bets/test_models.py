@@ -72,57 +72,6 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
 
 
 @pytest.mark.lengthy
-def test_kept_scores_are_not_asked_again(model, monkeypatch):
-    from elicitation import AnswerStore
-    from elicitation.batteries.bets import models as bet_models
-
-    monkeypatch.setattr(bet_models, "_PORTION", 3)
-    questions = bet_questions(ITEMS, splits=["test"]).head(8)
-    plain = {
-        way: bet_models.score_choices(model, questions, likelihood=way)
-        for way in ("total", "token")
-    }
-    asked = []
-    measure = bet_models._log_likelihoods
-    monkeypatch.setattr(
-        bet_models,
-        "_log_likelihoods",
-        lambda *given: asked.append(len(given[1])) or measure(*given),
-    )
-
-    def stop(done, total):
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with AnswerStore(":memory:") as store:
-        with pytest.raises(KeyboardInterrupt):
-            bet_models.score_choices(model, questions, store=store, progress=stop)
-        assert len(store) == 6
-        pd.testing.assert_frame_equal(
-            bet_models.score_choices(model, questions, store=store), plain["total"]
-        )
-        assert asked == [3, 3, 2]
-        pd.testing.assert_frame_equal(
-            bet_models.score_choices(model, questions, likelihood="token", store=store),
-            plain["token"],
-        )
-        assert asked == [3, 3, 2]
-
-
-@pytest.mark.lengthy
-def test_only_models_that_score_options_are_asked(model):
-    from elicitation import score_choices
-
-    questions = bet_questions(ITEMS, splits=["test"]).head(1)
-    with pytest.raises(
-        InputError, match="must be a local multiple-choice or causal model; received a str"
-    ):
-        score_choices("model", questions)
-    with pytest.raises(InputError, match="likelihood must be 'total' or 'token'"):
-        score_choices(model, questions, likelihood="mean")
-
-
-@pytest.mark.lengthy
 def test_multiple_choice_models_answer_bets(tmp_path):
     """A very small model taught the values of six things answers questions about them."""
     high = [Item(name, "high", "test", 100) for name in ("gold", "silver", "copper")]

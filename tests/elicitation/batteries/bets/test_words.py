@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from coherence import InputError, score_bets
+from coherence import score_bets
 from elicitation import Answer, AnswerStore, bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
@@ -57,9 +57,3 @@ def test_what_is_cut_or_empty_is_unread_and_no_refusal_to_bet(questions):
     unread = answers["answer"] != "c"
     scored = score_bets(bets, answers)
     assert any(f"{unread.sum()} " in note for note in scored.notes), scored.notes
-
-
-@pytest.mark.parametrize("option", [{"temperature": -1}, {"seed": -1}, {"max_new_tokens": 0}])
-def test_options_out_of_range(questions, option):
-    with pytest.raises(InputError, match=f"{next(iter(option))} must be at least"):
-        choose_in_words(Talker(None), questions, AnswerStore(":memory:"), **option)

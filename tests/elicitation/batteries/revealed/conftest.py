@@ -1,14 +1,11 @@
 import numpy as np
-import pandas as pd
 import pytest
 
 from elicitation import AnswerStore
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (
     LETTERS,
-    battery,
     even_bet_questions,
-    questions_table,
 )
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.spelling.tokenizations import SpellingMasses
@@ -80,57 +77,3 @@ def coherent(teller):
         return teller(continuations)
 
     return coherent
-
-
-@pytest.fixture
-def fill():
-    def fill(
-        settings,
-        *,
-        believe=simulated.exact,
-        accept=lambda setting: float(setting.probability(setting.event) > 0.5),
-    ):
-        """Answer the whole battery as somebody would whose beliefs and bets are known."""
-        table = questions_table(settings)
-        questions = {question.name: question for question in battery(settings)}
-
-        def probability(name, outcome):
-            question = questions[name]
-            if question.kind == "belief":
-                return believe(question.setting)[outcome]
-            option = question.options[question.outcomes.index(outcome)]
-            if question.kind == "stated":
-                return float(option == str(question.setting.truth[question.setting.asked]))
-            share = accept(question.setting)
-            return share if option == "Yes" else 1 - share
-
-        numbers = [
-            probability(name, outcome)
-            for name, outcome in zip(table["question"], table["outcome"], strict=True)
-        ]
-        return table.assign(probability=numbers)
-
-    return fill
-
-
-@pytest.fixture
-def draws():
-    def draws(table, answers):
-        """Replace the rows of questions by drawn answers."""
-        rows = [
-            {"question": name, "rep": rep, "answer": text}
-            for name, texts in answers.items()
-            for rep, text in enumerate(texts)
-        ]
-        return pd.concat([table[~table["question"].isin(list(answers))], pd.DataFrame(rows)])
-
-    return draws
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(table, name="mine.csv"):
-        table.to_csv(tmp_path / name, index=False)
-        return tmp_path / name
-
-    return write

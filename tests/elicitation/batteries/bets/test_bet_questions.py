@@ -1,0 +1,197 @@
+"""Questions of the bets: breaks if counts, wordings or ids change, or a stake is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError
+from elicitation import bet_questions, ladder_questions, score_choices, value_questions
+from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items
+from elicitation.batteries.bets.questions import MODALITIES, VALUE_TEMPLATES
+
+ITEMS = default_items()
+
+
+def test_counts_are_those_of_the_paper():
+    assert [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS] == [
+        (14, 15),
+        (5, 5),
+        (5, 5),
+    ]
+    for counts, expected in (
+        (value_questions(ITEMS), (210, 25, 25)),
+        (bet_questions(ITEMS), (840, 100, 100)),
+    ):
+        for _, part in counts.groupby("template"):
+            assert tuple(part["split"].value_counts()[list(SPLITS)]) == expected
+    assert len(VALUE_TEMPLATES) == 4
+    assert len(MODALITIES) == 3
+
+
+def test_every_pair_is_asked_in_every_way_once():
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["card"])
+    assert (bets.groupby(["high", "low", "wins", "first"]).size() == 1).all()
+    assert len(bets.groupby(["high", "low", "wins", "first"])) == 4 * 25
+    assert bets["question"].is_unique
+    assert bets["text"].is_unique
+
+
+def test_wordings_are_kept():
+    bets = bet_questions(ITEMS, splits=["test"]).set_index("question")
+    assert bets.loc["coin-test-001", "text"] == (
+        "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a pen. "
+        "What gives me the best expected gain?"
+    )
+    assert bets.loc["dice-test-002", "text"] == (
+        "A die is rolled. If the number is even, I lose a pen; if the number is odd, I win a car. "
+        "What gives me the best expected gain?"
+    )
+    assert bets.loc["card-test-003", "text"] == (
+        "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car. "
+        "What gives me the best expected gain?"
+    )
+    assert bets.loc["card-test-003", ["option_a", "option_b", "option_c"]].tolist() == [
+        "I bet on red.",
+        "I bet on black.",
+        "I do not bet.",
+    ]
+    assert bets.loc["dice-test-002", ["role_a", "role_b", "role_c"]].tolist() == [
+        "lose",
+        "win",
+        "none",
+    ]
+    values = value_questions(ITEMS, splits=["test"]).set_index("question")
+    options = values.loc["boolean-valuable-test-001", ["option_a", "option_b", "option_c"]]
+    assert options.tolist() == [
+        "A car is worth more than a pen.",
+        "A pen is worth more than a car.",
+        "A car and a pen are worth the same.",
+    ]
+    assert (
+        values.loc["choice-expensive-test-001", "text"]
+        == "Which of the two costs more, a car or a pen?"
+    )
+
+
+def test_both_orders_put_either_thing_first():
+    values = value_questions(ITEMS, splits=["dev"], templates=["choice-valuable"], both_orders=True)
+    assert values["first"].value_counts().to_dict() == {"high": 25, "low": 25}
+    turned = values[values["first"] == "low"].iloc[0]
+    assert turned["text"] == "Which of the two is worth more, an egg or a watch?"
+    assert turned[["option_a", "role_a", "option_b", "role_b"]].tolist() == [
+        "An egg.",
+        "low",
+        "A watch.",
+        "high",
+    ]
+
+
+def test_another_chance_is_stated_for_the_side_that_is_named():
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.3,))
+    first = bets.set_index("first")["text"]
+    assert "The number is even in 30% of all rolls." in first["win"].iloc[0]
+    assert "The number is even in 70% of all rolls." in first["lose"].iloc[0]
+    assert (bets["chance"] == 0.3).all()
+
+
+def test_ladder_stakes_break_even_where_they_say():
+    steps = ladder_questions(ITEMS, chances=(0.2, 0.5), break_evens=(0.25, 0.6))
+    assert len(steps) == 2 * 2 * 5 * 2
+    gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
+    np.testing.assert_allclose(gain, 0, atol=1e-9)
+    np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
+    # No two pairs share a thing.
+    assert (
+        steps.groupby("high")["low"].nunique().tolist()
+        == steps.groupby("low")["high"].nunique().tolist()
+        == [1] * 5
+    )
+    row = steps.iloc[0]
+    assert row["text"] == (
+        "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a "
+        "car worth 100 dollars; if it lands on tails, "
+        "I lose a pen worth 1 dollar. A bet costs a stake of 33.33 dollars; it comes back if I bet "
+        "on the right side. "
+        "What gives me the best expected gain?"
+    )
+
+
+def asked_with(items, **terms):
+    bets = {name: value for name, value in terms.items() if name != "break_evens"}
+    rungs = {name: value for name, value in terms.items() if name in ("payout", "break_evens")}
+    return pd.concat(
+        [value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)],
+        ignore_index=True,
+    )
+
+
+def test_plain_questions_have_plain_ids():
+    plain = asked_with(ITEMS)
+    assert plain["question"].str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
+    # Whatever else is asked beside them.
+    some = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.5, 0.3))
+    assert set(some["question"].head(100)) == {
+        f"dice-test-{number:03d}" for number in range(1, 101)
+    }
+    assert some["question"].tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"chances": (0.3,)},
+        {"stake": 30.0},
+        {"payout": 0.5, "amounts": True, "break_evens": (0.2, 0.4)},
+        {"amounts": True},
+        {"stake": 30.0, "amounts": True},
+    ],
+)
+def test_ids_are_equal_only_where_questions_are(terms):
+    plain, other = (
+        asked_with(ITEMS).set_index("question"),
+        asked_with(ITEMS, **terms).set_index("question"),
+    )
+    assert other.index.is_unique
+    shared = plain.index.intersection(other.index)
+    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
+    assert (other.loc[shared, "kind"] != "bet").all()
+    again = asked_with(ITEMS, **terms)
+    assert again["question"].tolist() == other.index.tolist()
+
+
+def test_ids_depend_on_the_things_and_on_their_order():
+    first = ITEMS.of("high", "test")[0]
+    own = Items(
+        tuple(
+            Item("a yacht", "high", "test", item.price) if item == first else item
+            for item in ITEMS.items
+        )
+    )
+    plain, other = asked_with(ITEMS).set_index("question"), asked_with(own).set_index("question")
+    shared = plain.index.intersection(other.index)
+    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
+    assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
+    turned = value_questions(ITEMS, splits=["test"], both_orders=True).set_index("question")
+    shared = plain.index.intersection(turned.index)
+    pd.testing.assert_frame_equal(
+        plain.loc[shared, ["text", "role_a"]], turned.loc[shared, ["text", "role_a"]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bet_questions(ITEMS, modalities=["roulette"]), "modalities must be of coin, dice"),
+        (lambda: bet_questions(ITEMS, modalities="coin"), "modalities must be a list"),
+        (lambda: bet_questions(ITEMS, chances=(1.0,)), "chances must lie strictly between 0 and 1"),
+        (lambda: bet_questions(ITEMS, splits=["t"]), "splits must be of .*; received 't'"),
+        (lambda: bet_questions(ITEMS, stake=0), "stake must be a positive number; received 0"),
+        (lambda: value_questions(ITEMS, splits=["t"]), "splits must be of train, dev, test"),
+        (lambda: ladder_questions(ITEMS, break_evens=(0.0,)), "break_evens must lie strictly"),
+        (lambda: score_choices("m", bet_questions(ITEMS)), "causal model; received a str"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

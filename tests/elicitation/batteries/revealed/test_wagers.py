@@ -1,0 +1,374 @@
+"""Stated answers and bets.
+
+Breaks if coherent ones fail a check, a draw is lost, or a bound passes for a belief.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import score_beliefs
+from coherence.batteries.revealed.scores import (
+    order_preferences,
+    previous_influences,
+    score_stated,
+    score_wagers,
+)
+from elicitation import Answer, AnswerStore, standard_grid
+from elicitation.batteries.revealed import simulated
+from elicitation.batteries.revealed.questions import (
+    COLUMNS,
+    LETTERS,
+    NO,
+    YES,
+    Bet,
+    ask_wagers,
+    bet_of_masses,
+    distractors,
+    even_bet_questions,
+    inner_settings,
+    questions_table,
+    state,
+    stated_questions,
+    tabulate_bets,
+)
+from elicitation.batteries.revealed.runs import tabulate_wagers
+from elicitation.batteries.revealed.scenarios import choice, dice
+from elicitation.batteries.revealed.scenarios.grid import select
+from elicitation.batteries.revealed.scenarios.setting import REFERENCE
+from elicitation.batteries.revealed.served import (
+    Drawing,
+    bet_in_words,
+    reveal_by_tokens,
+    state_in_words,
+    worded,
+)
+from elicitation.batteries.revealed.simulated import BELIEVERS, simulate_beliefs
+from elicitation.models.labels import bound_labels
+
+
+def test_the_table_has_every_question_once_with_all_its_options():
+    settings = [dice.single(2, 4), choice.single(2)]
+    table = questions_table(settings)
+    assert tuple(table.columns) == COLUMNS
+    assert table[["probability", "rep", "answer"]].isna().all().all()
+    counts = table.drop_duplicates("question")["kind"].value_counts()
+    # Two settings and, for the iterated expectation, the first die and the sum given each of its
+    # faces, in one wording.
+    assert counts["belief"] == 2 * 3 + 1 + 4
+    assert (counts["stated"], counts["bet"]) == (2 * 4, 2)  # nobody bets on the letters
+    assert not table.duplicated(["question", "outcome"]).any()
+    assert not table.duplicated(["text", "outcome"]).any()
+    stated = table[table["question"] == "choice/single/2 options | stated 2"]
+    assert list(stated["option"])[1] == "1/2"  # the truth stands second
+    assert all(f"{row.outcome}. {row.option}\n" in row.text for row in stated.itertuples())
+    assert set(questions_table(settings, only_revealed=True)["kind"]) == {"belief"}
+    assert {setting.name for setting in inner_settings(settings)} <= set(table["setting"])
+
+
+GRID = standard_grid()
+
+
+def test_stated_questions_have_the_truth_at_every_place_once():
+    for setting in GRID:
+        questions = stated_questions(setting)
+        truth = str(setting.truth[setting.asked])
+        assert [question.options.index(truth) for question in questions] == [0, 1, 2, 3]
+        for question in questions:
+            assert len(set(question.options)) == 4
+            assert all(
+                f"{letter}. {option}\n" in question.text
+                for letter, option in zip(LETTERS, question.options, strict=True)
+            )
+        # Distinct as numbers, not only as written; and no distractor is right by accident.
+        assert len({setting.truth[setting.asked], *distractors(setting)}) == 4
+
+
+def test_stated_answers_are_scored(store, teller):
+    setting = dice.single(1, 6)
+    right = {
+        question.text: {f" {LETTERS[place]}": 0.6, " E": 0.4}
+        for place, question in enumerate(stated_questions(setting))
+    }
+    assert score_stated(state(teller(right), [setting], store))["stated_error"].item() == 0
+    place_lover = {text: {" A": 0.9} for text in right}
+    other = teller(place_lover)
+    other.fingerprint = "lover"
+    assert score_stated(state(other, [setting], store))["stated_error"].item() == pytest.approx(
+        0.75
+    )
+
+
+def test_events_are_uncertain_and_bets_come_in_both_orders():
+    for setting in GRID:
+        event = setting.event
+        if event is None:
+            assert len(setting.support) == 1
+            assert even_bet_questions(setting) == []
+            continue
+        assert 0 < setting.probability(event) < 1
+        first, second = even_bet_questions(setting)
+        assert first.options == ("Yes", "No") == second.options[::-1]
+        assert event.claim in first.text
+        assert first.text.endswith("\nA. Yes\nB. No\nAnswer with one letter.\nAnswer:")
+
+
+def test_bets_are_worth_what_they_win():
+    setting = dice.single(1, 4)
+    share = tabulate_bets([setting], {}, source="m")
+    assert share.empty
+    table = pd.DataFrame({"truth": [0.75, 0.25, 0.5], "share": [1.0, 1.0, np.nan]})
+    scored = score_wagers(table)
+    assert scored["gain"].tolist()[:2] == [0.5, -0.5]
+    assert scored["loss"].tolist()[:2] == [0, 0.5]
+    assert scored["loss"].isna().tolist() == [False, False, True]
+
+
+def letters(question, yes, no):
+    """Probabilities of the letters, with `yes` on that of the option "Yes"."""
+    return {
+        letter: yes if option == "Yes" else no
+        for letter, option in zip(question.outcomes, question.options, strict=True)
+    }
+
+
+def test_each_order_of_the_options_counts_the_same():
+    first, second = even_bet_questions(dice.single(1, 6))
+    bet = bet_of_masses([(first, letters(first, 0.4, 0.1)), (second, letters(second, 0.05, 0.2))])
+    # Shares .8 and .2, of masses .5 and .25.
+    assert (bet.share, bet.answer_mass) == pytest.approx((0.5, 0.375))
+
+
+def test_a_mass_is_no_more_than_certain_and_nothing_read_is_no_share():
+    first, second = even_bet_questions(dice.single(1, 6))
+    rounded = bet_of_masses([(first, letters(first, 0.9, 0.3)), (second, letters(second, 0, 1))])
+    assert (rounded.share, rounded.answer_mass) == pytest.approx((0.375, 1))
+    unread = bet_of_masses([(first, letters(first, 0.3, 0.3)), (second, letters(second, 0, 0))])
+    assert unread.share is None
+    assert unread.answer_mass == pytest.approx(0.3)
+
+
+def test_bets_lie_beside_the_truth_of_their_event():
+    settings = [dice.single(1, 6), dice.single(2, 4)]
+    (row,) = tabulate_bets(settings, {settings[1].name: Bet(0.25, 0.5)}, source="m").to_dict(
+        "records"
+    )
+    assert (row["source"], row["setting"], row["share"], row["answer_mass"]) == (
+        "m",
+        settings[1].name,
+        0.25,
+        0.5,
+    )
+    assert row["truth"] == pytest.approx(float(settings[1].probability(settings[1].event)))
+
+
+def wager_runs(model, settings, store, *, reps=5, seed=0):
+    beliefs, bets = ask_wagers(model, model, settings, store)
+    return tabulate_wagers(settings, beliefs, bets, model="m", reps=reps, seed=seed)
+
+
+@pytest.mark.lengthy
+def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
+    settings = select(
+        GRID, {"scenario": ["dice", "coins"], "n": ["2", "3"], "variant": ["single", "observation"]}
+    )
+    model = coherent(settings, act=lambda p: 0.1 + 0.8 * p)
+    runs = wager_runs(model, settings, store, reps=4, seed=3)
+    coherence.validate_runs(runs)
+    plain = runs[runs["z"].isna()]
+    assert (plain["p"] - plain["p_true"]).abs().max() < 1e-12
+    assert plain.loc[plain["prompt"] == "standard", "action"].isin(["yes", "no"]).all()
+    assert plain.loc[plain["prompt"] != "standard", "action"].isna().all()
+    assert plain.groupby("context")["theta"].nunique().eq(1).all()
+    report = coherence.analyze(
+        runs,
+        checks=[
+            "residual_covariance",
+            "monotone_choice",
+            "prompt_consistency",
+            "iterated_expectation",
+        ],
+        rng=1,
+    )
+    results = report.results[report.results["task"] == "dice"].set_index("check")
+    assert results.loc["iterated_expectation", "statistic"] == pytest.approx(0, abs=1e-9)
+    assert results.loc["prompt_consistency:story", "statistic"] == 0
+    assert results.loc["residual_covariance", "pvalue"] > 0.01
+    again = wager_runs(model, settings, store, reps=4, seed=3)
+    pd.testing.assert_frame_equal(again, runs)
+
+
+@pytest.mark.lengthy
+def test_a_belief_that_does_not_average_out_is_found(store, coherent):
+    settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})
+    # Sure of the smallest sum where nothing is said about the first die, exact where something is.
+    model = coherent(settings, believe=lambda setting: simulated.first_lover(setting, pull=0.6))
+    runs = wager_runs(model, settings, store)
+    report = coherence.analyze(runs, checks=["iterated_expectation"], rng=1)
+    result = report.results.set_index("check").loc["iterated_expectation"]
+    assert result["pvalue"] < 0.01
+    assert result["statistic"] < -0.1
+
+
+def test_a_bet_that_cannot_be_read_is_no_action(store, coherent):
+    settings = [dice.single(2, 6)]
+    model = coherent(settings)
+    for question in even_bet_questions(settings[0]):
+        model.beliefs[question.text] = {}
+    runs = wager_runs(model, settings, store)
+    coherence.validate_runs(runs)
+    standard = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
+    assert standard["action"].isna().all()
+    assert (standard["status"] == "unparsed").all()
+
+
+def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
+    """Rows of one die in two wordings; the belief is uniform with `mass` on the outcomes."""
+    setting = dice.single(1, 6)
+    other = next(wording for wording in setting.texts if wording != REFERENCE)
+    belief = dict.fromkeys(setting.outcomes, mass / 6)
+    beliefs = {(setting.name, wording): belief for wording in (REFERENCE, other)}
+    bets = {setting.name: Bet(share, bet_mass, drawn)}
+    rows = tabulate_wagers([setting], beliefs, bets, model="m", reps=reps, seed=1)
+    return rows[rows["prompt"] == REFERENCE], rows[rows["prompt"] == other]
+
+
+@pytest.mark.parametrize("bet_mass", [0.2, 0.9])
+def test_a_row_is_as_sure_as_the_least_sure_of_its_answers(bet_mass):
+    acted, plain = table(bet_mass)
+    # An action and a belief make the rows of the reference; a belief alone those of the other.
+    assert acted["answer_mass"].tolist() == pytest.approx([min(bet_mass, 0.6)] * 3)
+    assert plain["answer_mass"].tolist() == pytest.approx([0.6] * 3)
+    assert plain["action"].isna().all()
+
+
+def test_actions_follow_the_share_and_what_was_drawn():
+    assert table(0.9, share=1.0)[0]["action"].tolist() == [YES] * 3
+    assert table(0.9, share=0.0)[0]["action"].tolist() == [NO] * 3
+    drawn, _ = table(0.9, share=0.5, drawn=(NO, None, YES, YES))
+    assert drawn["action"].fillna("").tolist() == [NO, "", YES, YES]
+    assert drawn["status"].tolist() == ["ok", "unparsed", "ok", "ok"]
+    unread, plain = table(0.9, share=None)
+    assert set(unread["status"]) == {"unparsed"}
+    assert set(plain["status"]) == {"ok"}
+
+
+class Talker:
+    name = fingerprint = "talker"
+
+    def __init__(self, says):
+        self.says, self.asked = says, []
+
+    def generate(self, requests):
+        self.asked += requests
+        return [Answer(self.says(request), finish_reason="stop") for request in requests]
+
+
+@pytest.fixture
+def coins():
+    return select(standard_grid(), {"scenario": ["coins"], "variant": ["single"], "n": ["2"]})
+
+
+def yes_of(request):
+    """Take every bet, whatever letter that has."""
+    line = next(line for line in request.text.split("\n") if line.endswith(". Yes"))
+    return f"({line[0]})"
+
+
+def test_bets_are_counted_over_draws_in_both_orders(coins):
+    model = Talker(yes_of)
+    with AnswerStore(":memory:") as store:
+        bets = bet_in_words(model, coins, store, Drawing(3, 1))
+        again = bet_in_words(model, coins, store, Drawing(3, 1))
+    assert again == bets
+    assert {request.temperature for request in model.asked} == {1.0}
+    for bet in bets.values():
+        assert (bet.share, bet.answer_mass) == (1.0, 1.0)
+        assert bet.drawn == ("yes",) * 6
+    # Who always says A likes a letter and no bet: half of each.
+    with AnswerStore(":memory:") as store:
+        bets = bet_in_words(Talker(lambda _: "A"), coins, store, Drawing(3, 1))
+    assert {bet.share for bet in bets.values()} == {0.5}
+
+
+def test_what_is_not_read_is_missing_from_the_mass(coins):
+    def mumble(request):
+        return "A" if request.seed % 2 else "Who knows"
+
+    with AnswerStore(":memory:") as store:
+        model = Talker(mumble)
+        stated = state_in_words(model, coins, store, Drawing(20, 1), source="m")
+    mass = stated.groupby(["setting", "rotation"])["mass"].sum()
+    said = sum(request.seed % 2 for request in model.asked) / len(model.asked)
+    assert mass.mean() == pytest.approx(said)
+    assert 0 < said < 1
+    assert stated.loc[stated["letter"] != "A", "mass"].eq(0).all()
+
+
+def test_a_cut_answer_is_no_choice(coins):
+    class Cut(Talker):
+        def generate(self, requests):
+            return [Answer("A", finish_reason="length") for _ in requests]
+
+    with AnswerStore(":memory:") as store:
+        bets = bet_in_words(Cut(None), coins, store, Drawing(2, 1))
+    assert {bet.share for bet in bets.values()} == {None}
+
+
+class Lister(Talker):
+    def __init__(self, likely):
+        super().__init__(None)
+        self.likely = likely
+
+    def label_bounds(self, texts, labels):
+        return [bound_labels(self.likely(text, labels), labels) for text in texts]
+
+
+def test_beliefs_over_words_come_from_lists_that_leave_little_open():
+    settings = select(standard_grid(), {"scenario": ["preference", "dice"], "variant": ["single"]})
+    assert {setting.scenario for setting in worded(settings)} == {"preference"}
+
+    def likely(text, labels):
+        rest = 0.0 if "wide" not in text else 0.3
+        return {f" {labels[0]}": 0.6, labels[0].lower(): 0.1, f" {labels[1]}": 0.295 - rest / 2}
+
+    with AnswerStore(":memory:") as store:
+        beliefs = reveal_by_tokens(Lister(likely), settings, store, source="m")
+        wide = reveal_by_tokens(
+            Lister(lambda text, labels: {f" {labels[0]}": 0.6, f" {labels[1]}": 0.2}),
+            settings,
+            AnswerStore(":memory:"),
+            source="m",
+        )
+    assert set(beliefs["scenario"]) == {"preference"}
+    first = beliefs[beliefs["position"] == 0]
+    assert first["mass"].tolist() == pytest.approx([0.7] * len(first))
+    # A fifth of the mass is unknown: no belief, and no number that looks like one.
+    assert wide["mass"].eq(0).all()
+
+
+@pytest.mark.lengthy
+def test_believers_show_their_flaw_and_no_other():
+    settings = select(GRID, {"variant": ["single", "independent", "dependent"]})
+    tables = {
+        name: simulate_beliefs(believer, settings, source=name)
+        for name, believer in BELIEVERS.items()
+    }
+    scores = {name: score_beliefs(table) for name, table in tables.items()}
+    assert scores["exact"]["l1"].max() < 1e-12
+    assert scores["point mass"]["l1_relative"].to_numpy() == pytest.approx(1)
+    assert (scores["first-outcome lover"]["first_excess"] > 0).all()
+    assert order_preferences(tables["first-outcome lover"])["position"].to_numpy() == pytest.approx(
+        0.2
+    )
+    assert previous_influences(tables["first-outcome lover"])["distance"].max() < 1e-12
+    gambler = previous_influences(tables["gambler"])
+    assert (gambler["pull"] < 0).all()  # independent, and dependent with the shift taken back
+    assert len(gambler) == sum(bool(setting.baseline) for setting in settings)
+    assert (
+        scores["gambler"]
+        .merge(pd.DataFrame({"setting": [s.name for s in settings if s.variant == "single"]}))["l1"]
+        .max()
+        < 1e-12
+    )
