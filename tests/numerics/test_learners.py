@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.statistics import learners
 from coherence.statistics.choices import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
@@ -202,3 +203,18 @@ def test_random_forest_finds_what_no_line_does():
     assert (RandomForest().fit(seen, action, held, 4)(seen) != predicted).any()
     blind = RandomForest().fit(design(belief), action, held, 3)(design(belief))
     assert (blind.argmax(axis=1) == action).mean() < 0.8
+
+
+def test_columns_are_standardised_by_what_was_seen():
+    """Missing numbers stand at the training mean, beside an indicator; a new word is no word."""
+    train = design([0, 0, 0], numbers=[[1, 5], [3, 5], [np.nan, 5]], words=["b", "a", "b"])
+    encode = learners._encoder(train)
+    np.testing.assert_allclose(
+        encode(train),
+        [[-1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]],
+    )
+    np.testing.assert_allclose(
+        encode(design([0], numbers=[[6, 7]], words=["c"])), [[4, 2, 0, 0, 0, 0]]
+    )
+    unseen = design([0, 0], numbers=[np.nan, np.nan])
+    np.testing.assert_array_equal(learners._encoder(unseen)(unseen), [[0, 1], [0, 1]])

@@ -143,6 +143,9 @@ def test_bins_of_too_few_contexts_are_left_out_and_the_others_keep_their_order()
     assert shares["share_1"].to_dict() == {"a": 0.25, "b": 0.75}
     # The order in which b is higher fits, with .5 to spare.
     assert result.statistic == pytest.approx(-0.5)
+    belief, action = np.append(belief, 0.5), np.append(action, "a")  # three are enough
+    result = monotone_direction_test(belief, action, n_bins=13, n_draws=199, rng=0)
+    assert result.settings["mean_beliefs"] == pytest.approx([0.1, 0.5, 0.9])
 
 
 def test_order_of_rows_and_names_of_actions_do_not_matter():

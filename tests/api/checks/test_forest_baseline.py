@@ -145,3 +145,9 @@ def test_an_analysis_of_beliefs_given_z_loads_no_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "set()"]
+
+
+def test_labels_are_evidence_too(runs):
+    label = np.where(runs["p_true"] > 0.5, "high", "low")
+    table = quick(runs.filter(regex="^(?!x_)").assign(x_word=label)).details
+    assert np.corrcoef(table["belief"], table["p_true"])[0, 1] > 0.7

@@ -78,3 +78,12 @@ def test_the_same_answers_twice_are_refused(imported):
         match="36 answers occur more than once, the first is context 'evening-00', repetition 0",
     ):
         imported(BELIEF, BELIEF)
+
+
+def test_a_log_of_actions_gives_no_state(tmp_path, imported, write_table):
+    """Its target may be the right action."""
+    beliefs = write_table(tmp_path / "beliefs.csv", "context,p\na,0.2\nb,0.8\n")
+    actions = write_table(tmp_path / "actions.csv", "context,action,theta\na,go,1\nb,stay,0\n")
+    runs = imported(beliefs, actions, belief=["beliefs"]).runs
+    assert runs["action"].tolist() == ["go", "stay"]
+    assert "theta" not in runs

@@ -53,3 +53,12 @@ def test_an_axis_of_effects_holds_the_null_and_what_is_shown(axis, span, ax):
     assert not any("e" in text for text in labels(ax, axis))
     (null,) = [line for line in ax.lines if line.get_gid() == "null"]
     assert null.is_dashed()
+
+
+def test_panels_share_a_scale_but_for_those_that_would_be_specks_on_it():
+    assert shared_spans([(0.1, 0.3), (0.2, 0.4)]) == [(0.1, 0.4)] * 2
+    wide, speck = shared_spans([(0.1, 0.9), (0.01, 0.02)])
+    assert (wide, speck) == ((0.01, 0.9), (0.01, 0.02))
+    # A quarter of the scale that is drawn, which is all of [0, 1] from half of it on.
+    assert shared_spans([(0.3, 0.85), (0.3, 0.5)])[1] == (0.3, 0.5)
+    assert shared_spans([(0.3, 0.85), (0.3, 0.56)])[1] == (0.3, 0.85)
