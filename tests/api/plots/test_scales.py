@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from coherence.plots.scales import (
     fit_effects,
     fit_probabilities,
+    shared_spans,
 )
 
 
