@@ -16,7 +16,7 @@ from coherence import (
 )
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.figures import MOST_PAIRS, forest_figures, unit_figures
+from coherence.report.figures import forest_figures, unit_figures
 from coherence.report.ranking import rank
 from coherence.statistics.scatter import Scatter
 
@@ -221,24 +221,22 @@ def test_points_lead_to_their_units(unit):
     assert figure.svg.count("<a ") == 2
 
 
-def choice_result(pairs, name="yes/no", **settings):
-    return CheckResult(
-        f"monotone_choice:{name}",
-        "n",
-        0.1,
-        "share",
-        None,
-        0.01,
-        10,
-        5,
-        settings=settings,
-        details=pairs(),
+def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
+    results = tuple(
+        CheckResult(
+            f"monotone_choice:a{number}/b",
+            "n",
+            0.1,
+            "share",
+            None,
+            1 / (number + 1),
+            10,
+            5,
+            details=pairs(),
+        )
+        for number in range(10)
     )
-
-
-@pytest.mark.parametrize(("n_pairs", "n_sentences"), [(MOST_PAIRS, 0), (MOST_PAIRS + 1, 1)])
-def test_more_pairs_than_are_drawn_are_counted(unit, pairs, n_pairs, n_sentences):
-    results = tuple(choice_result(pairs, f"a{number}/b") for number in range(n_pairs))
-    figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * n_pairs), "k")
-    assert len(figures) == len(FIRST) + MOST_PAIRS + 2
-    assert len(missing) == n_sentences
+    figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * 10), "k")
+    shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
+    assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
+    assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
