@@ -13,12 +13,10 @@ from bayesnets import (
     Node,
     elimination,
     evidence_probability,
-    load_network,
     posterior,
     to_pgmpy,
 )
 from bayesnets.posterior import encode
-from coherence import InputError
 
 N_NETWORKS = 200
 N_ROWS = 5
@@ -202,35 +200,3 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
             results[name] = elimination.joint(network, codes, (10,))
     np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
     np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)
-
-
-def test_chunks_are_as_small_as_asked(monkeypatch, random_evidence, random_network):
-    """No array of a chunk passes `max_bytes`, and the chunks agree with the whole."""
-    network = random_network(7, n_nodes=9, max_states=3)
-    codes = encode(network, random_evidence(network, 400, 7))
-    target = 0
-    codes[:, target] = -1
-    expected = elimination.joint(network, codes, (target,))
-    seen = []
-    original = elimination._aligned
-
-    def watched(scope, values, target):
-        seen.append(values.nbytes)
-        return original(scope, values, target)
-
-    monkeypatch.setattr(elimination, "_aligned", watched)
-    force("elimination", monkeypatch)
-    bound = 4096
-    np.testing.assert_allclose(
-        elimination.joint(network, codes, (target,), max_bytes=bound), expected, rtol=1e-12
-    )
-    assert max(seen) <= 4 * bound, "a message with the axis that is summed out"
-
-
-def test_a_network_too_large_for_the_memory_allowed_is_an_error():
-    with pytest.raises(
-        InputError,
-        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs "
-        r"\d+ bytes\. Observe",
-    ):
-        posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)

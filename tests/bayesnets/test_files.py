@@ -1,4 +1,3 @@
-import os
 import re
 
 import numpy as np
@@ -13,7 +12,6 @@ from bayesnets import (
     load_network,
     network_names,
     read_network,
-    to_pgmpy,
     write_network,
 )
 from coherence import InputError
@@ -196,78 +194,40 @@ def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, netwo
     )
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_names_that_look_like_the_format(tmp_path, suffix):
-    nodes = [
-        Node("table", ("default", "]]>", "//", "/*"), (), np.full(4, 0.25)),
-        Node("a\\", ("'", "b c", "0.5"), ("table",), np.full((3, 4), 1 / 3)),
-    ]
-    network = Network("probability", "<b>", "; // */", True, tuple(nodes))
-    write_network(network, tmp_path / f"odd.{suffix}")
-    assert read_network(tmp_path / f"odd.{suffix}") == network
-
-
 FAULTS = {
     "bif: no brace": ("variable rain {", "variable rain", "line 6"),
     "bif: no quote": ('variable "wet grass"', "variable wet grass", "line 7"),
     "bif: open quote": ('variable "wet grass"', 'variable "wet grass', "line 7"),
     "bif: open comment": ("a space */", "a space", "line 4"),
-    "bif: open property": ('"someone; else"', '"someone; else', "line 1"),
     "bif: count": ("discrete[2]", "discrete[3]", "line 7"),
     "bif: continuous": ("discrete [", "continuous [", "line 6"),
-    "bif: same state": ("{ yes no }", "{ yes yes }", "wet grass"),
     "bif: twice": ('variable "wet grass"', "variable rain", "rain"),
-    "bif: table twice": ('( "wet grass" | rain )', "( rain )", "line 9"),
     "bif: no table": ("probability ( rain ) { table 0.25, 0.75; }", "", "rain"),
     "bif: unknown parent": ("| rain )", "| rian )", "Did you mean 'rain'"),
     "bif: own parent": ("| rain )", '| rain, "wet grass" )', "wet grass"),
-    "bif: unknown variable": ("probability ( rain )", "probability ( hail )", "hail"),
     "bif: unknown state": ("(no)", "(none)", "wet grass"),
-    "bif: two labels": ('("heavy rain")', "(heavy rain)", "wet grass"),
     "bif: row twice": ("(no)", '("heavy rain")', "wet grass"),
     "bif: row missing": ("(no) 1e-1, .9;", "", "wet grass"),
-    "bif: three numbers": ("1e-1, .9", ".1 .2 .7", "wet grass"),
-    "bif: table count": ("table 0.25, 0.75", "table 0.25", "'rain'"),
     "bif: words": ("1e-1, .9", "one, two", "wet grass"),
     "bif: nan": ("1e-1, .9", "nan, .9", "wet grass"),
     "bif: other digits": ("1e-1, .9", "٠.1, .9", "wet grass"),
-    "bif: negative": ("0.25, 0.75", "-0.25, 1.25", "'rain'"),
-    "bif: huge": ("0.25, 0.75", "1e999, 0", "'rain'"),
     "bif: percent": ("0.25, 0.75", "25, 75", "'rain'"),
     "bif: sum": ("1e-1, .9", "0.1, 0.88", "wet grass"),
     "bif: cut": ("(no) 1e-1, .9;\n}\n", "(no) 1e-1", "line 9"),
-    "bif: two defaults": ("(no) 1e-1, .9;", "default 0 1; default 0 1;", "wet grass"),
     "bif: table and rows": ("(no) 1e-1, .9;", "table .1 .2 .9 .8;", "wet grass"),
     "bif: other words": ("network", "netwerk", "line 1"),
-    "bif: no type": ("type discrete[2] { yes no };", "", "line 7"),
-    "bif: in network": ("property author", "author", "line 1"),
-    "bif: in table": ("(no) 1e-1", "no 1e-1", "wet grass"),
     "xml: cut": ("</NETWORK></BIF>\n", "", "must hold XML"),
-    "xml: cut in a tag": ("</NETWORK></BIF>\n", "</NETW", "must hold XML"),
     "xml: tags": ("</VARIABLE>\n<DEF", "</VARIABEL>\n<DEF", "line 5"),
-    "xml: no network": ("NETWORK>", "NETZ>", "NETWORK"),
     "xml: decision": ('TYPE="nature"><NAME>wet', 'TYPE="decision"><NAME>wet', "wet grass"),
     "xml: twice": ("<NAME>wet grass</NAME>", "<NAME>rain</NAME>", "rain"),
-    "xml: no name": ("<NAME>rain</NAME>", "", "NAME"),
     "xml: same state": ("<OUTCOME>yes<", "<OUTCOME>no<", "wet grass"),
-    "xml: no states": ("<OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME>", "", "wet grass"),
     "xml: no table": ("<TABLE>0.25 0.75</TABLE>", "", "rain"),
-    "xml: undefined": (
-        "<DEFINITION><FOR>rain</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>",
-        "",
-        "'rain'",
-    ),
     "xml: given": ("<GIVEN>rain<", "<GIVEN>rian<", "Did you mean 'rain'"),
-    "xml: own parent": ("<GIVEN>rain<", "<GIVEN>wet grass<", "wet grass"),
     "xml: defined twice": (
         "<FOR>wet grass</FOR><GIVEN>rain</GIVEN>\n<TABLE>0.9 0.1",
         "<FOR>rain</FOR>\n<TABLE>",
         "'rain'",
     ),
-    "xml: count": (" 1e-1 .9", " 1e-1", "wet grass"),
-    "xml: words": ("0.25 0.75", "a quarter", "'rain'"),
-    "xml: nan": ("0.25 0.75", "nan 1", "'rain'"),
-    "xml: negative": ("0.25 0.75", "-0.25 1.25", "'rain'"),
     "xml: sum": (" 1e-1 .9", " 0.1 0.8", "wet grass"),
     "xml: unknown entity": ("<OUTCOME>yes<", "<OUTCOME>&yes;<", "must hold XML"),
     "xml: encoding": ('version="1.0"', 'version="1.0" encoding="klingon"', "must hold XML"),
@@ -280,10 +240,7 @@ FAULTS = {
         "'rain'",
     ),
     "json: states": ('["yes", "no"]', "3", "must be a sequence"),
-    "json: count": ('["yes", "no"]', '["yes"]', "wet grass"),
-    "json: parent": ('["rain"]', '["rian"]', "Did you mean 'rain'"),
     "json: twice": ('"wet grass"', '"rain"', "'rain'"),
-    "json: digits": ("0.25", "1" * 5000, "must hold"),
     "json: deep": ('"My garden"', "[" * 5000 + "]" * 5000, "must hold JSON"),
 }
 
@@ -322,25 +279,6 @@ def test_the_mark_of_a_windows_editor_and_its_line_ends_are_no_fault(written):
     assert read_network(
         written(b"\xef\xbb\xbf" + RAIN.replace("\n", "\r\n").encode())
     ) == read_network(written(RAIN))
-
-
-def test_writing_replaces_the_file_in_one_step(tmp_path, monkeypatch):
-    network, path = load_network("asia"), tmp_path / "asia.bif"
-    path.write_text("old")
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            os,
-            "replace",
-            lambda source, target: (_ for _ in ()).throw(OSError(28, "No space left on device")),
-        )
-        with pytest.raises(OSError, match="No space"):
-            write_network(network, path)
-    assert path.read_text() == "old"
-    write_network(to_pgmpy(network), path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["asia.bif"], (
-        "no temporary file is left"
-    )
-    assert read_network(path).names
 
 
 def test_what_cannot_be_written(tmp_path):

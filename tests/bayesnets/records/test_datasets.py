@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import tomllib
 from importlib.resources import files
 
@@ -86,13 +84,3 @@ def test_unknown_data_sets_are_named():
         load_dataset("randhi")
     with pytest.raises(InputError, match="the largest holds 285 of 569 records, fewer than 400"):
         load_dataset("breast_cancer", min_records=400).strata()
-
-
-def test_importing_the_package_loads_no_source_of_data():
-    code = (
-        "import sys, bayesnets, bayesnets.records.datasets, bayesnets.records.cases, "
-        "bayesnets.records.fitting; "
-        "print([m for m in ('statsmodels', 'sklearn', 'pgmpy', 'torch') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

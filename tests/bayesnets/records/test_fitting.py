@@ -1,6 +1,4 @@
-import itertools
 import logging
-import time
 
 import numpy as np
 import pandas as pd
@@ -282,46 +280,3 @@ def test_one_record_supports_what_it_is():
     assert result.thin["records"].tolist() == [1, 0, 1]
     with pytest.raises(InputError, match="every parent configuration"):
         fit(ARROWS, one, states=STATES)
-
-
-def diabetes_shape(seed):
-    """Return a network with 22 variables, 77 arrows and the numbers of states of a survey."""
-    rng = np.random.default_rng(seed)
-    numbers = [2, 2, 4, 6, 4, 2, 2, 2, 2, 2, 4, 2, 2, 2, 2, 2, 2, 2, 5, 4, 4, 2]
-    parents = [[] for _ in numbers]
-    pairs = list(itertools.combinations(range(22), 2))
-    n_arrows = 0
-    for position in rng.permutation(len(pairs)):
-        parent, child = pairs[position]
-        if n_arrows < 77 and len(parents[child]) < 7:
-            parents[child].append(parent)
-            n_arrows += 1
-    nodes = []
-    for child, number in enumerate(numbers):
-        table = rng.dirichlet(
-            np.ones(number), size=tuple(numbers[parent] for parent in parents[child])
-        )
-        names = tuple(f"v{parent}" for parent in parents[child])
-        nodes.append(
-            Node(
-                f"v{child}",
-                tuple(f"s{state}" for state in range(number)),
-                names,
-                np.moveaxis(table, -1, 0),
-            )
-        )
-    return Network("survey", "survey", "seeded", True, tuple(nodes))
-
-
-def test_twenty_thousand_records_of_a_survey_take_less_than_two_seconds():
-    network = diabetes_shape(1)
-    assert sum(len(node.parents) for node in network.nodes) == 77
-    records = sample(network, 20_000, rng=1)
-    start = time.process_time()
-    result = fit(network, records, empty="marginal")
-    assert time.process_time() - start < 2
-    z = [
-        np.abs(found - true) / np.sqrt(true * (1 - true) / n)
-        for found, true, n in columns_with_support(result.network, network, result.support, 100)
-    ]
-    assert np.concatenate(z).max() < 5.5

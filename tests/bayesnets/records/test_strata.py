@@ -1,10 +1,13 @@
+"""Records: breaks if a stratum, share or interval is not that of a count by hand."""
+
 import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from bayesnets import RecordTask, sample, sample_record_cases, strata
+from bayesnets import RecordTask, posterior, sample, sample_record_cases, strata
 from coherence import InputError
 
 COVARIATES = ("smoke", "bronc", "xray", "dysp")
@@ -89,3 +92,78 @@ def test_wrong_input_is_named(records, change, message):
     call = {"covariates": ["smoke", "bronc"], "target": "either", "positive": "yes", **change}
     with pytest.raises(InputError, match=message):
         strata(records, call.pop("covariates"), call.pop("target"), **call)
+
+
+def test_wilson_intervals_are_those_of_statsmodels():
+    table = pd.DataFrame(
+        {
+            "a": ["x"] * 50 + ["y"] * 50 + ["z"] * 30,
+            "b": ["no"] * 50 + ["yes"] * 50 + ["yes"] * 7 + ["no"] * 23,
+        }
+    )
+    found = strata(table, ["a"], "b", positive="yes", min_records=1)
+    low, high = proportion_confint(found["n_positive"], found["n"], method="wilson")
+    np.testing.assert_allclose(found[["low", "high"]], np.column_stack([low, high]), atol=1e-12)
+    assert found.loc[0, "low"] == 0
+    assert found.loc[1, "high"] == 1
+
+
+def test_missing_values_are_an_error_or_dropped(records):
+    holes = records.astype(object)
+    holes.loc[[5, 9], "smoke"] = None
+    holes.loc[7, "tub"] = None
+    with pytest.raises(
+        InputError,
+        match=r"2 rows of 4000 have missing values, the first at index 5, 9, in 'smoke' \(2 rows\)",
+    ):
+        strata(holes, ["smoke"], "either", positive="yes")
+    # A hole in a column that is not used costs nothing.
+    assert strata(holes, ["smoke"], "either", positive="yes", missing="drop")["n"].sum() == 3998
+
+
+def test_wrong_records_are_named(records):
+    with pytest.raises(
+        InputError, match=r"'age' of records must hold labels .* the first is 41 \(int\)"
+    ):
+        strata(records.assign(age=41), ["age"], "either", positive="yes")
+    with pytest.raises(InputError, match=r"the largest holds 1 of 1 records, fewer than 100"):
+        strata(records.head(1), ["smoke"], "either", positive=records["either"].iloc[0])
+    with pytest.raises(
+        InputError,
+        match=r"with 2 or more observed covariates the largest holds (\d+) of 150 records",
+    ) as caught:
+        strata(records.head(150), ["smoke", "bronc"], "either", positive="no", n_observed=2)
+    assert f"holds {records.head(150).groupby(['smoke', 'bronc']).size().max()} of" in str(
+        caught.value
+    )
+    with pytest.raises(
+        InputError, match="column 'smoke' of records must hold a label; all 4000 values are missing"
+    ):
+        strata(records.assign(smoke=None), ["smoke"], "either", positive="yes")
+
+
+def test_posteriors_of_the_network_are_shares_of_records(task, records, evidence_of, matching):
+    cases = sample_record_cases(task, 40, rng=4)
+    evidence = evidence_of(cases)
+    np.testing.assert_allclose(
+        posterior(task.network, evidence, "either")["yes"], cases["p_true"], atol=1e-12
+    )
+    asked = cases["z"].notna()
+    for position in np.flatnonzero(asked)[:8]:
+        z, row = cases["z"].iloc[position], evidence.iloc[[position]]
+        inside = matching(records, row.iloc[0].to_dict())
+        weights = posterior(task.network, row, z).iloc[0]
+        beliefs = {
+            state: posterior(task.network, row.assign(**{z: state}), "either")["yes"].item()
+            for state in weights.index
+        }
+        for state, weight in weights.items():
+            assert weight == pytest.approx((inside[z] == state).mean(), abs=1e-12)
+            assert beliefs[state] == pytest.approx(
+                (inside.loc[inside[z] == state, "either"] == "yes").mean(), abs=1e-12
+            )
+        # Iterated expectation holds among shares of the same records.
+        assert sum(weights[state] * beliefs[state] for state in weights.index) == pytest.approx(
+            cases["p_true"].iloc[position], abs=1e-12
+        )
+    assert task.network.tables == "fitted"

@@ -1,0 +1,237 @@
+"""Pictures: breaks if something is not shown, overlaps, or cannot be read on white."""
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
+
+from bayesnets import Network, Node, draw, load_network, to_pgmpy
+from bayesnets.pictures import style
+from bayesnets.pictures.layout import layered
+from coherence import InputError
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(path):
+    return ["".join(element.itertext()) for element in ElementTree.parse(path).iter(f"{SVG}text")]
+
+
+def test_every_variable_and_state_is_in_the_picture(tmp_path):
+    path = tmp_path / "alarm.svg"
+    network = load_network("asia")
+    draw(network, path, highlight="lung")
+    shown = words(path)
+    assert set(network.names) <= set(shown)
+    assert shown.count("yes · no") == 8
+    assert network.title in shown
+
+
+def test_illustrative_tables_are_called_so(tmp_path):
+    nodes = (Node("a", ("x", "y"), (), np.array([0.5, 0.5])),)
+    for illustrative in (True, False):
+        path = tmp_path / f"{illustrative}.svg"
+        draw(Network("n", "title", "source", illustrative, nodes), path)
+        assert any("illustrative" in text for text in words(path)) == illustrative
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.lengthy
+def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix):
+    for number in ("1", "2"):
+        path = str(tmp_path / f"{number}.{suffix}")
+        code = f"import bayesnets; bayesnets.draw(bayesnets.load_network('asia'), {path!r})"
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            env={"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)},
+        )
+    first, second = ((tmp_path / f"{number}.{suffix}").read_bytes() for number in "12")
+    assert first == second
+    assert {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix] == first[
+        : {"svg": 5}.get(suffix, 4)
+    ]
+
+
+def test_names_are_neither_mathematics_nor_markup(tmp_path):
+    odd = Node("$\\frac{1}$ <script>", ("a\x07b", "&amp;", "漢字"), (), np.full(3, 1 / 3))
+    path = tmp_path / "odd.svg"
+    draw(Network("n", "5 % of $x", "", False, (odd,)), path)
+    assert {"$\\frac{1}$", "<script>", "ab · &amp; · 漢字", "5 % of $x"} <= set(words(path))
+    draw(Network("n", "t", "", False, (odd,)), tmp_path / "odd.png")
+
+
+def test_what_cannot_be_drawn(tmp_path):
+    network = load_network("asia")
+    with pytest.raises(
+        InputError,
+        match="highlight must be variables of network 'asia'; 'lang' is not. Did you mean 'lung'",
+    ):
+        draw(network, highlight="lang")
+    with pytest.raises(InputError, match=re.escape("path must end in .png, .svg, .pdf")):
+        draw(network, tmp_path / "asia.jpg")
+    with pytest.raises(InputError, match="must lie in a folder"):
+        draw(network, tmp_path / "nowhere" / "asia.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_drawing_leaves_nothing_behind():
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    draw(to_pgmpy(load_network("asia")))
+    assert dict(matplotlib.rcParams) == before
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
+
+
+def test_the_target_and_the_arrows_into_it_are_set_off():
+    def orange(highlight):
+        return sum(
+            patch.get_edgecolor()[:3] == pytest.approx((0xB3 / 255, 0x47 / 255, 0), abs=1e-6)
+            for patch in draw(network, highlight=highlight).axes[0].patches
+        )
+
+    network = load_network("asia")
+    assert orange(None) == 0
+    assert orange("lung") == 2, "the box and one arrow"
+    assert orange(["lung", "either"]) == 5, "two boxes and three arrows"
+
+
+def test_many_states_and_long_names_stay_in_their_boxes():
+    nodes = (
+        Node(
+            "an_extraordinarily_long_name_of_a_variable" * 2,
+            tuple(f"state number {number}" for number in range(30)),
+            (),
+            np.full(30, 1 / 30),
+        ),
+        Node("b", ("x",), (), np.array([1.0])),
+    )
+    figure = draw(Network("n", "t", "", False, nodes))
+    figure.canvas.draw()
+    boxes = [patch.get_window_extent() for patch in figure.axes[0].patches]
+    texts = figure.axes[0].texts
+    assert any("and 25 more" in text.get_text() for text in texts)
+    for text in texts:
+        extent = text.get_window_extent()
+        assert any(
+            box.x0 <= extent.x0
+            and extent.x1 <= box.x1
+            and box.y0 <= extent.y0
+            and extent.y1 <= box.y1
+            for box in boxes
+        ), text.get_text()
+
+
+def graph(parents):
+    return layered(parents, dict.fromkeys(parents, 50.0), gap=10.0, waypoint=10.0)
+
+
+def crossings(layout, parents):
+    """Count by definition: pieces between the same layers whose ends are ordered differently."""
+    pieces = {
+        pair
+        for child in parents
+        for parent in parents[child]
+        for pair in zip(layout.route(parent, child), layout.route(parent, child)[1:], strict=False)
+    }
+    place = {point: position for row in layout.layers for position, point in enumerate(row)}
+    return sum(
+        place[a] < place[c] and place[b] > place[d]
+        for a, b in pieces
+        for c, d in pieces
+        if a.layer == c.layer
+    )
+
+
+@st.composite
+def parent_lists(draw):
+    names = [f"v{number}" for number in range(draw(st.integers(1, 9)))]
+    return {
+        name: draw(st.lists(st.sampled_from(names[:position]), unique=True, max_size=3))
+        if position
+        else []
+        for position, name in enumerate(names)
+    }
+
+
+@pytest.mark.lengthy
+@settings(max_examples=60, deadline=None)
+@given(parents=parent_lists(), seed=st.integers(0, 1000))
+def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
+    widths = {
+        name: float(width)
+        for name, width in zip(
+            parents, np.random.default_rng(seed).integers(20, 90, len(parents)), strict=True
+        )
+    }
+    layout = layered(parents, widths, gap=10.0, waypoint=8.0)
+    for child, its_parents in parents.items():
+        for parent in its_parents:
+            layers = [point.layer for point in layout.route(parent, child)]
+            assert layers == list(range(layers[0], layers[-1] + 1))
+            assert len(layers) > 1
+    for row in layout.layers:
+        sizes = [widths[point.name] if layout.home[point.name] == point else 8.0 for point in row]
+        for left, right, first, second in zip(row, row[1:], sizes, sizes[1:], strict=False):
+            assert layout.x[right] - layout.x[left] >= (first + second) / 2 + 10 - 1e-6
+    assert min(layout.x.values()) >= 0
+
+
+def test_a_graph_that_needs_no_crossing_has_none():
+    # Declared in an order that crosses: 1 -> b, 2 -> a, and so on.
+    parents = {
+        "1": [],
+        "2": [],
+        "3": [],
+        "c": ["1"],
+        "b": ["2"],
+        "a": ["3"],
+        "x": ["a"],
+        "y": ["c"],
+        "z": ["b", "1"],
+    }
+    assert crossings(graph(parents), parents) == 0
+
+
+ON_WHITE = (*style.THREADS, style.INK, style.FAINT, style.ARROW, style.ACCENT)
+
+
+def luminance(colour):
+    """Relative luminance of a colour by WCAG 2.1."""
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(colour, ground):
+    light, dark = sorted((luminance(colour), luminance(ground)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colour", ON_WHITE)
+def test_lines_stand_out_on_white(colour):
+    """3 to 1 is what WCAG 2.1 asks of graphics (criterion 1.4.11)."""
+    assert contrast(colour, "white") >= 3
+
+
+@pytest.mark.parametrize("ground", ["white", style.ACCENT_FILL])
+@pytest.mark.parametrize("colour", [style.INK, style.FAINT])
+def test_text_is_readable_on_every_ground(colour, ground):
+    """4.5 to 1 is what it asks of text (criterion 1.4.3)."""
+    assert contrast(colour, ground) >= 4.5
+
+
+def test_no_two_arrows_have_one_colour_and_none_has_that_of_what_is_marked():
+    colours = [to_rgb(colour) for colour in (*style.THREADS, style.ACCENT)]
+    assert len(colours) == 9
+    for first, second in combinations(colours, 2):
+        assert max(abs(a - b) for a, b in zip(first, second, strict=True)) > 0.08
