@@ -297,9 +297,12 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
             f"report noise is not known, as no context has several {scatter.across}; "
             f"{exact}, and {alone}.",
         )
+    contexts = counted(scatter.n_groups, "context")
     size = (
         f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
-        f"{scatter.across} (standard deviation, {counted(scatter.n_groups, 'context')})"
+        f"{scatter.across} (standard deviation, {contexts})"
+        if scatter.sd
+        else f"reports of a context do not differ between {scatter.across} ({contexts})"
     )
     if scatter.misleads:
         allowed = "; rational_agent allows for it" if allowing(results) is not None else ""
