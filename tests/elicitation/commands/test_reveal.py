@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import coherence
+from elicitation import load_causal_model
 from elicitation.batteries.revealed.questions import battery
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
@@ -91,9 +92,7 @@ def test_one_model_is_in_memory_at_a_time(blank_models, tmp_path, run, monkeypat
     import gc
     import weakref
 
-    import elicitation.models.local.causal as causal
-
-    alive, load = [], causal.load_causal_model
+    alive, load = [], load_causal_model
 
     def watched(*arguments, **options):
         gc.collect()
@@ -102,7 +101,7 @@ def test_one_model_is_in_memory_at_a_time(blank_models, tmp_path, run, monkeypat
         alive.append(weakref.ref(model.network))
         return model
 
-    monkeypatch.setattr(causal, "load_causal_model", watched)
+    monkeypatch.setattr("elicitation.models.local.causal.load_causal_model", watched)
     named = " ".join(f"--model {folder}" for folder in blank_models)
     run(f"reveal {named} --out {tmp_path}/o --only-revealed --where scenario=choice")
     assert len(alive) == 2

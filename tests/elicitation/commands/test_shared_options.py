@@ -71,8 +71,6 @@ def test_no_resume_refuses_a_store_with_answers(command, blank_models, session, 
 
 @pytest.mark.parametrize("kind", ["ForMultipleChoice", "ForCausalLM"])
 def test_a_folder_is_loaded_as_what_it_says_it_is(kind, session, tmp_path, run, monkeypatch):
-    from elicitation.models.local import causal, multiple_choice
-
     class LoadedError(Exception):
         pass
 
@@ -82,8 +80,11 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(kind, session, tmp_path, run, 
 
         return loaded
 
-    monkeypatch.setattr(causal, "load_causal_model", load("ForCausalLM"))
-    monkeypatch.setattr(multiple_choice, "load_multiple_choice_model", load("ForMultipleChoice"))
+    for module, function, name in (
+        ("causal", "load_causal_model", "ForCausalLM"),
+        ("multiple_choice", "load_multiple_choice_model", "ForMultipleChoice"),
+    ):
+        monkeypatch.setattr(f"elicitation.models.local.{module}.{function}", load(name))
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"architectures": [kind]}), encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Models that choose: breaks if a score depends on anything but question and option."""
+"""Models that choose.
+
+Breaks if a score depends on more than question and option, or a cut answer counts.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +10,8 @@ import pytest
 from coherence import InputError, score_bets
 from coherence.batteries.bets.scores import right_roles
 from elicitation import (
+    Answer,
+    AnswerStore,
     bet_questions,
     fine_tune,
     load_multiple_choice_model,
@@ -20,6 +25,7 @@ from elicitation.batteries.bets.models import (
     make_value_reader,
     with_values,
 )
+from elicitation.batteries.bets.words import choose_in_words, text_with_options
 from elicitation.training.organisms.chooser import Shape
 
 ITEMS = default_items()
@@ -123,3 +129,53 @@ def test_a_model_from_scratch_learns_bets_and_applies_them_to_other_things(modal
         score_choices(load_multiple_choice_model(tmp_path / "out", device="cpu"), questions),
     ).accuracy
     assert accuracy.set_index("truth").loc["correct", "accuracy"] >= 0.8
+
+
+class Talker:
+    name = fingerprint = "talker"
+
+    def __init__(self, says):
+        self.says, self.asked = says, []
+
+    def generate(self, requests):
+        self.asked += requests
+        return [self.says(request) for request in requests]
+
+
+@pytest.fixture
+def questions():
+    items = default_items()
+    return pd.concat(
+        [value_questions(items, splits=["test"]), bet_questions(items, splits=["test"])]
+    )
+
+
+def test_whoever_knows_the_right_letter_is_right(questions):
+    """Options in words, so that the letter of one question is not taken for another's."""
+    right = {
+        text_with_options(row["text"], [row["option_a"], row["option_b"], row["option_c"]]): next(
+            letter for letter in "abc" if row[f"role_{letter}"] in ("high", "win")
+        )
+        for _, row in questions[questions["kind"] == "value"].iterrows()
+    }
+    values = questions[questions["kind"] == "value"]
+    model = Talker(lambda request: Answer(f"The answer is **({right[request.text]})**."))
+    with AnswerStore(":memory:") as store:
+        answers = choose_in_words(model, values, store)
+        assert len(choose_in_words(model, values, store)) == len(values)
+    assert len(model.asked) == values["text"].nunique() or len(model.asked) <= len(values)
+    assert {request.temperature for request in model.asked} == {0.0}
+    accuracy = score_bets(values, answers).accuracy
+    assert accuracy["accuracy"].eq(1.0).all()
+
+
+def test_what_is_cut_or_empty_is_unread_and_no_refusal_to_bet(questions):
+    bets = questions[questions["kind"] == "bet"].head(60)
+    said = {0: Answer("a", finish_reason="length"), 1: Answer(""), 2: Answer("c")}
+    model = Talker(lambda request: said[len(request.text) % 3])
+    with AnswerStore(":memory:") as store:
+        answers = choose_in_words(model, bets, store, keep_going=True)
+    assert set(answers["answer"]) <= {"(cut)", "(empty)", "c"}
+    unread = answers["answer"] != "c"
+    scored = score_bets(bets, answers)
+    assert any(f"{unread.sum()} " in note for note in scored.notes), scored.notes

@@ -10,8 +10,6 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from coherence import InputError
 from elicitation import Design, Request, load_causal_model, plan_task
-from elicitation.models.local import causal
-from elicitation.models.local.loading import quiet_transformers
 
 TEXTS = [
     "Does a patient cough?",
@@ -42,9 +40,8 @@ def gpt2(model, tmp_path_factory):
             20
         )  # so that positions matter as they do in a trained model
         network.transformer.wte.weight.mul_(8)
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        model.tokenizer.save_pretrained(folder)
+    network.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -262,7 +259,7 @@ def test_a_chat_template_that_never_ends_is_stopped(model_folder, tmp_path, monk
         "{% endfor %}{% endfor %}{% endfor %}"
     )
     model = load_causal_model(_chat_folder(model_folder, tmp_path / "chat", endless))
-    monkeypatch.setattr(causal, "TEMPLATE_SECONDS", 0.2)
+    monkeypatch.setattr("elicitation.models.local.causal.TEMPLATE_SECONDS", 0.2)
     with pytest.raises(
         InputError, match=r"the chat template of .* did not end within 0\.2 seconds"
     ):

@@ -8,6 +8,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -21,10 +22,14 @@ from transformers import (
 )
 
 from coherence import InputError
-from elicitation import Request, load_multiple_choice_model
-from elicitation.answers.distributions import ask_labels
-from elicitation.answers.reading import token_belief
-from elicitation.models.local.loading import quiet_transformers
+from elicitation import (
+    AnswerStore,
+    Design,
+    Request,
+    elicit_questions,
+    load_multiple_choice_model,
+    plan_own_questions,
+)
 
 TEXTS = [
     "Does a patient who smokes cough?",
@@ -89,7 +94,7 @@ def save(kind, folder):
         "num_hidden_layers": 2,
         "num_attention_heads": 2,
         "intermediate_size": 48,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": 128,
         "initializer_range": 0.3,
     }
     tokenizer = wordpiece() if kind == "bert" else byte_pairs()
@@ -107,9 +112,8 @@ def save(kind, folder):
     )
     torch.manual_seed(0)
     network = AutoModelForMultipleChoice.from_config(config)
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -152,14 +156,15 @@ def test_batch_size_and_order_change_nothing(folder):
 
 def test_beliefs_can_be_read_from_it(folder):
     model = load_multiple_choice_model(folder)
-    direct = model.label_probabilities(TEXTS, ("No", "Yes"))
-    for answer, (no, yes) in zip(ask_labels(model, TEXTS), direct, strict=True):
-        belief = token_belief(answer.text)
-        assert belief.status == "ok"
-        assert belief.value == pytest.approx(yes)
-        assert no + yes == pytest.approx(1)
+    table = pd.DataFrame({"context": range(3), "belief_question": TEXTS, "yes_no_question": TEXTS})
+    with AnswerStore(":memory:") as store:
+        runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
+    asked = plan_own_questions(table, Design(reps=1, belief="token")).questions
+    direct = model.label_probabilities([question.text for question in asked], ("No", "Yes"))
+    assert runs["p"].tolist() == pytest.approx([yes for _, yes in direct])
+    assert runs["answer_mass"].tolist() == pytest.approx([1] * 3)
+    assert set(runs["status"]) == {"ok"}
     assert model.label_probabilities([], ("No", "Yes")) == []
-    assert model.name == folder.name
     assert model.fingerprint == load_multiple_choice_model(folder).fingerprint
 
 
@@ -170,13 +175,15 @@ def test_it_does_not_pretend_to_write(folder):
 
 def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):
     model = load_multiple_choice_model(folder)
-    assert model.longest == (64 if "roberta" not in folder.name else 62)
+    assert model.longest == (128 if "roberta" not in folder.name else 126)
     n = next(
-        n for n in range(1, 80) if len(model.tokenizer("a " * n, "No")["input_ids"]) > model.longest
+        n
+        for n in range(1, 160)
+        if len(model.tokenizer("a " * n, "No")["input_ids"]) > model.longest
     )
     longest = max(
         n
-        for n in range(1, 80)
+        for n in range(1, 160)
         if len(model.tokenizer("a " * n, "No")["input_ids"]) <= model.longest
     )
     assert np.isfinite(model.option_probabilities(["a " * longest], [["No", "No"]])[0]).all()
@@ -196,9 +203,8 @@ def test_a_head_is_not_made_up(tmp_path):
         num_attention_heads=1,
         intermediate_size=16,
     )
-    with quiet_transformers():
-        BertModel(config).save_pretrained(tmp_path / "encoder")
-        tokenizer.save_pretrained(tmp_path / "encoder")
+    BertModel(config).save_pretrained(tmp_path / "encoder")
+    tokenizer.save_pretrained(tmp_path / "encoder")
     with pytest.raises(InputError, match=r"lacks weights for classifier\.bias, classifier\.weight"):
         load_multiple_choice_model(tmp_path / "encoder")
 

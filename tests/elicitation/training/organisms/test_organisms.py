@@ -2,25 +2,39 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from safetensors.torch import load_file
 from scipy import stats
 
 from coherence import InputError
-from elicitation import Task, load_causal_model
+from elicitation import Task, load_causal_model, outcome_probabilities
 from elicitation.training.organisms import reader
+from elicitation.training.organisms.blank import make_blank
 from elicitation.training.organisms.catalog import ORGANISMS
+from elicitation.training.organisms.chooser import Shape, make_chooser
 from elicitation.training.organisms.course import Recipe
 from elicitation.training.organisms.reader import Accuracy, train_organisms, train_reader
 
 ROOT = Path(__file__).parents[4]
+
+
 spec = importlib.util.spec_from_file_location(
     "benchmark_organisms", ROOT / "benchmarks" / "organisms.py"
 )
+
+
 benchmark = importlib.util.module_from_spec(spec)
+
+
 spec.loader.exec_module(benchmark)
+
+
 TINY = Recipe(
     steps=8,
     hidden=16,
@@ -200,3 +214,61 @@ def test_a_reader_is_the_coherent_organism(tmp_path, asia, unmeasured):
     train_reader(tmp_path / "reader", asia, recipe=TINY, seed=2)
     train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=2)
     assert weights(tmp_path, "reader") == weights(tmp_path, "coherent")
+
+
+@pytest.mark.slow
+def test_the_reader_meets_its_figures(tmp_path):
+    """The whole training by the script; its figures are for evidence without lessons."""
+    subprocess.run(
+        [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")],
+        cwd=ROOT,
+        check=True,
+    )
+    record = json.loads((tmp_path / "reader" / "card.json").read_text())
+    assert record["parameters"] < 1_200_000
+    assert record["accuracy"]["readable"] >= 0.98
+    assert record["accuracy"]["rmse"] < 0.05
+    assert record["accuracy"]["rmse_auxiliary"] < 0.08
+    # Some 250 decisions in five groups: its actions follow the policy at the exact posterior.
+    assert record["accuracy"]["policy_distance"] < 0.12
+
+
+def test_equal_seeds_are_equal_models_and_others_are_not(tmp_path):
+    probabilities = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        model = load_causal_model(make_blank(tmp_path / name, seed=seed))
+        found = outcome_probabilities(model, ["A die shows"], ["1", "2"])
+        probabilities.append(found.probabilities.to_numpy())
+    np.testing.assert_array_equal(probabilities[0], probabilities[1])
+    assert (probabilities[0] != probabilities[2]).any()
+
+
+SHAPE = Shape(hidden=16, inner=16, layers=1, heads=1)
+
+
+def test_choosers_of_equal_seeds_have_equal_weights(tmp_path):
+    weights = {}
+    for name, texts, seed in (
+        ("a", ["x y", "z"], 1),
+        ("b", ["z", "x y"], 1),
+        ("c", ["x y", "z"], 2),
+    ):
+        make_chooser(tmp_path / name, texts, shape=SHAPE, seed=seed)
+        weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
+    assert weights["a"] == weights["b"] != weights["c"]
+    assert load_file(tmp_path / "a" / "model.safetensors")
+
+
+def test_the_tokenizer_gives_back_any_text_and_digits_are_tokens(model):
+    tokenizer = model.tokenizer
+    for text in (
+        "\nNo: 0.12\nYes: 0.88",
+        "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x",
+        "",
+        " leading and trailing ",
+    ):
+        ids = tokenizer(text)["input_ids"]
+        assert ids[0] == tokenizer.bos_token_id
+        assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    pieces = [tokenizer.decode([token]) for token in tokenizer("0.12345 and 678")["input_ids"]]
+    assert [piece for piece in pieces if any(c.isdigit() for c in piece)] == list("012345678")
