@@ -1,8 +1,7 @@
-"""Hand tables, files, calls and networks drawn by hypothesis to the project, and judge the answers.
+"""Hand tables, files and calls drawn by hypothesis to the project, and judge the answers.
 
     python tests/faults/drawn.py --what tables --examples 5000 --seed 0
     python tests/faults/drawn.py --what calls --examples 5000 --seed 0
-    python tests/faults/drawn.py --what networks --examples 500 --seed 0
 
 An answer is a result of the right type or an error of this project that names a parameter, a
 column or the file. A fault is all else: another error, a call of more than `SECONDS`, a warning
@@ -14,12 +13,11 @@ import resource
 from functools import partial
 
 import calls
-import networks
 import tables
 from attempts import draw
 
 MEMORY = 8 << 30
-WHAT = {"tables": tables, "calls": calls, "networks": networks}
+WHAT = {"tables": tables, "calls": calls}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
