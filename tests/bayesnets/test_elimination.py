@@ -13,10 +13,12 @@ from bayesnets import (
     Node,
     elimination,
     evidence_probability,
+    load_network,
     posterior,
     to_pgmpy,
 )
 from bayesnets.posterior import encode
+from coherence import InputError
 
 N_NETWORKS = 200
 N_ROWS = 5
@@ -143,6 +145,9 @@ def test_each_algorithm_agrees_with_enumeration(
         elimination.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
     )
     assert ((values == 0) == (expected == 0)).all()
+    # Parts as small as 16 KiB allow have the same sums.
+    parts = elimination.joint(network, codes, (network.index(target),), max_bytes=1 << 14)
+    np.testing.assert_allclose(parts, expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -200,3 +205,12 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
             results[name] = elimination.joint(network, codes, (10,))
     np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
     np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)
+
+
+def test_a_network_too_large_for_the_memory_allowed_is_an_error():
+    with pytest.raises(
+        InputError,
+        match=r"that a row of evidence needs in network 'asia'; it is 8, and a row needs "
+        r"\d+ bytes\. Observe",
+    ):
+        posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)

@@ -195,6 +195,11 @@ def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, netwo
 
 
 FAULTS = {
+    "bif: no entry": ("(no) 1e-1, .9;", "(no) 1e-1, .9; rest", "wet grass"),
+    "bif: table count": ("table 0.25, 0.75", "table 0.25", "'rain'"),
+    "bif: negative": ("0.25, 0.75", "-0.25, 1.25", "'rain'"),
+    "xml: no network": ("NETWORK>", "NETZ>", "NETWORK"),
+    "xml: count": (" 1e-1 .9", " 1e-1", "wet grass"),
     "bif: no brace": ("variable rain {", "variable rain", "line 6"),
     "bif: no quote": ('variable "wet grass"', "variable wet grass", "line 7"),
     "bif: open quote": ('variable "wet grass"', 'variable "wet grass', "line 7"),

@@ -54,8 +54,13 @@ def test_a_request_has_one_answer_whatever_the_order(asia, many):
     assert [model.generate([request])[0] for request in requests[:10]] == answers[:10]
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "noisy",
+        *(pytest.param(name, marks=pytest.mark.lengthy) for name in AGENTS if name != "noisy"),
+    ],
+)
 def test_exact_answers_of_an_agent_are_what_its_draws_come_to(asia, many, name):
     few, n = many.head(4), 200
     exact = session(name, asia, few, answers="exact", reps=1)

@@ -6,6 +6,7 @@ Breaks if one does not raise an error of ours that names what is wrong, in one l
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import elicitation
@@ -78,6 +79,21 @@ CALLS = {
             [elicitation.Request("Well?", 0, 5)]
         ),
         "knows the questions of its cases alone; received 'Well",
+    ),
+    "labels of an agent": (
+        lambda folder: elicitation.agent_for_task("rational", ASIA, CASES).label_probabilities(
+            [], ("A", "B")
+        ),
+        "labels must be No and Yes",
+    ),
+    "options alike": (
+        lambda folder: elicitation.plan_own_questions(
+            pd.DataFrame([{"context": "a", "belief_question": "?", "action_question": "?"}]).assign(
+                options=[("wait", "Wait")]
+            ),
+            elicitation.Design(answers="exact"),
+        ),
+        "different options|two or more labels",
     ),
     "an agent that is a text": (lambda folder: elicitation.AgentModel("text", {}), "agent must be"),
     # Hosted models: options, names and addresses.

@@ -44,6 +44,7 @@ LINES = {
     f"{ASIA} --prompts no.toml": "no.toml cannot be read",
     f"{ASIA} --prompts lab.toml,odd": "prompts must be distinct names among standard, mse",
     f"{ASIA} --temperature -1": "temperature and seed must be at least 0",
+    f"{ASIA} --batch-size 0": "batch_size must be positive",
     f"{ASIA} --seed -1": "seed must be at least 0",
     f"{ASIA} --answers exact --reps 5": "answers='exact' draws nothing",
     f"{ASIA} --set min_mass=2": "min_mass must be in [0, 1]",

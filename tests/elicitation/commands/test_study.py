@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bayesnets import load_network, write_network
 from coherence import analyze, compare
 from elicitation import AnswerStore
 
@@ -191,17 +192,21 @@ def test_tables_bear_the_names_of_the_file_and_no_times(asked):
 
 def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, monkeypatch):
     (study.path.parent / "own.csv").write_text("context,belief_question\na,Rain?\n")
+    write_network(load_network("asia"), study.path.parent / "clinic.bif")
     monkeypatch.chdir("/")
     text = (
         '[study]\nreps = 5\ntemperature = 0.7\nprompts = ["standard"]\nno_lie = true\n'
         '[[models]]\nmodel = "models/tiny"\nanswers = "exact"\n'
-        '[[models]]\nmodel = "GPT-x"\nserver = "http://a"\n'
+        '[[models]]\nmodel = "GPT-x"\nserver = "http://a"\nextra_body = {top_k = 20}\n'
         '[[models]]\nmodel = "A/b"\nname = "mine"\n'
         '[[tasks]]\ntask = "asia"\ntarget = "smoke"\ncontexts = 3\n'
         '[[tasks]]\nquestions = "own.csv"\n'
+        '[[tasks]]\ntask = "clinic.bif"\ntarget = "lung"\ncontexts = 3\n'
     )
     rows, _ = study.look(text)
-    assert list(rows) == [(m, t) for m in ("tiny", "GPT-x", "mine") for t in ("asia:smoke", "own")]
+    assert list(rows) == [
+        (m, t) for m in ("tiny", "GPT-x", "mine") for t in ("asia:smoke", "own", "clinic:lung")
+    ]
     # What is usual for draws does not hold where nothing is drawn.
     assert [int(rows[model, "own"]["to ask"]) for model, task in rows if task == "own"] == [1, 5, 5]
 
@@ -259,6 +264,7 @@ def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(study):
     assert rows["m", "asia"]["rest"][:2] == ["1,600", "160"]
     # 3,200 tokens at 2,000 and 320 at 5,000 a million.
     assert "price taken by what is finished: 8.00" in below
+    assert study.report(text).count(">4.00</td>") == 2
 
 
 @pytest.mark.lengthy
@@ -354,7 +360,6 @@ def test_a_battery_asks_each_model_once_and_not_again(study, blank_models):
     assert "not finished: exact, die:" in said
 
 
-@pytest.mark.lengthy
 def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     page = asked.report()
     assert "Not finished" not in page

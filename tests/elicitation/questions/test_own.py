@@ -205,8 +205,22 @@ def test_a_rate_counts_readable_draws_alone(table, store):
     for row in runs.itertuples():
         counts = json.loads(row.raw_belief)
         read = counts["Yes"] + counts["no"]
+        assert read > 20
         assert row.p == pytest.approx(counts["Yes"] / read)
         assert row.answer_mass == pytest.approx(read / 40)
+
+
+def test_a_rate_of_few_readable_draws_is_none(table, store):
+    class Refusing(Own):
+        def answer(self, request):
+            said = "I cannot say that." if request.seed % 4 else "Yes"
+            return said if "one word" in request.text else super().answer(request)
+
+    design = Design(reps=1, belief="sampled", draws=40)
+    runs, _ = elicit_questions(Refusing(), table, store, design=design)
+    assert runs["p"].isna().all()
+    assert set(runs["status"]) == {"refused"}
+    assert (runs["answer_mass"] < 0.5).all()
 
 
 def test_both_ways_work_for_networks(asia, cases, store):

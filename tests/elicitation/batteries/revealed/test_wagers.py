@@ -372,3 +372,17 @@ def test_believers_show_their_flaw_and_no_other():
         .max()
         < 1e-12
     )
+
+
+def test_beliefs_are_renormalised_and_simulated_outcomes_shared():
+    acted, plain = table(0.9)
+    setting = dice.single(1, 6)
+    assert setting.event is not None
+    chance = len(setting.event.outcomes) / 6
+    assert acted["p"].tolist() == pytest.approx([chance] * 3)
+    assert acted["p_true"].tolist() == pytest.approx(
+        [float(setting.probability(setting.event))] * 3
+    )
+    assert acted["rep"].tolist() == [0, 1, 2]
+    assert set(acted["theta"]) == set(plain["theta"])
+    assert table(0.9, mass=0.0)[0]["p"].isna().all()

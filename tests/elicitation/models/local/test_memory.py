@@ -18,7 +18,6 @@ OUT_OF_MEMORY = [
 ]
 
 
-@pytest.mark.lengthy
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["accelerator", "processor"])
 def test_batches_are_halved_where_memory_does_not_suffice(requests, error, model):
     texts, continuations = requests
