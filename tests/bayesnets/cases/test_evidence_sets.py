@@ -3,7 +3,6 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesnets import coverage, load_network, posterior, sample, sample_cases
-from bayesnets.cases import evidence_sets
 
 ASIA = load_network("asia")
 
@@ -23,7 +22,7 @@ def natural_mean(n, covariates, largest, seed):
 @pytest.mark.parametrize("enumerable", [50_000, 0])
 def test_weights_lead_back_to_the_natural_distribution(even, enumerable, monkeypatch):
     # With `enumerable` at zero the sets are drawn from the mixture and carry importance weights.
-    monkeypatch.setattr(evidence_sets, "ENUMERABLE", enumerable)
+    monkeypatch.setattr("bayesnets.cases.evidence_sets.ENUMERABLE", enumerable)
     expected, error = natural_mean(100_000, [name for name in ASIA.names if name != "lung"], 6, 1)
     estimates = []
     for seed in range(12):

@@ -4,25 +4,39 @@ import numpy as np
 import pytest
 
 from coherence import InputError
-from elicitation.models.labels import bound_labels
+
+from .hosted.fake_server import Fake, answer, connected, listing
 
 
-def test_nothing_listed_is_nothing_known():
-    bounds = bound_labels({"The": 0.5, "A": 0.2}, ("No", "Yes"))
+@pytest.fixture(scope="module")
+def bounds_of():
+    """Return what a server's list of likely tokens says of labels."""
+    listed = {}
+    fake = Fake(lambda body, n: listing(listed) if body.get("logprobs") else answer("Yes"))
+
+    def bounds(likely, labels=("No", "Yes")):
+        listed.clear()
+        listed.update(likely)
+        return model.label_bounds(["Does it?"], labels)[0]
+
+    listed["Yes"] = 0.5
+    with connected(fake) as model:
+        yield bounds
+
+
+def test_nothing_listed_is_nothing_known(bounds_of):
+    bounds = bounds_of({"The": 0.5, "A": 0.2}, ("No", "Yes"))
     assert bounds.status == "unseen"
     assert bounds.share("Yes") == (0.0, 1.0)
     assert bounds.upper == pytest.approx((0.3, 0.3))
-    assert bound_labels({}, ("No", "Yes")).share("No") == (0.0, 1.0)
     # What is left over can go to one other label, not to each of them.
-    assert bound_labels({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx(
-        (0.5, 1.0)
-    )
+    assert bounds_of({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx((0.5, 1.0))
     with pytest.raises(InputError, match="label must be one of No, Yes"):
         bounds.share("Maybe")
 
 
-def test_spellings_count_and_longer_words_do_not():
-    bounds = bound_labels(
+def test_spellings_count_and_longer_words_do_not(bounds_of):
+    bounds = bounds_of(
         {
             "\u0120Yes": 0.1,
             "\u2581Yes": 0.1,
@@ -39,7 +53,7 @@ def test_spellings_count_and_longer_words_do_not():
         bounds.upper, (0.1 + 0.1, 0.4 + 0.3 + 0.1)
     )  # "Y" may become Yes, "" either, and .1 was not listed
     assert bounds.other == pytest.approx(0.2)
-    assert bound_labels({"\ufffd": 0.4}, ("да", "нет")).upper == pytest.approx((1.0, 1.0))
+    assert bounds_of({"\ufffd": 0.4}, ("да", "нет")).upper == pytest.approx((1.0, 1.0))
     for labels in (
         ("Yes",),
         ("", "No"),
@@ -49,10 +63,10 @@ def test_spellings_count_and_longer_words_do_not():
         ("A", "a"),
     ):
         with pytest.raises(InputError, match="labels must"):
-            bound_labels({}, labels)
+            bounds_of({"The": 0.5}, labels)
 
 
-def test_the_true_share_lies_within_its_bounds_however_short_the_list():
+def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of):
     rng = np.random.default_rng(0)
     tokens = ["Yes", " Yes", "No", "The", "Y", "Nope", "Perhaps", "N"]
     for _ in range(300):
@@ -60,15 +74,15 @@ def test_the_true_share_lies_within_its_bounds_however_short_the_list():
         # "Y" and "N" go on to a label or to something else.
         goes_on = rng.random(2)
         yes, no = p[0] + p[1] + goes_on[0] * p[4], p[2] + goes_on[1] * p[7]
-        order = np.argsort(-p)[: rng.integers(0, len(tokens) + 1)]
-        bounds = bound_labels({tokens[i]: float(p[i]) for i in order}, ("No", "Yes"))
+        order = np.argsort(-p)[: rng.integers(1, len(tokens) + 1)]
+        bounds = bounds_of({tokens[i]: float(p[i]) for i in order}, ("No", "Yes"))
         low, high = bounds.share("Yes")
         assert low - 1e-9 <= yes / (yes + no) <= high + 1e-9
         assert bounds.lower[1] - 1e-9 <= yes <= bounds.upper[1] + 1e-9
 
 
-def test_rounding_beyond_one_does_not_reach_the_bounds():
-    bounds = bound_labels({"Yes": 0.81, "No": 0.2}, ("No", "Yes"))
+def test_rounding_beyond_one_does_not_reach_the_bounds(bounds_of):
+    bounds = bounds_of({"Yes": 0.81, "No": 0.2}, ("No", "Yes"))
     assert bounds.lower == bounds.upper == pytest.approx((0.2 / 1.01, 0.81 / 1.01))
     assert sum(bounds.lower) <= 1 + 1e-12
     assert bounds.seen == 1.0

@@ -1,64 +1,54 @@
-"""The keys that answers are stored under. Breaks if two different answers share one."""
+"""The keys that answers are stored under: breaks if two different answers share one."""
 
-from dataclasses import replace
-
+import pandas as pd
 import pytest
 
-from elicitation.questions.question import Question, Topic
-from elicitation.spelling.forms import AnswerForm
-
-BELIEF = AnswerForm("lines", ("No", "Yes"))
-SETTINGS = {"base_seed": 0, "temperature": 1.0, "max_new_tokens": 20, "max_lines": 2}
+from elicitation import Design, plan_own_questions
 
 
-def test_a_distribution_has_a_key_of_its_own_for_each_form():
-    exact = Question.of_form("How much?", BELIEF)
-    keys = {
-        exact.key("f"),
-        Question.of_form("How much?", AnswerForm("lines", ("Yes", "No"))).key("f"),
-        Question.of_form("How much?", AnswerForm("number")).key("f"),
-        Question.of_form("How many?", BELIEF).key("f"),
-        exact.key("g"),
-        Question.of("How much?", 0, form=BELIEF, **SETTINGS).key("f"),
-        Question.of("How much?", 0, **SETTINGS).key("f"),
-        Question.of_labels("How much?", ("No", "Yes")).key("f"),
-    }
-    assert len(keys) == 8
-    # Nothing is drawn: neither seed nor setting can change it.
-    assert exact.request.seed == exact.number == exact.base_seed == 0
-    assert Question.of_form("How much?", BELIEF, about="x").key("f") == exact.key("f")
+def question(text="How much?", options=None, **design):
+    """Return the first question of a plan: its belief, or its choice where options are named."""
+    table = pd.DataFrame({"context": ["a"], "belief_question": text, "yes_no_question": text})
+    if options:
+        table = table.assign(action_question=text, options=[options])
+    plan = plan_own_questions(table, Design(**{"prompts": ("standard",), **design}))
+    roles = [each for each in plan.questions if (each.topic.role == "choice") == bool(options)]
+    return roles[0]
 
 
-def test_draws_from_a_form_have_the_seeds_of_free_ones():
-    forced, free = (Question.of("How much?", 3, form=form, **SETTINGS) for form in (BELIEF, None))
-    assert forced.request == free.request
-    assert forced.request.seed != Question.of("How much?", 4, form=BELIEF, **SETTINGS).request.seed
+def test_every_way_of_asking_has_a_key_of_its_own():
+    asked = [
+        question(),
+        question("How many?"),
+        question(seed=1),
+        question(temperature=0.5),
+        question(max_new_tokens=999),
+        question(answers="forced"),
+        question(answers="exact"),
+        question("How many?", answers="exact"),
+        question(belief="token", prompts=("standard",)),
+        question(options=("x", "y"), answers="exact"),
+        question(options=("y", "x"), answers="exact"),
+    ]
+    assert len({each.key("f") for each in asked} | {question().key("g")}) == len(asked) + 1
+    # Nothing is drawn: neither seed nor repetitions can change it.
+    assert question(answers="exact", seed=7).key("f") == question(answers="exact").key("f")
+
+
+def test_draws_in_a_form_have_the_seeds_of_free_ones():
+    free, forced = question(max_new_tokens=64), question(answers="forced", max_new_tokens=64)
+    assert forced.request.seed == free.request.seed
 
 
 @pytest.mark.parametrize(
-    ("question", "key"),
+    ("design", "key"),
     [
-        (
-            Question.of("How much?", 0, **SETTINGS),
-            "04f0d16d903aa94df4ac42ef1c13ed97c1c5e44f8ce69892faa103a22ddbd22a",
-        ),
-        (
-            Question.of("How much?", 0, form=BELIEF, **SETTINGS),
-            "1278b355cbb2b54cc13e7ad459d67cdc6e707e526ff1a85583d88ae9841ee499",
-        ),
-        (
-            Question.of_form("How much?", BELIEF),
-            "94ee59d7b6f94251e4d15c628947579ec2f596f67ff2eec106fd383a4eeee6c0",
-        ),
-        (
-            Question.of_labels("How much?", ("No", "Yes")),
-            "9df6bb8eb14de4e717df2c026b948f060362f22f8807936f40906498ed9325a7",
-        ),
+        ({}, "95ef068d30a2c593265f65c0455e0005b4aff993a70a6f2630fd415ea2734385"),
+        ({"answers": "forced"}, "5852d70637c557fe6270e9999a618b1a4f01deec78dd5193b4a7b0f7eb2bca2f"),
+        ({"answers": "exact"}, "f4dfd69fe3498e8545d48237f49f3dedbe943a90663cbe8efd54d83069920a14"),
+        ({"belief": "token"}, "2e284eba81d4fe6352fdf0b7fe20970993de7229de6d10e4f124d74e5beb035e"),
     ],
 )
-def test_keys_are_those_of_the_stores_that_exist(question, key):
+def test_keys_are_those_of_the_stores_that_exist(design, key):
     """Breaks if answers that were paid for are asked again."""
-    assert question.key("f") == key
-    # What a session notes beside a question is no part of it.
-    topic = Topic("belief", "standard", ("No", "Yes"))
-    assert replace(question, topic=topic, about=topic.about, case=3, rep=1).key("f") == key
+    assert question(**design).key("f") == key
