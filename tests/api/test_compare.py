@@ -354,3 +354,9 @@ def test_models_that_show_the_difference_of_another_action_are_noted(asked):
     assert any("do not show the difference of one action" in note for note in found.notes)
     alike = compare({"one": runs, "other": runs.assign(model="other")}, effects=effects, rng=1)
     assert alike.notes == ()
+
+
+def test_cases_of_two_ends_leave_too_few_in_common():
+    found, _ = one_effect("calibration:brier", a=answered(0, 10), b=answered(2, 12))
+    assert len(found.differences) == 0
+    assert any("8 cases that all models show it in are fewer than 10" in n for n in found.notes)

@@ -118,3 +118,10 @@ def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
             for study in (alone, together)
         ]
         assert spread[1] > 2 * spread[0]
+
+
+def test_one_choice_of_each_context_tells_nothing_of_how_alike_they_are():
+    agent, _ = fitted("rational", n_reps=1, n_contexts=100)
+    population = population_like(agent)
+    assert population.alike == 0.0
+    assert any("no context has two choices" in caution for caution in population.cautions)

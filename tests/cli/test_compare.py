@@ -87,3 +87,9 @@ def test_columns_of_files_by_other_names_are_found(files, tmp_path, run):
     status, out, _ = run("compare", *renamed, *FAST, *words)
     assert status == 0
     assert out == expected
+
+
+def test_a_file_named_twice_ends_with_one_line(files, run):
+    status, _, err = run("compare", str(files / "noisy.parquet"), str(files / "noisy.parquet"))
+    assert status == 2
+    assert "noisy.parquet is there twice" in err

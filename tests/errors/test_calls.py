@@ -23,6 +23,7 @@ INDEXED = RUNS.set_index("context", drop=False)
 B, A, T, C = (ROWS[name].to_numpy() for name in ("p", "action", "theta", "context"))
 PAIR = {"pair": ("no", "yes"), "context": C}
 ONE = ["monotone_choice"]
+AGENT = coherence.fit_rational_agent(B, A, T, context=C)
 
 CALLS = {
     "holm of a number": lambda: coherence.holm(0.3),
@@ -501,6 +502,23 @@ NAMED = {
     "a game without a mixed equilibrium": (
         lambda: coherence.mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]]),
         "no equilibrium has both players mix",
+    ),
+    "a state written otherwise": (
+        lambda: coherence.calibration_estimates([0.1, 0.9] * 10, ["a", "A"] * 10, positive=" a "),
+        "positive must be a label of truth",
+        "write it as it stands there",
+    ),
+    "a wide noise": (
+        lambda: coherence.noise_sensitivity(AGENT, shared_noise=[0.1, 0.5]),
+        "shared_noise must hold standard deviations from 0 to 0.4; received 0.5",
+    ),
+    "a word as test": (
+        lambda: coherence.twin_results(AGENT, "cmi"),
+        "test must be a check of belief, action and truth",
+    ),
+    "three states of one belief": (
+        lambda: coherence.fit_rational_agent(B, A, np.arange(len(B)) % 3),
+        "beliefs in one of two states; received 3 states",
     ),
     "a belief beyond one": (
         lambda: coherence.belief_distance([0.5, 0.5], [0.5, 0.6]),

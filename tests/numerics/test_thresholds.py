@@ -48,3 +48,9 @@ def test_a_weighted_threshold_is_the_belief_of_that_weight():
     belief, weight = crossing(model, parameters, 0, 1)
     assert weight == pytest.approx(0.3)
     assert prelec_weight(np.array([belief]), 0.6)[0] == pytest.approx(0.3)
+
+
+def test_actions_that_never_meet_have_no_crossing():
+    model = Logit(np.linspace(0, 1, 11), 2, powers(1))
+    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [0, 1])), 0, 1)).all()
+    assert np.isnan(crossing(model, parameters_of(model, lines([5.0, 0.0], [1, 1])), 0, 1)).all()

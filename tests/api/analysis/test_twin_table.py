@@ -102,3 +102,12 @@ def test_a_state_that_is_not_the_one_believed_in_keeps_a_name_of_the_table():
     twin = table_of(runs, positive="rain").draw(np.random.default_rng(2))
     assert set(twin["theta"]) == {"dry", "rain"}
     assert twin.groupby("theta")["p"].mean()["rain"] > 0.5
+
+
+def test_reports_without_scatter_stay_as_they_are_beside_choices():
+    runs = simulate("rational", n_contexts=60, n_reps=3, prompts=["standard", "mse"], rng=1)
+    twin = table_of(runs).draw(np.random.default_rng(2))
+    plain = runs["z_state"].isna()
+    # On one grid a belief is rounded alike under every wording.
+    assert twin["p"][plain].to_numpy() == pytest.approx(runs["p"][plain].to_numpy())
+    assert scatter(twin[~plain], ("context", "z_state")) == 0

@@ -60,3 +60,11 @@ def test_beliefs_close_together_have_finer_bars_that_hold_all_of_them(ax, drawn)
     np.testing.assert_allclose(np.diff(edges), 0.001)
     assert edges[0] <= belief.min() <= belief.max() <= edges[-1]
     assert ax.get_xlim()[0] < edges[0] < edges[-1] < ax.get_xlim()[1] < 0.05
+
+
+def test_rare_actions_are_gathered_and_the_order_of_a_categorical_is_kept(ax):
+    actions = pd.Categorical([*"zzzyyyxxx", *"wwvvuutsr"], categories=list("zyxwvutsr"))
+    plot_beliefs(pd.DataFrame({"belief": 0.5, "action": actions}), ax=ax)
+    texts = [text.get_text().split(" (")[0] for text in ax.texts]
+    assert texts == ["z", "y", "x", "w", "v", "4 other actions"]
+    assert ax.texts[-1].get_text().endswith("(n = 5)")

@@ -37,6 +37,13 @@ def test_one_row_per_result_with_twins(ax, drawn):
     assert {note.get_text() for note in ax.texts} == {"0.400", "9.00", "-9.00"}
 
 
+@pytest.mark.parametrize(("observed", "place"), [(0.2, 0.0), (0.3, 5.0), (0.1, -5.0)])
+def test_beside_twins_that_do_not_differ_what_differs_is_far_off(ax, drawn, observed, place):
+    plot_twins(result("a", observed, low=0.2, high=0.2), ax=ax)
+    (points,) = drawn(ax, "observed")
+    assert tuple(points.get_offsets()[0]) == (place, 0)
+
+
 def test_a_table_of_one_unit_is_drawn_and_one_of_several_is_not(ax, drawn):
     rows = [result("cmi", 0.4).to_row() | {"model": name} for name in ("a", "b")]
     plot_twins(pd.DataFrame(rows[:1]), ax=ax)

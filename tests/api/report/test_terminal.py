@@ -134,3 +134,25 @@ def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
 def test_reports_without_units_or_results_say_so(unit):
     assert "no rows" in render_report([])
     assert "No check could be run." in render_report([of(unit)])
+
+
+def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean(unit):
+    sizes = {"apple": 0.0, "pear": float("nan"), "zebra": 0.58, "yam": 0.2}
+    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
+    results.append(result("iterated_expectation"))
+    for low, shown in ((0.01, True), (0.0, False)):
+        gaps = result("iterated_expectation:noise_removed", None, interval=Interval(low, 0.1))
+        text = words(render_report([of(unit, *results, gaps)], width=120))
+        assert "consistency:zebra" in text
+        assert "consistency:yam" not in text
+        assert ("noise_removed" in text) is shown
+
+
+def test_an_alert_stands_above_the_results_and_not_below(unit):
+    alert = "no context column: nothing says which rows repeat."
+    text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
+    assert text.index(f"Warning: {alert}") < text.index("effect")
+    assert text.count(alert) == 1
+    units = [unit(model=str(at)) for at in range(5)]
+    of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
+    assert f"Warning: {alert} In asia · other." in words(of_one)

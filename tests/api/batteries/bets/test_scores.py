@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import crossed_interval, exact_test, score_bets
+from coherence import InputError, crossed_interval, exact_test, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
@@ -214,3 +214,25 @@ def test_bets_are_compared_by_the_values_that_each_model_holds(without_ladders):
     }
     unasked = compare_models(both, belief_template="no such words")
     assert set(unasked["measure"]) == {"values", "bets"}
+
+
+def test_what_is_missing_is_said(questions):
+    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
+    answers = simulate_answers("random", bets, rng=0)
+    notes = " ".join(score_bets(questions, answers).notes)
+    assert (
+        "no belief-conditioned accuracy without answers to the value questions 'choice-valuable'"
+        in notes
+    )
+    assert "no threshold for 'strict' without scores of development questions" in notes
+    with pytest.raises(InputError, match="no answers to questions of split 'train'"):
+        score_bets(questions, answers, split="train")
+
+
+def test_ladders_are_not_fitted_where_whoever_bets_gets_what_comes_up():
+    questions = ladder_questions(ITEMS)
+    values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
+    both = pd.concat([questions, values], ignore_index=True)
+    scores = score_bets(both, simulate_answers("maximiser", both, rng=0), rule="outcome")
+    assert not scores.ladders
+    assert "maximiser, coin: ladders are fitted for the rule 'side' only." in scores.notes

@@ -84,3 +84,22 @@ def test_a_setting_with_a_single_possible_outcome_has_its_panel(beliefs, drawn):
     assert titles(figure) == ["certain"]
     (ax,) = figure.axes
     assert [bar.get_height() for bar in ax.patches] == [1, 1]
+
+
+def test_orders_have_a_panel_for_each_source_that_was_read(beliefs, drawn):
+    tables = []
+    for source, masses in (("a", [0.6, 0.4]), ("b", [0.0, 0.0]), ("c", [0.5, 0.5])):
+        for pair in ("set/p", "set/q"):
+            for setting in "xy":
+                rows = beliefs(
+                    f"choice/single/{pair[-1]}{setting}", "w", masses, [0.5, 0.5], pair=pair
+                )
+                tables.append(rows.assign(source=source))
+    table = pd.concat(tables)
+    # Of the second pair nothing was read of "c": its panel is empty, and keeps its place.
+    lost = (table["source"] == "c") & (table["pair"] == "set/q")
+    figure = drawn(table.assign(mass=table["mass"].mask(lost, 0.0)))["orders"]
+    assert titles(figure) == ["p\na", "p\nc", "q\na", "q\nc"]
+    notes = [[text.get_text() for text in ax.texts] for ax in figure.axes]
+    assert notes == [[], [], [], ["no belief read of\nc"]]
+    assert not figure.axes[-1].axison

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from coherence import InputError
 from coherence.batteries.revealed.scores import ALL, compare_misses
 from coherence.batteries.revealed.tables import render_misses
 
@@ -92,3 +93,8 @@ def test_what_was_not_read_both_ways_is_left_out(table):
 def test_a_sentence_does_not_decide_what_wordings_leave_open(table, masses, said):
     text = render_misses(compare_misses(table, stated_answer("s", masses)))
     assert text.startswith(f"m: {said}")
+
+
+def test_an_option_that_is_no_number_is_named(table):
+    with pytest.raises(InputError, match="option must be a probability .* received 'often'"):
+        compare_misses(table, stated_answer("s", [1] * 4, options=("often", "1/2", "0.3", "1")))
