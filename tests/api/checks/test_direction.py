@@ -116,19 +116,6 @@ def test_copies_of_rows_in_a_context_do_not_sharpen_the_test():
     assert ignored.pvalue < copied.pvalue / 3
 
 
-def test_degenerate_and_wrong_input():
-    belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
-    assert (
-        "only one action was seen ('yes')" in monotone_direction_test(belief, ["yes"] * 40).reason
-    )
-    assert math.isnan(monotone_direction_test(belief, ["yes"] * 40).pvalue)
-    assert "fewer than two belief bins" in monotone_direction_test(np.full(40, 0.5), action).reason
-    assert (
-        "fewer than 10"
-        in monotone_direction_test(belief, action, context=np.arange(40) // 10).reason
-    )
-
-
 def test_bins_of_too_few_contexts_are_left_out_and_the_others_keep_their_order():
     """Twelve contexts below .2, two at .5, twelve above .8: shares 3/4 and 1/4 of the first.
 

@@ -69,25 +69,6 @@ def test_separated_shares_do_not_divide_by_zero():
     assert monotone_choice_test(belief, action, pair=("no", "yes"), rng=0).pvalue <= 0.001
 
 
-def test_degenerate_and_wrong_input():
-    belief, action = np.linspace(0, 1, 40), np.array(["yes", "no"] * 20)
-    assert math.isnan(monotone_choice_test(belief, ["yes"] * 40, pair=("yes", "no")).pvalue)
-    assert (
-        "only 'yes' was chosen"
-        in monotone_choice_test(belief, ["yes"] * 40, pair=("yes", "no")).reason
-    )
-    assert (
-        "fewer than two belief bins"
-        in monotone_choice_test(np.full(40, 0.5), action, pair=("yes", "no")).reason
-    )
-    assert (
-        "fewer than 10"
-        in monotone_choice_test(
-            belief, action, pair=("yes", "no"), context=np.arange(40) // 10
-        ).reason
-    )
-
-
 def test_estimate_lies_in_its_interval_also_where_choices_rise():
     """Shares .1, .5, .9: the largest drop is a rise of .4, and not a violation of 0 outside its own
     interval."""

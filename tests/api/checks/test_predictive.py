@@ -173,15 +173,6 @@ def test_published_setting_is_fixed_and_has_no_pvalue():
     assert "rows" in result.interval.method
 
 
-def test_degenerate_and_wrong_input():
-    rng = np.random.default_rng(0)
-    belief, truth = rng.random(40), rng.integers(0, 2, 40)
-    assert (
-        predictive_gain_test(belief, ["go"] * 40, truth).reason == "only one action was seen ('go')"
-    )
-    assert math.isnan(predictive_gain_test(belief, truth, np.ones(40)).pvalue)
-
-
 @pytest.mark.parametrize("learner", LEARNERS[1:])
 def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
     """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
