@@ -1,38 +1,25 @@
-import argparse
 import sys
 
 import pytest
 
 import coherence
-from coherence import InputError
-from coherence.cli import run_options
-from coherence.cli.run_options import add_jobs, add_seed, workers
+
+POWER = ("power", "leaky", "--contexts", "20", "--scheduler")
 
 
-def parsed(*words):
-    parser = argparse.ArgumentParser()
-    add_seed(parser)
-    add_jobs(parser)
-    return parser.parse_args(words)
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
+def test_a_scheduler_that_does_not_answer_is_said(address, monkeypatch, run):
+    monkeypatch.setattr("coherence.cli.run_options.CONNECT_SECONDS", 0.2)
+    status, _, err = run(*POWER, address)
+    assert status == 2
+    assert f"'{address}' does not answer" in err
 
 
-def test_a_scheduler_that_does_not_answer_is_said(monkeypatch):
-    monkeypatch.setattr(run_options, "CONNECT_SECONDS", 0.2)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        with (
-            pytest.raises(InputError, match=f"'{address}' does not answer"),
-            workers(parsed("--scheduler", address)),
-        ):
-            pass
-
-
-def test_without_dask_its_package_is_named(monkeypatch):
+def test_without_dask_its_package_is_named(monkeypatch, run):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(InputError, match=r"pip install 'belief-coherence\[cluster\]'"),
-        workers(parsed("--scheduler", "tcp://127.0.0.1:9")),
-    ):
-        pass
+    status, _, err = run(*POWER, "tcp://127.0.0.1:9")
+    assert status == 2
+    assert "pip install 'belief-coherence[cluster]'" in err
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ import shlex
 
 import pytest
 
-from coherence.cli.main import main
-
 FILES = {
     "taken": "",
     "flips.csv": "experiment,p,answer,probability\nflip,.2,1,.2\nflip,.8,1,.8\n",
@@ -124,14 +122,12 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_what_is_wrong_is_named_in_one_line_and_nothing_is_left(
-    line, tmp_path, monkeypatch, capsys
-):
+def test_what_is_wrong_is_named_in_one_line_and_nothing_is_left(line, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    assert main(shlex.split(line)) == 2
-    errors = capsys.readouterr().err
+    status, _, errors = run(*shlex.split(line))
+    assert status == 2
     assert LINES[line] in errors
     assert errors.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == set(FILES)

@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from coherence.cli.main import main
-
 ONE = '[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
 MODEL, BATTERY, ANALYSIS = f"{ONE}[[models]]\n", f"{ONE}[[batteries]]\n", f"{ONE}[analysis]\n"
 FILES = {
@@ -68,11 +66,11 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES, ids=[message[:40] for message in FILES.values()])
-def test_what_is_wrong_is_named_with_its_place(text, tmp_path, capsys):
+def test_what_is_wrong_is_named_with_its_place(text, tmp_path, run):
     path = tmp_path / "study.toml"
     path.write_text(text, encoding="utf-8")
-    assert main(["study", "run", str(path)]) == 2
-    errors = capsys.readouterr().err
+    status, _, errors = run("study", "run", path)
+    assert status == 2
     assert re.search(FILES[text], errors, re.S), errors
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == [path]

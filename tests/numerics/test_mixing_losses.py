@@ -11,6 +11,7 @@ from coherence.batteries.mixing.losses import (
     DirectionLoss,
     DistanceLoss,
     corrected_distance,
+    corrected_step_likeness,
     shortfall,
     step_likeness,
 )
@@ -153,3 +154,20 @@ def test_bounds_are_reached_by_some_way_to_fill_in_unreadable_answers(target):
     assert step.bounds(shares[:2], unread[:2]) == pytest.approx((min(values), max(values)))
     # Where nothing was read, anything may have been said.
     assert step.bounds(np.full((2, 2), np.nan), np.ones(2)) == (0, 1)
+
+
+def binary_rates(*rates):
+    return np.array([[rate, 1 - rate] for rate in rates])
+
+
+ONE = np.array([1.0, 0.0])
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.2, 0.4), (0.5, 0.8)])
+def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
+    # So fine a grid that the trapezoidal rule misses the jump at one half by little.
+    p = np.linspace(*ends, 401)
+    loss = corrected_step_likeness(p, ONE, p)
+    exact = np.full(p.size, np.inf)
+    assert loss.value(binary_rates(*step(p, 0.5)), exact) == pytest.approx(1, abs=6e-3)
+    assert loss.value(binary_rates(*p), exact) == pytest.approx(0, abs=1e-12)

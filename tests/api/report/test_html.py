@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -175,11 +176,25 @@ def test_everything_found_is_said(report, page_of_two):
     assert "coherence analyze RUNS --seed 0" in page.words
 
 
-def test_the_command_names_state_and_reference_as_a_shell_reads_it(report):
-    settings = {**report.settings, "positive": ["ja", "not today"], "reference": "mse"}
+def test_the_command_is_written_as_a_shell_reads_it(report):
+    settings = report.settings | {
+        "file": "my runs; rm -rf.csv",
+        "reading": ["--belief=my p", "--percent"],
+        "seed": 3,
+        "positive": ["ja", "not today"],
+        "reference": "mse",
+        "twins": 50,
+        "merge_labels": False,
+        "checks": ["cmi", "calibration"],
+    }
     bare = dataclasses.replace(report.units[0], beliefs=NO_BELIEFS)
     words = Page(Report((bare,), settings).to_html()).words
-    assert "--positive ja --positive 'not today' --reference mse" in words
+    command = words[words.index("coherence analyze 'my runs") :]
+    assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [
+        *("coherence", "analyze", "my runs; rm -rf.csv", "--belief=my p", "--percent"),
+        *("--seed", "3", "--twin", "50", "--positive", "ja", "--positive", "not today"),
+        *("--reference", "mse", "--no-merge-labels", "--checks", "cmi,calibration"),
+    ]
 
 
 def test_marks_follow_the_correction(unit):

@@ -177,3 +177,9 @@ def test_mass_is_that_of_the_rows_that_have_one():
     (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["units"]
     mass = unit["answering"]["answer_mass"]
     assert (mass["rows"], mass["median"], mass["smallest"]) == (3, 0.2, 0.1)
+
+
+@pytest.mark.parametrize(("mass", "warned"), [(0.5, False), (0.499, True), (1.8e-6, True)])
+def test_where_half_of_the_mass_is_elsewhere_the_report_warns(mass, warned):
+    said = str(report_of(rows(answer_mass=mass, belief_kind="token")))
+    assert ("warning: the form of the answers" in said) is warned

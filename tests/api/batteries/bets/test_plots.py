@@ -11,7 +11,6 @@ from coherence.batteries.bets.figures import (
     plot_ladder,
     plot_transfer,
 )
-from coherence.plots.style import BLUE
 
 
 def accuracies(pvalues):
@@ -31,7 +30,7 @@ def test_accuracies_stand_at_their_numbers_filled_where_the_test_rejects():
     ax = plot_accuracies(table, Figure().add_subplot())
     points = artist(ax, "accuracy")
     fill = [to_hex(colour).lower() for colour in points.get_facecolor()]
-    assert fill == [BLUE.lower(), "#ffffff", BLUE.lower()]
+    assert [colour != "#ffffff" for colour in fill] == [True, False, True]
     assert points.get_offsets()[:, 0].tolist() == [0.5] * 3
     assert artist(ax, "chance").get_offsets()[:, 0].tolist() == [0.25] * 3
     (intervals,) = [child for child in ax.collections if child.get_gid() is None]

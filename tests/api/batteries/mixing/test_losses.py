@@ -5,9 +5,6 @@ import pandas as pd
 import pytest
 
 from coherence import score_mixing, simulate_mixing
-from coherence.batteries.mixing.losses import (
-    corrected_step_likeness,
-)
 from tests.api.batteries.mixing.conftest import OUTCOMES
 
 GRID = np.arange(21) / 20
@@ -99,20 +96,3 @@ def test_bounds_hold_however_unreadable_answers_are_filled_in(name):
         published = score_mixing(filled, n_resamples=100, rng=0).measures["published"]
         assert (published <= bounded["best"] + 1e-9).all()
         assert (published >= bounded["worst"] - 1e-9).all()
-
-
-def binary_rates(*rates):
-    return np.array([[rate, 1 - rate] for rate in rates])
-
-
-ONE = np.array([1.0, 0.0])
-
-
-@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.2, 0.4), (0.5, 0.8)])
-def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
-    # So fine a grid that the trapezoidal rule misses the jump at one half by little.
-    p = np.linspace(*ends, 401)
-    loss = corrected_step_likeness(p, ONE, p)
-    exact = np.full(p.size, np.inf)
-    assert loss.value(binary_rates(*step(p, 0.5)), exact) == pytest.approx(1, abs=6e-3)
-    assert loss.value(binary_rates(*p), exact) == pytest.approx(0, abs=1e-12)
