@@ -156,13 +156,6 @@ def test_bounds_are_reached_by_some_way_to_fill_in_unreadable_answers(target):
     assert step.bounds(np.full((2, 2), np.nan), np.ones(2)) == (0, 1)
 
 
-def binary_rates(*rates):
-    return np.array([[rate, 1 - rate] for rate in rates])
-
-
-ONE = np.array([1.0, 0.0])
-
-
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.2, 0.4), (0.5, 0.8)])
 def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
     # So fine a grid that the trapezoidal rule misses the jump at one half by little.
