@@ -124,14 +124,6 @@ def test_rounding_is_no_gap():
     assert math.isnan(sign_flip_pvalue(gaps, n_flips=99, rng=np.random.default_rng(0)))
 
 
-def by_loops(every, weights):
-    """Score of each arrangement: weighted sum of 1 / sqrt(share of arrangements as large)."""
-    return [
-        sum(w / math.sqrt(np.mean(every[:, j] >= one[j])) for j, w in enumerate(weights))
-        for one in every
-    ]
-
-
 def test_portions_of_signs_and_of_resamples_change_no_number(monkeypatch):
     gaps = np.random.default_rng(0).normal(0.1, 1, 50)
     found = []

@@ -9,7 +9,6 @@ import pytest
 
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.answers import (
-    BEGINNING,
     FOLDED_FROM,
     MOST_LISTED,
     RAW_LIMIT,
@@ -122,15 +121,6 @@ def summary_of(text):
     return html.unescape(found[1]), html.unescape(found[2])
 
 
-def test_long_answers_are_folded_under_their_beginning_with_the_whole_within():
-    text = "I think\nthat " * 40
-    summary, whole = summary_of(text)
-    assert summary.startswith("I think that I think that")
-    assert summary.endswith(f"… ({len(text)} characters)")
-    assert len(summary) < BEGINNING + 25
-    assert whole == text
-
-
 def test_a_distribution_shows_its_most_probable_answers_rounded():
     text = json.dumps({"No": dict(reversed(NUMBERS.items()))})
     summary, whole = summary_of(text)
@@ -158,15 +148,6 @@ def test_a_distribution_shows_its_most_probable_answers_rounded():
 )
 def test_what_is_no_distribution_is_text(text):
     assert summary_of(text)[0].endswith(f"… ({len(text)} characters)")
-
-
-def test_the_cut_is_said_and_hides_no_distribution():
-    parts = {f"label {at}": NUMBERS for at in range(30)}
-    text = json.dumps(parts)
-    summary, whole = summary_of(text)
-    assert summary.startswith("label 0: 0.00 (0.00292)")
-    assert len(summary) <= 400
-    assert whole.endswith(f"(cut after {RAW_LIMIT} of {len(text)} characters)")
 
 
 @pytest.mark.parametrize("wrap", [str, lambda evil: json.dumps({evil: NUMBERS})])

@@ -121,8 +121,3 @@ def test_csv_is_unrounded_and_says_what_is_missing(table):
 
 def test_a_link_cannot_be_made_of_names():
     assert escape_markdown("[a](b) ![c][d]") == "[a&#93;(b) ![c&#93;[d]"
-
-
-def table_of(notes):
-    rows = tuple((Cell("x", note=note),) for note in notes)
-    return PaperTable("t", "T", "T", "", (Column("x", "x"),), rows)

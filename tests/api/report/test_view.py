@@ -22,16 +22,6 @@ def test_numbers_are_those_of_the_result_and_what_is_missing_is_a_dash():
     assert (Row(undefined).effect, Row(undefined).numbers[2]) == ("undefined", "–")
 
 
-# What became of the answers
-
-
-def counts(**rows):
-    statuses = [name.replace("__", ":") for name in rows]
-    return pd.DataFrame({"question": "standard", "status": statuses, "rows": list(rows.values())})
-
-
-# Twins
-
 BAND = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
 
 
