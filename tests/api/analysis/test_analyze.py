@@ -50,16 +50,6 @@ def test_fewer_checks_give_the_same_numbers(runs):
 
 
 @pytest.mark.lengthy
-def test_order_of_rows_does_not_matter_for_estimates(runs):
-    checks = ["calibration", "iterated_expectation"]
-    ordered, shuffled = (
-        analyze(table, checks=checks, rng=5).results["statistic"]
-        for table in (runs, runs.sample(frac=1, random_state=1))
-    )
-    np.testing.assert_allclose(shuffled, ordered)
-
-
-@pytest.mark.lengthy
 def test_units_are_analysed_apart():
     # As many contexts as a leak needs to be seen beside a unit without one.
     both = pd.concat(
@@ -113,16 +103,6 @@ def test_the_reference_does_not_depend_on_the_order_of_rows():
     assert named.settings["reference"] == "b"
     with pytest.raises(InputError, match="reference must be a prompt of the table; received 'c'"):
         analyze(both, reference="c")
-
-
-@pytest.mark.lengthy
-def test_two_state_columns_are_one_belief(runs):
-    table = runs[runs["action"].notna()].assign(p_0=lambda t: 1 - t["p"], p_1=lambda t: t["p"])
-    from_states = analyze(table.drop(columns="p"), checks=["cmi"], rng=1).results["statistic"]
-    from_p = analyze(
-        table[["context", "rep", "p", "action", "theta"]], checks=["cmi"], rng=1
-    ).results["statistic"]
-    assert from_states.tolist() == pytest.approx(from_p.tolist())
 
 
 PAIRED = ["residual_covariance", "monotone_choice", "calibration"]
