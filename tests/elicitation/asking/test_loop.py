@@ -196,7 +196,7 @@ def test_a_store_that_fails_is_not_tried_again(monkeypatch, scripted):
     with AnswerStore(":memory:") as store:
         monkeypatch.setattr(store, "put", failing)
         with pytest.raises(CoherenceError, match="disk full"):
-            run_plan(scripted(), plan_of(5), store)
+            run_plan(scripted(), plan_of(5), store, batch_size=5)
     assert tries == [1]
 
 

@@ -69,7 +69,7 @@ def test_spellings_count_and_longer_words_do_not(bounds_of):
 def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of):
     rng = np.random.default_rng(0)
     tokens = ["Yes", " Yes", "No", "The", "Y", "Nope", "Perhaps", "N"]
-    for _ in range(300):
+    for _ in range(100):
         p = rng.dirichlet(np.full(len(tokens), 0.4))
         # "Y" and "N" go on to a label or to something else.
         goes_on = rng.random(2)
