@@ -100,6 +100,14 @@ def test_ladder_stakes_break_even_where_they_say():
     gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
     np.testing.assert_allclose(gain, 0, atol=1e-9)
     np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
+    evens = (
+        0.05,
+        0.1,
+        0.3,
+        0.45,
+    )  # with a payout the other side may gain as much before nobody does
+    paid = ladder_questions(ITEMS, break_evens=evens, payout=0.5)
+    np.testing.assert_allclose(sorted(paid["break_even"].unique()), evens, atol=1e-3)
     # No two pairs share a thing.
     assert (
         steps.groupby("high")["low"].nunique().tolist()
