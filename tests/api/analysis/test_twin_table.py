@@ -111,3 +111,12 @@ def test_reports_without_scatter_stay_as_they_are_beside_choices():
     # On one grid a belief is rounded alike under every wording.
     assert twin["p"][plain].to_numpy() == pytest.approx(runs["p"][plain].to_numpy())
     assert scatter(twin[~plain], ("context", "z_state")) == 0
+
+
+def test_columns_of_two_states_complement_each_other():
+    runs = simulate("noisy", n_contexts=60, n_reps=3, prompts=["standard"], iterated=False, rng=1)
+    both = runs.assign(p_0=1 - runs["p"], p_1=runs["p"]).drop(columns="p")
+    twin = table_of(both).draw(np.random.default_rng(2))
+    assert (twin["p_0"] + twin["p_1"]).to_numpy() == pytest.approx(np.ones(len(runs)))
+    true = twin.groupby("theta")["p_1"].mean()
+    assert true[1] > true[0] + 0.1

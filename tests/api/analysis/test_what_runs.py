@@ -119,6 +119,14 @@ TABLES = {
         ["cmi"],
         "beliefs over 3 states: monotone choice",
     ),
+    "three states and a belief in one": (
+        "monotone_choice,calibration",
+        lambda runs: asked(runs).assign(
+            theta=lambda rows: rows["context"].map(lambda name: int(name[1:]) % 3)
+        ),
+        EXACT,
+        "theta has 3 states: monotone choice",
+    ),
     "no context": (
         "cmi",
         lambda runs: asked(runs)[["p", "action", "theta"]],

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, fit_rational_agent
+from coherence import InputError, fit_rational_agent, noise_sensitivity
 
 
 def test_the_order_of_rows_and_names_of_contexts_do_not_matter(drawn):
@@ -86,3 +86,13 @@ def test_one_belief_throughout_is_said(drawn):
     assert agent.thresholds.empty
     with pytest.raises(InputError, match="lapses must be True or False; received 'no'"):
         fit_rational_agent(*data.arrays, context=data.context, lapses="no")
+
+
+def test_what_choices_by_chance_do_not_tell_is_not_told():
+    rng = np.random.default_rng(0)
+    context, belief = np.repeat(np.arange(60), 3), np.repeat(rng.random(60), 3)
+    truth = np.repeat(rng.random(60) < 0.5, 3)
+    chance = fit_rational_agent(belief, rng.choice(["no", "yes"], 180), truth, context=context)
+    assert "hidden shift: cannot be told" in str(chance)
+    with pytest.raises(InputError, match="agent must have a hidden shift"):
+        noise_sensitivity(chance)

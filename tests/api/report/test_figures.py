@@ -240,3 +240,11 @@ def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
     shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
     assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
     assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
+
+
+def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
+    (figure,) = forests(unit, [("belief", float(at)) for at in range(80)])
+    figure.draw(ax=ax)
+    (points,) = drawn(ax, "effects")
+    assert sorted(points.get_offsets()[:, 0]) == [*range(30), *range(50, 80)]
+    assert "Of 80 units" in figure.caption
