@@ -9,6 +9,8 @@ import pytest
 from coherence import CoherenceError
 from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
 
+from ..models.hosted.fake_server import Fake, answer, serving
+
 PATIENCE = 50  # answers without sense that the page on eliciting says a session stops after
 
 
@@ -110,3 +112,16 @@ def test_other_settings_are_asked_afresh(plan):
             longer,
         )
         assert run_plan(Stream(0), table, store)[1].readable == 200
+
+
+def test_the_command_ends_with_one_line_and_status_2(tmp_path, run):
+    table = tmp_path / "days.csv"
+    rows = "".join(f"{n},Rain on day {n}?\n" for n in range(40))
+    table.write_text(f"context,belief_question\n{rows}", encoding="utf-8")
+    with serving(Fake(lambda body, n: answer("Hm?"))) as address:
+        words = f"elicit --questions {table} --model m --server {address} --out {tmp_path}/runs.csv"
+        errors = run(f"{words} --prompts standard --set max_connections=1", status=2).err
+        assert sum("can be read" in line for line in errors.splitlines()) == 1
+        assert not (tmp_path / "runs.csv").exists()
+        run(f"{words} --prompts standard --keep-going")
+    assert (tmp_path / "runs.csv").exists()

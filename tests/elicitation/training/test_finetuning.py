@@ -16,7 +16,6 @@ from elicitation import Lessons, fine_tune, load_multiple_choice_model
 from elicitation.training.finetuning import TuningRecipe
 
 # Too slow to reach its goal, so that all three epochs are run.
-# Too slow to reach its goal, so that all three epochs are run.
 FAST = TuningRecipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
 
 
