@@ -18,7 +18,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.inputs import Codes, Floats, as_codes, require, require_aligned, whole_number
+from coherence.inputs import (
+    Codes,
+    Floats,
+    as_codes,
+    as_doubles,
+    require,
+    require_aligned,
+    whole_number,
+)
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.choices import (
@@ -323,7 +331,7 @@ def _scaled(column: pd.Series[float], name: str) -> Floats:
         not pd.api.types.is_complex_dtype(column),
         f"condition_on must hold real numbers; {name!r} has complex ones. Give their parts.",
     )
-    values = column.to_numpy(dtype=np.float64)
+    values = as_doubles(column.to_numpy())
     wrong = ~np.isfinite(values)
     require(
         not wrong.any(),
@@ -408,12 +416,10 @@ def _estimate(
 def _choices(data: ChoiceData, contexts: Contexts, summary: Floats, line: bool) -> Choices:
     """Return what is counted in windows: choices or policies, or what is left of them."""
     policy, position = data.policy, contexts.position[data.context]
-    if line and policy is None:
-        return chosen(contexts.share)
-    if policy is not None and line and contexts.group is None:
-        return ranked(policy, position)
-    # Contexts that are alike in several columns, or policies, which have no noise, of a group of
-    # few contexts, are further apart: choices that only follow the belief would tell of the state.
+    if line and contexts.group is None:
+        return chosen(contexts.share) if policy is None else ranked(policy, position)
+    # Contexts that are alike in several columns, or of a group of few contexts, are further apart:
+    # choices that only follow the belief would tell of the state.
     explained = explained_by(summary, contexts.group)
     if policy is None:
         return moved(left_over(contexts.share, explained))

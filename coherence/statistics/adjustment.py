@@ -10,6 +10,7 @@ contexts, or groups, are independent.
 
 import math
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy import stats
@@ -48,10 +49,11 @@ def explained_by(belief: Floats, group: Codes | None = None) -> Floats:
         columns.append(spline_basis(values[:, 0], size))
     elif len(distinct) > 1:
         columns.append(values)
-        n_states = values.shape[1]
-        pairs = [(i, j) for i in range(n_states) for j in range(i, n_states)]
-        if n >= CONTEXTS_PER_COEFFICIENT * len(pairs):
-            columns += [values[:, [i]] * values[:, [j]] for i, j in pairs]
+        # What a column says that others say needs no coefficient.
+        rank = int(np.linalg.matrix_rank(values - values.mean(axis=0), rtol=1e-6))
+        if n >= CONTEXTS_PER_COEFFICIENT * rank * (rank + 1) // 2:
+            pairs = combinations_with_replacement(values.T[..., None], 2)
+            columns += [one * other for one, other in pairs]
     common = np.flatnonzero(counts >= COMMON)
     columns.append((level_of.ravel()[:, None] == common).astype(np.float64))
     if group is not None:

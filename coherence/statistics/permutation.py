@@ -23,7 +23,9 @@ from coherence.statistics.knn import RESOLUTION, as_levels
 from coherence.statistics.resample import context_means, groups_of_contexts
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
-CUTS = 4  # ways of cutting beliefs into blocks, over which p-values are averaged
+# Ways of cutting beliefs into blocks, over which p-values are averaged, half of them from either
+# end: whether a belief is that of a state or of its absence must not matter.
+CUTS = 4
 WIDEST = 0.1  # difference in belief between neighbours beyond which they are not joined
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
 # States in a batch of arrangements, which a cache holds, and arrangements of many contexts.
@@ -107,8 +109,9 @@ def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[lis
     Equal beliefs (to 1e-9) stay together, and neighbouring ones are joined until a block holds
     four contexts, unless more than a tenth of the range lies between two of them. Of several
     columns, each context is joined with its nearest neighbours. Where the borders fall is
-    arbitrary: there are up to four ways of cutting, which differ in where the first block ends, so
-    that no single context moves all borders of the result.
+    arbitrary: there are up to four ways of cutting, two from either end, which differ in where the
+    first block ends or in which column is followed backwards, so that no single context moves all
+    borders of the result.
     """
     pooled, note = (np.zeros(len(summary), dtype=np.int64), "")
     if group is not None:
@@ -121,6 +124,7 @@ def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[lis
             inside = _blocks(summary[rows], cut)
             blocks[rows] = inside + n_blocks
             n_blocks += int(inside.max()) + 1
+        blocks = pd.factorize(blocks)[0]  # the same blocks have the same numbers, from either end
         if not any(np.array_equal(blocks, other) for other in cuts):
             cuts.append(blocks)
     return cuts, note
@@ -152,16 +156,25 @@ def _pooled(summary: Floats, group: Codes) -> tuple[Codes, str]:
 
 def _blocks(summary: Floats, cut: int) -> Codes:
     columns = summary.reshape(len(summary), -1)
-    points, point_of, counts = np.unique(
-        as_levels(columns), axis=0, return_inverse=True, return_counts=True
-    )
-    join = _along_a_line if columns.shape[1] == 1 else _nearest
-    return np.asarray(join(points, counts, cut)[point_of.ravel()])
+    levels = ordered_levels(columns)
+    # From either end of the first column, and of the others.
+    levels[:, 0] *= 1 - 2 * (cut % 2)
+    levels[:, 1:] *= 1 - 2 * (cut // 2)
+    points, point_of, counts = np.unique(levels, axis=0, return_inverse=True, return_counts=True)
+    line = columns.shape[1] == 1
+    joined = _along_a_line(points, counts, cut // 2) if line else _nearest(points, counts)
+    return np.asarray(joined[point_of.ravel()])
 
 
-def _along_a_line(points: Codes, counts: Codes, cut: int) -> Codes:
+def ordered_levels(columns: Floats) -> Codes:
+    """Return columns on a grid of 1e-9, those that vary most first, whatever they are called."""
+    levels = as_levels(columns)
+    return np.asarray(levels[:, np.argsort(-levels.std(axis=0), kind="stable")])
+
+
+def _along_a_line(points: Codes, counts: Codes, start: int) -> Codes:
     values, widest = points[:, 0], round(WIDEST * RESOLUTION)
-    full = BLOCK + cut  # what the first block holds
+    full = BLOCK + start  # what the first block holds
     block_of, sizes = np.zeros(values.size, dtype=np.int64), [0]
     for at, count in enumerate(counts.tolist()):
         apart = at > 0 and values[at] - values[at - 1] > widest
@@ -185,7 +198,7 @@ def _join_last(values: Codes, block_of: Codes, sizes: list[int], end: int, wides
         block_of[begin:end] = block_of[begin - 1]
 
 
-def _nearest(points: Codes, counts: Codes, cut: int) -> Codes:
+def _nearest(points: Codes, counts: Codes) -> Codes:
     """Join each point, in turn, with the nearest ones that have no block yet."""
     n, widest = len(points), WIDEST * RESOLUTION
     tree = cKDTree(points.astype(np.float64))
@@ -193,7 +206,7 @@ def _nearest(points: Codes, counts: Codes, cut: int) -> Codes:
         np.asarray, tree.query(points, k=list(range(1, min(NEIGHBOURS, n) + 1)), p=np.inf)
     )
     block_of, n_blocks = np.full(n, -1), 0
-    for at in np.roll(np.arange(n), -(cut * n // CUTS)):
+    for at in range(n):
         if block_of[at] >= 0:
             continue
         close = near[at][distance[at] <= widest + 0.5]

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.knn import as_levels
-from coherence.statistics.permutation import Statistic
+from coherence.statistics.permutation import Statistic, ordered_levels
 
 SIZES = 0.1, 0.7  # of windows, as shares of all contexts
 FEWEST = 8  # contexts of a window
@@ -98,7 +98,7 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
     Statistic
         Of arrangements of states, shape (n, n_contexts): nats, shape (n, 2).
     """
-    points = as_levels(summary.reshape(len(summary), -1))
+    points = ordered_levels(summary.reshape(len(summary), -1))
     n = len(points)
     spread = np.linspace(0, n - 1, min(n, CENTRES)).round().astype(np.int64)
     centres, times = np.unique(

@@ -297,6 +297,12 @@ class Runs:
             table = table.assign(**{name: table[name].where(holds) for name in self.policies})
         else:  # notes on actions: in a unit without any, they would be taken for probabilities
             table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
+        for name, column in table.items():
+            size = getattr(column.dtype, "itemsize", 8)
+            if pd.api.types.is_float_dtype(column.dtype) and size < 8:
+                numbers = column.to_numpy(dtype=f"float{8 * size}", na_value=np.nan)
+                # As their digits say: the 0.1 of 32 bits lies beside that of 64.
+                table = table.assign(**{str(name): numbers.astype(str).astype(np.float64)})
         table, rounded = self._within_bounds(table)
         for name in UNIT:
             if name not in table.columns:

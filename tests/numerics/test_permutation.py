@@ -53,11 +53,24 @@ def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
 
 
 def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
-    cuts, _ = permutation_blocks(np.arange(40) / 100)
-    assert [int((blocks == 0).sum()) for blocks in cuts] == [4, 5, 6, 7]
+    cuts, _ = permutation_blocks(np.arange(43) / 100)
+    below, above = ([int((blocks == blocks[end]).sum()) for blocks in cuts] for end in (0, -1))
+    assert below[0::2] == above[1::2] == [4, 5]  # where the first block ends, from either end
     assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
     cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
     assert len(cuts) == 1
+
+
+def test_blocks_are_the_same_from_the_side_of_the_other_state():
+    """Breaks if it matters whether a belief is that of a state or of its absence."""
+    beliefs = np.sort(np.random.default_rng(3).random(50).round(2))
+    several = np.random.default_rng(3).dirichlet([1, 1, 1], 50)
+    for belief, mirrored in ((beliefs, 1 - beliefs), (several, several[:, [2, 0, 1]])):
+        pairs = [
+            {tuple(map(tuple, blocks[:, None] == blocks)) for blocks in permutation_blocks(each)[0]}
+            for each in (belief, mirrored)
+        ]
+        assert pairs[0] == pairs[1]
 
 
 def test_only_contexts_beside_another_state_can_be_exchanged():

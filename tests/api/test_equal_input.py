@@ -1,0 +1,83 @@
+"""Equal input, equal output: what says the same gives the same p-value."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+
+from coherence import analyze, cmi_test, residual_covariance_test
+
+TESTS = pytest.mark.parametrize("test", [cmi_test, residual_covariance_test])
+MONTE_CARLO = 0.06  # five standard errors of a difference of two p-values from 2,999 permutations
+
+
+def a_table(seed, n=80):
+    """Three answers to each of 80 cases, whose state is as likely as believed."""
+    rng = np.random.default_rng([7, seed])
+    belief, context = rng.random(n).round(2), np.repeat(np.arange(n), 3)
+    truth = (rng.random(n) < belief).astype(int)
+    drive = 8 * (belief[context] + 0.1 * truth[context] - 0.5)
+    action = np.where(rng.random(context.size) < 1 / (1 + np.exp(-drive)), "yes", "no")
+    return belief[context], action, truth[context], context
+
+
+@TESTS
+@pytest.mark.parametrize("seed", range(4))
+def test_a_belief_in_the_state_or_in_its_absence(test, seed):
+    """Breaks if blocks of like belief begin at one end: p moves by up to .39 then."""
+    belief, action, truth, context = a_table(seed)
+    one = test(belief, action, truth, context=context, rng=0)
+    other = test(1 - belief, action, 1 - truth, context=context, rng=0)
+    assert other.pvalue == pytest.approx(one.pvalue, abs=MONTE_CARLO)
+
+
+@TESTS
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_floats_of_fewer_bits(test, kind):
+    belief, action, truth, context = a_table(1)
+    one, other = (
+        test(each, action, truth, context=context, rng=0) for each in (belief, belief.astype(kind))
+    )
+    assert (other.statistic, other.pvalue) == (one.statistic, one.pvalue)
+
+
+def test_floats_of_fewer_bits_in_a_table():
+    belief, action, truth, context = a_table(2)
+    runs = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": context})
+    checks = ["residual_covariance", "iterated_expectation", "monotone_choice"]
+    one, *others = (
+        analyze(runs.astype({"p": kind}), checks=checks, rng=0).results
+        for kind in ("float64", "float32", "Float32", "float[pyarrow]")
+    )
+    for other in others:
+        pd.testing.assert_frame_equal(one, other)
+
+
+@TESTS
+def test_the_order_of_three_states(test):
+    rng = np.random.default_rng(9)
+    belief = rng.dirichlet([1, 1, 1], 100)
+    truth = (rng.random((100, 1)) > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
+    action = (rng.random((100, 1)) > softmax(4 * belief, axis=1).cumsum(axis=1)[:, :2]).sum(axis=1)
+    pvalues = [
+        test(belief[:, order], action, np.argsort(order)[truth], rng=0).pvalue
+        for order in map(list, permutations(range(3)))
+    ]
+    assert np.ptp(pvalues) < MONTE_CARLO
+
+
+def test_features_that_say_nothing_further():
+    belief, action, truth, context = a_table(3)
+    feature = np.random.default_rng(3).normal(size=80)[context]
+    one, *others = (
+        cmi_test(belief, action, truth, context=context, condition_on=pd.DataFrame(given), rng=0)
+        for given in (
+            {"x": feature},
+            {"x": feature, "constant": 1.0},
+            {"x": feature, "again": feature},
+            {"x": feature, "label": "same"},
+        )
+    )
+    assert {other.pvalue for other in others} == {one.pvalue}
