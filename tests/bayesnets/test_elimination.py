@@ -17,7 +17,6 @@ from bayesnets import (
     posterior,
     to_pgmpy,
 )
-from bayesnets.posterior import encode
 from coherence import InputError
 
 N_NETWORKS = 200
@@ -54,6 +53,16 @@ def force(name, monkeypatch):
         )
     if name == "split":
         monkeypatch.setattr(elimination, "_SPLIT", 0)
+
+
+def encode(network, evidence):
+    """Return the number of the state of every variable in every row, -1 where it is not seen."""
+    codes = np.full((len(evidence), len(network.names)), -1)
+    for name in evidence:
+        states = network.states(name)
+        seen = [-1 if pd.isna(state) else states.index(state) for state in evidence[name]]
+        codes[:, network.names.index(name)] = seen
+    return codes
 
 
 def drawn(seed, random_network, random_evidence, n_rows=N_ROWS, most=12):

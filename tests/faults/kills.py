@@ -39,8 +39,8 @@ import session
 
 from coherence import simulate, write_runs
 from coherence.cli.main import main
-from coherence.table.files import LIST
 
+LIST = "files.sha256"  # of the digests of a set
 GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
 DICE = (*GRID[:4], "--where", "n=1,2,3", "--faces", "4,6,8")
 TRAINING = ("--from-scratch", "--epochs", "2", "--goal", "1", "--threads", "1", "--seed", "1")

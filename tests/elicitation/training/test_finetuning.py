@@ -3,6 +3,7 @@
 Breaks if it is not repeatable, loses an epoch, or overwrites what is not its own.
 """
 
+import itertools
 import json
 import shutil
 
@@ -14,6 +15,60 @@ from safetensors.torch import load_file
 from coherence import InputError
 from elicitation import Lessons, fine_tune, load_multiple_choice_model
 from elicitation.training.finetuning import TuningRecipe
+from elicitation.training.loop import make_optimiser, update_weights
+from elicitation.training.organisms.chooser import Shape, make_chooser
+
+SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)
+
+
+ORDERS = tuple(itertools.permutations(("red.", "green.", "blue.")))
+
+
+@pytest.fixture(scope="session")
+def lessons():
+    """Questions whose right option is always the green one, wherever it stands."""
+    return Lessons(
+        ("Which is it?", "Which one?") * 6,
+        ORDERS * 2,
+        tuple(order.index("green.") for order in ORDERS * 2),
+    )
+
+
+@pytest.fixture(scope="session")
+def base(lessons, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("choosers") / "base"
+    make_chooser(folder, [*lessons.texts, *lessons.options[0]], shape=SMALL, seed=3)
+    return folder
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.fixture
+def stopped(base, lessons, tmp_path):
+    """Fine-tune into the folder "cut" until a batch of an epoch, and no further."""
+
+    def stopped(recipe, *, seed, epoch, batch):
+        def progress(at_epoch, at_batch, n_batches, loss):
+            if (at_epoch, at_batch) == (epoch, batch):
+                raise StoppedError
+
+        with pytest.raises(StoppedError):
+            fine_tune(
+                base,
+                tmp_path / "cut",
+                lessons,
+                lessons,
+                recipe=recipe,
+                seed=seed,
+                device="cpu",
+                progress=progress,
+            )
+        return tmp_path / "cut"
+
+    return stopped
+
 
 # Too slow to reach its goal, so that all three epochs are run.
 FAST = TuningRecipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
@@ -238,3 +293,49 @@ def test_foreign_models_and_checkpoints_are_left_alone(base, lessons, tmp_path, 
     (tmp_path / "cut" / "checkpoint" / "optimiser.safetensors").write_bytes(b"broken")
     with pytest.raises(InputError, match=r"checkpoint cannot be read .*Remove it to begin anew"):
         fine_tune(base, tmp_path / "cut", lessons, lessons, recipe=FAST, seed=1, device="cpu")
+
+
+class Line(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.matrix = torch.nn.Parameter(torch.ones(1, 1))
+        self.vector = torch.nn.Parameter(torch.ones(1))
+
+
+def losses_of(line, *slopes):
+    """Yield losses whose gradients are the slopes, for matrix and vector alike."""
+    for slope in slopes:
+        yield slope * (line.matrix.sum() + line.vector.sum())
+
+
+def test_matrices_decay_and_vectors_do_not():
+    line = Line()
+    optimiser = make_optimiser(line, learning_rate=0.1, weight_decay=0.5)
+    assert list(update_weights(line, optimiser, [losses_of(line, 0.0)])) == [0]
+    assert line.matrix.item() == pytest.approx(1 - 0.1 * 0.5)
+    assert line.vector.item() == 1
+
+
+def test_the_losses_of_a_batch_add_up_and_gradients_are_bounded():
+    whole, parts, large = Line(), Line(), Line()
+    for line, batches in ((whole, [(3.0,), (1e-4,)]), (parts, [(1.0, 2.0), (1e-4,)])):
+        optimiser = torch.optim.SGD(line.parameters(), lr=0.1)
+        steps = update_weights(line, optimiser, (losses_of(line, *batch) for batch in batches))
+        assert next(steps) == pytest.approx(6)
+        # A gradient of (3, 3) is cut to length 1; the next one is short, and stands alone.
+        assert line.vector.item() == pytest.approx(1 - 0.1 / 2**0.5)
+        next(steps)
+        assert line.vector.item() == pytest.approx(1 - 0.1 / 2**0.5 - 0.1 * 1e-4, abs=1e-7)
+    assert whole.matrix.item() == pytest.approx(parts.matrix.item())
+    assert not list(update_weights(large, optimiser, []))
+
+
+def test_the_rate_follows_the_schedule_per_update():
+    line = Line()
+    optimiser = torch.optim.SGD(line.parameters(), lr=1.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 0.5**step)
+    for _ in update_weights(line, optimiser, [losses_of(line, 0.1)] * 3, schedule=schedule):
+        pass
+    # Generators are spent: the second and third batch are empty, and change nothing but the rate.
+    assert line.vector.item() == pytest.approx(1 - 0.1)
+    assert optimiser.param_groups[0]["lr"] == 0.5**3

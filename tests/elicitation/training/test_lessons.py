@@ -35,6 +35,16 @@ from elicitation.training.organisms.lessons import (
 from elicitation.training.organisms.reader import held_out_cases, measure_reader
 
 
+@pytest.fixture(scope="session")
+def evidence(asia):
+    return possible_evidence(asia, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="session")
+def lessons(asia, evidence):
+    return make_lessons(asia, evidence)
+
+
 def test_the_policy_by_hand():
     # At one half: utilities -.6, -.6, .5; at .9 they are -3, 1.8, .5.
     for belief, utilities in ((0.5, (-0.6, -0.6, 0.5)), (0.9, (-3.0, 1.8, 0.5))):

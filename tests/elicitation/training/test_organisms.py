@@ -21,7 +21,7 @@ from elicitation.training.organisms.chooser import Shape, make_chooser
 from elicitation.training.organisms.course import Recipe
 from elicitation.training.organisms.reader import Accuracy, train_organisms, train_reader
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 spec = importlib.util.spec_from_file_location(
