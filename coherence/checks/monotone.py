@@ -471,7 +471,8 @@ CHECK = Check(
     sentences={
         ANY: Sentences(
             rejected="The choice share moves against the {belief}: "
-            "no expected-utility maximiser who believes it chooses so.",
+            "no expected-utility maximiser who believes it chooses so, unless a third action takes "
+            "more from one of the two.",
             sign="the choice share moves against the {belief}",
             kept="No sign that the choice share moves against the {belief}.",
             one_sided=True,

@@ -37,6 +37,9 @@ NAME = "rational_agent"
 COLUMNS = ("quantity", "value", "low", "high")
 BEYOND = "beyond belief: "
 NO_SCATTER = "reports of a context do not scatter: the row is that of residual_covariance"
+NO_SECOND = (
+    "no context has two reports, which would show noise: the row is that of residual_covariance"
+)
 ONE_REPORT = (
     "no context has two reports for a test: shown is the hidden shift under the noise that was "
     "given"
@@ -158,6 +161,7 @@ def _tested(
     report = one_dimensional(data, "rational_agent_test")
     ends = pd.DataFrame({"context": data.context, "report": report}).groupby("context")["report"]
     scatters = bool((ends.max() > ends.min()).any())
+    exact = NO_SCATTER if noise == 0 or (ends.size() > 1).any() else NO_SECOND
     if noise == 0 or (noise is None and not scatters):
         stated = covariance_of(data, FEWEST_DRAWS, np.random.default_rng(0), group=group)
         return replace(
@@ -168,7 +172,7 @@ def _tested(
             settings={**undefined.settings, **_shown(stated.settings)},
             details=_differences(stated.details),
             contributions=stated.contributions,
-            reason="; ".join(filter(None, [NO_SCATTER, stated.reason])),
+            reason="; ".join(filter(None, [exact, stated.reason])),
         )
     if not scatters:
         return replace(undefined, unit="belief", pvalue=None, reason=ONE_REPORT)
