@@ -47,6 +47,12 @@ LIBRARIES = (
     "pytest",
     "_pytest.doctest",
 )
+PACKAGES = {
+    "coherence": ["tests/api", "tests/numerics", "tests/cli"],
+    "bayesnets": ["tests/bayesnets"],
+    "elicitation": ["tests/elicitation"],
+}
+"""Folders of tests by package."""
 OPTIONS = [
     "-x",
     "-q",
@@ -63,7 +69,9 @@ NOTHING_COLLECTED = 5  # exit status of pytest
 
 
 def stages_of(module: Path) -> list[list[str]]:
-    """Return the tests of a module: first its own, with the examples it holds, then its room's.
+    """Return the tests of a module: first its own, with the examples it holds, then its package's.
+
+    Its own are those of its name, and those that name it.
 
     Parameters
     ----------
@@ -75,10 +83,13 @@ def stages_of(module: Path) -> list[list[str]]:
     list of list of str
         Files and folders, relative to the root.
     """
-    room = Path("tests") / module.parent
-    mirrored = room / f"test_{module.name}"
-    paths = [str(module), *([str(mirrored)] if (ROOT / mirrored).exists() else [])]
-    return [paths, [str(room)]]
+    dotted = ".".join(module.with_suffix("").parts)
+    own = [
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "tests").rglob("test_*.py"))
+        if file.name == f"test_{module.name}" or dotted in file.read_text(encoding="utf-8")
+    ]
+    return [[str(module), *own], PACKAGES[module.parts[0]]]
 
 
 def copy_tree(folder: Path) -> None:
