@@ -22,7 +22,6 @@ import coherence as co
 import elicitation as el
 from coherence import Report
 from coherence.cli.main import main
-from coherence.importing.log_format import read_logs
 
 COLUMNS = {*NAMES[:-5], "context", "runs", "table", "records", "answers", "columns", "column"}
 QUICK = ["calibration", "prompt_consistency"]
@@ -236,7 +235,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "read_runs of latin-1": lambda path: co.read_runs(path, encoding="latin-1"),
     "read_runs of percent": lambda path: co.read_runs(path, percent=True),
     "scan_runs": lambda path: is_a(co.RunsScan, co.scan_runs(path)),
-    "read_logs": lambda path: read_logs([path]),
     "read_mixing_answers": lambda path: is_a(pd.DataFrame, co.read_mixing_answers(path)),
     "load_questions": lambda path: el.load_questions(path),
     "coherence analyze": lambda path: command(["analyze", str(path), "--checks", "calibration"]),
