@@ -202,7 +202,8 @@ def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[s
         if decision is None and (able == "Yes" or reply.cut):
             raise _UnparsedError
         lines = [re.sub(r":[ \t]*", ": ", line) for line in _visible_lines(reply.text)]
-        exact = lines == [f"{DECISION_LABELS[0]}: {able}", f"{DECISION_LABELS[1]}: {decision}"]
+        form = [f"{DECISION_LABELS[0]}: {able}", f"{DECISION_LABELS[1]}: {decision}"]
+        exact = decision is not None and lines == form
         return Decoded(
             "defer" if able == "No" else str(decision).lower(), OK if exact else _status(found)
         )

@@ -11,18 +11,25 @@ from dataclasses import dataclass
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
 # Linear: every alternative begins with a bracket and has no repetition that could overlap another.
 _TAG = re.compile(
-    rf"[<\u25c1](?P<slash>/?)(?:{_NAMES})[>\u25b7]|\[(?P<bar>/?)THINK\]|"
+    rf"[<\u25c1](?P<slash>/?)(?:{_NAMES})\s?[>\u25b7]|\[(?P<bar>/?)THINK\]|"
     r"<\|(?P<edge>begin|end)_of_thought\|>",
     re.IGNORECASE,
 )
-_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*<\|message\|>")
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
+# A tag of another name at the beginning is taken for one of thinking, if it is none of an answer.
+_FIRST = re.compile(r"\s*<\|?(?P<name>[a-z][\w:-]{0,40})\|?>", re.IGNORECASE)
+_OF_ANSWERS = re.compile(
+    r"(?:final[ _-]?)?(?:answer|probability|response|output|result|reply|json|code)|final"
+    r"|begin_of_box|p|ul|ol|li|div|span|br ?/?|b|i|em|strong|table|html|body|pre|h[1-6]|s|bos",
+    re.IGNORECASE,
+)
 _TURN = re.compile(
     r"^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>)?\s*"
     r"(?:<\|im_start\|>\s*assistant|<start_of_turn>\s*model|<\|assistant\|>"
     r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>)?"
 )
 _END = re.compile(
-    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eos)\|>"
+    r"<\|(?:im_end|eot_id|eot|eom_id|end|endoftext|end_of_text|end_of_turn|END_OF_TURN_TOKEN|return|eos)\|>"
     r"|</s>|<end_of_turn>|<eos>|<eot>|<\uff5cend\u2581of\u2581sentence\uff5c>|\[EOS\]"
 )
 
@@ -93,6 +100,14 @@ def take_apart(text: str, finish_reason: str | None = None) -> Reply:
     return Reply(body, thinking, cut, unfinished, marked)
 
 
+def _is_mark(tag: re.Match[str]) -> bool:
+    """Tell whether a tag at the beginning is one of answers, of turns or of their end."""
+    if _OF_ANSWERS.fullmatch(tag["name"]):
+        return True
+    turn, text = _TURN.match(tag.string), tag[0].strip()
+    return bool((turn and turn[0].strip()) or _END.fullmatch(text))
+
+
 def _without_thinking(text: str) -> tuple[str, str | None, bool]:
     """Return what was said, what was thought, and whether the thinking has no end."""
     if not any(mark in text for mark in ("<", "\u25c1", "[THINK]", "[/THINK]")):
@@ -103,6 +118,14 @@ def _without_thinking(text: str) -> tuple[str, str | None, bool]:
         if last[1].lower() != "final":
             return "", text, True
         return text[last.end() :], text[: last.start()], False
+    first = _FIRST.match(text)
+    if first and not _TAG.match(text.lstrip()) and not _is_mark(first):
+        name = re.escape(re.sub("^start_?", "", first["name"], flags=re.IGNORECASE))
+        close = re.compile(rf"<(?:/|\|/|\|?end_?){name}\|?>", re.IGNORECASE).search(text)
+        if close is None:
+            return "", text, True
+        rest, more, inside = _without_thinking(text[close.end() :])
+        return rest, text[: close.start()] + (more or ""), inside
     said: list[str] = []
     thought: list[str] = []
     inside, position, tags = False, 0, 0

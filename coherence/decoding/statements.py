@@ -31,6 +31,7 @@ ANSWER_NAMES = (
     "selection",
     "response",
     "conclusion",
+    "verdict",
 )
 """Names that stand for the value that was asked for, with 'the', 'my' or 'final' before them."""
 _OBJECT_NAMES = frozenset((*ANSWER_NAMES, "probabilities", "distribution", "answers", "output"))
@@ -123,6 +124,8 @@ def _plain_character(character: str) -> str:
         return str(unicodedata.decimal(character))
     if category == "Zs":
         return " "
+    if unicodedata.decomposition(character).startswith("<wide>"):
+        return unicodedata.normalize("NFKC", character)
     if unicodedata.decomposition(character).startswith("<fraction>"):
         # Set apart, so that "1½" is two numbers, which is to say none.
         return f" {unicodedata.normalize('NFKC', character).replace('⁄', '/')} "
@@ -304,7 +307,8 @@ def _take_reversed(line: str, labels: Sequence[str], parse: ParseValue, found: S
     """Take ``30% No, 70% Yes``: a line of values, each with its label behind it."""
     if len(line) > _MOST_CELL:
         return False
-    names = {label.casefold() for label in labels}
+    # Longer labels first: one label may end like another.
+    names = sorted({label.casefold() for label in labels}, key=len, reverse=True)
     pairs: list[tuple[str, Value]] = []
     for part in re.split(r"[,;|/][ ]|[ ]and[ ]", line.rstrip(" .,;)]}")):
         words = part.strip(" ([").casefold()
@@ -389,6 +393,8 @@ def _take_objects(text: str, labels: Sequence[str], parse: ParseValue, found: St
             continue
         kept.append(text[position : opening.start()])
         position = end
+        # A number beside "No" or false may be that of No.
+        denied = any(stated is False or str(stated).casefold() == "no" for _, stated in pairs)
         for name, stated in pairs:
             folded = name.casefold().replace("_", " ")
             label = name.casefold() if name.casefold() in names else folded
@@ -397,6 +403,8 @@ def _take_objects(text: str, labels: Sequence[str], parse: ParseValue, found: St
                     continue
                 label = ANSWER
             number = parse(stated, found.repairs) if isinstance(stated, str) else None
+            if denied and label == ANSWER and isinstance(number, Fraction):
+                continue
             if number is not None:
                 found.add(label, number)
             elif label != ANSWER:

@@ -2,8 +2,8 @@
 
 The store says what has been answered; the rest is asked, and every answer goes to the store before
 it counts. An interruption, by Ctrl-C too, costs no answer that a model has given: what is not yet
-written when it comes is written then. A killed process loses the call of the model under way and,
-where answers come one by one, those of the last second.
+written when it comes is written then. A killed process loses the calls of the model under way;
+answers that come one by one are written one by one.
 """
 
 import time
@@ -123,7 +123,12 @@ def ask_missing(
             finally:
                 # Also after Ctrl-C and after an error of the model: what it said is paid for.
                 if waiting:
-                    keep()
+                    try:
+                        keep()
+                    except KeyboardInterrupt:  # during this very write, which then left nothing
+                        if waiting:
+                            keep()
+                        raise
     return [answers[key] for key in keys], len(asked)
 
 

@@ -45,6 +45,7 @@ _WHOLE_NUMBERS = ("draw", "seed")
 _BUSY_SECONDS = 60.0
 _COLUMNS = ", ".join(CELLS)
 _REMEDIES = {
+    sqlite3.SQLITE_FULL: "The disk is full: make room, and call again; answers before are kept.",
     sqlite3.SQLITE_ERROR: "It lacks what a store of this version has: give another path.",
     sqlite3.SQLITE_READONLY: "It is read-only: make it writable, or copy it and give the copy.",
     sqlite3.SQLITE_BUSY: "Another process holds it: wait for its end, and call again.",

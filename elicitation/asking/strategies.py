@@ -113,10 +113,9 @@ def in_words(model: Model, batch_size: int) -> Strategy:
         # answers then stand for all, so that one framing of which none can be read ends no session.
         words[1:] = sorted(words[1:], key=lambda each: each.key(model.fingerprint))
         if isinstance(model, StreamingModel) and words:
-            # Words stream in one by one; the probabilities of labels come with the answer of one
-            # call.
+            # Words stream in one by one, when the probabilities of labels, which a service may not
+            # tell, are there.
             rest = [each for each in rest if each.labels]
-            yield from _streamed(model, words)
         elif words:
             # As many as may end a session stand for all others.
             first = words[: -(-PATIENCE // batch_size) * batch_size]
@@ -135,8 +134,11 @@ def in_words(model: Model, batch_size: int) -> Strategy:
                 )
                 yield _paired(model, alike, list(said))
             start, size = start + size, min(2 * size, batch_size)
+        if isinstance(model, StreamingModel) and words:
+            yield from _streamed(model, words)
 
-    return Strategy(answers, worth_a_write=batch_size)
+    # Of a stream nobody knows when the next answer comes, or whether the process lives to see it.
+    return Strategy(answers, worth_a_write=1 if isinstance(model, StreamingModel) else batch_size)
 
 
 def _streamed(model: StreamingModel, words: Sequence[Question]) -> AnswerStream:

@@ -145,6 +145,8 @@ def _check_out(path: str) -> None:
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {path}.")
     # The table is written at the very end, when all has been asked.
+    if out.is_dir():
+        raise InputError(f"--out must be a file; {path} is a folder. Choose another name.")
     if not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
         raise InputError(
             f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "

@@ -79,6 +79,19 @@ LINES = [
     (f"{GOOD}\n\n{GOOD}", 0.7, None),
     ("Answer: No\nProbability: 0.8", None, "unparsed"),
     ('{"No": 0.3, "Yes": 0.7, "Yes": 0.2}', None, "unparsed"),
+    # A number beside No, or false, may be that of No.
+    ("Verdict: No\nProbability: 0.8", None, "unparsed"),
+    ('{"label": "No", "probability": 0.8}', None, "unparsed"),
+    ('{"rain": false, "probability": 0.8}', None, "unparsed"),
+    ('{"answer": {"label": "No", "probability": 0.8}}', None, "unparsed"),
+    ('{"label": "Yes", "probability": 0.7}', 0.7, "repaired:single"),
+    # What a tag of another name holds at the beginning is thinking, unless it is one of answers.
+    (f"<analysis>Yes: 0.2</analysis>\n{GOOD}", 0.7, "ok"),
+    (f"<|START_THINKING|>Yes: 0.2<|END_THINKING|>{GOOD}", 0.7, "ok"),
+    (f"<think >Yes: 0.2</think >\n{GOOD}", 0.7, "ok"),
+    (f"<pondering>{GOOD}", None, "truncated"),
+    (f"<response>\n{GOOD}\n</response>", 0.7, "repaired:passage"),
+    ('<|channel|>final <|constrain|>json<|message|>{"No": 0.3, "Yes": 0.7}', 0.7, "repaired:json"),
     # Approximations, ranges and half a pair.
     *(
         (text, None, "unparsed")
@@ -120,6 +133,7 @@ NUMBERS = [
     ("Yes: 0.7", 0.7, "repaired:words"),
     ("No: 0.7", None, "unparsed"),
     ('{"probability": 0.7}', 0.7, "repaired:json"),
+    ('{"verdict": "No", "probability": 0.7}', None, "unparsed"),
     ("24/7", None, "out_of_range"),
     ("3/4/2024", None, "unparsed"),
     ("-0.2", None, "out_of_range"),
@@ -153,6 +167,7 @@ DECISIONS = [
     ("Can decide:Yes\nDecision:\t No", "no", "ok"),
     ("Can decide: No\nDecision: Yes", "defer", "ok"),
     ("Can decide: No", "defer", "repaired:layout"),
+    ("Can decide: No\nDecision: None", "defer", "repaired:passage"),
     ("Decision: No\nCan decide: Yes", "no", "repaired:layout"),
     ("**Can decide:** Yes\n**Decision:** No", "no", "repaired:markup"),
     ("CAN DECIDE: NO\nDECISION: N/A", "defer", "repaired:passage"),
@@ -171,6 +186,13 @@ def test_two_lines(text, value, status):
     assert decoded.value == value
     assert decoded.status == (status or decoded.status)
     assert value is None or math.copysign(1, decoded.value) == 1  # -0.0 would print as such
+
+
+def test_a_label_that_ends_like_another_is_the_longer_one():
+    """Breaks if labels are looked through in the order of a set: another one in each process."""
+    for labels in (("sun", "no sun"), ("no sun", "sun")):
+        decoded = decode_distribution("20% sun, 80% no sun", labels)
+        assert dict(zip(labels, decoded.value, strict=True)) == {"sun": 0.2, "no sun": 0.8}
 
 
 @pytest.mark.parametrize(("text", "value", "status"), NUMBERS)

@@ -188,6 +188,7 @@ def connect(
         identity=identity or address,
         concurrency=concurrency,
         extra=extra,
+        timeout=timeout,
     )
     _open(hosted, has_key=key not in (None, _NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
     return hosted

@@ -6,6 +6,7 @@ provider's affair. A list of the most likely tokens yields bounds, never a zero 
 out.
 """
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Generator, Mapping, Sequence
@@ -66,6 +67,8 @@ class HostedModel:
     unset : sequence of str
         Settings that the provider chooses by itself: ``temperature``, ``seed``, ``top_p``,
         ``max_tokens`` (the limit then goes by its newer name).
+    timeout : float or None
+        Seconds that an answer may take, with all waits and tries; None sets no end.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class HostedModel:
         concurrency: int = 8,
         extra: Mapping[str, Any] | None = None,
         unset: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> None:
         full = str(model)
         self.name = name or full
@@ -87,6 +91,7 @@ class HostedModel:
         self._completes = is_completing(full)
         self._system, self._concurrency = system, concurrency
         self._extra = dict(extra or {})
+        self._timeout = timeout
         self._mask = KeyMask(getattr(model.api, "api_key", None))
         self._holds_forms = False
         # Connections are open as long as the model is in use, and no longer.
@@ -302,7 +307,16 @@ class HostedModel:
         if self._system is not None:
             messages.insert(0, ChatMessageSystem(content=self._system))
         if retry:
-            return await self._model.generate(messages, config=config)
+            # Inspect looks at its own timeout between tries, and not while it waits for one.
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await self._model.generate(messages, config=config)
+            except TimeoutError as error:
+                raise ReplyError(
+                    f"no answer within {self._timeout:g} seconds (--set timeout)"
+                    if self._timeout is not None
+                    else line_of(error)
+                ) from error
         # The provider beneath: it makes one call, and says what it sent.
         result = await self._model.api.generate(messages, [], "none", config)
         output, sent = result if isinstance(result, tuple) else (result, None)

@@ -32,6 +32,14 @@ _INVISIBLE = re.compile(r"(?is)<(script|style|head\b(?!er))[^>]*>.*?</\1\s*>|<!-
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
+# Reasons for an end, beside those of the protocol, that servers give of a whole answer ...
+_ENDED = frozenset(
+    ("stop", "length", "content_filter", "tool_calls", "function_call", "eos", "eos_token")
+) | frozenset(("end_turn", "stop_sequence", "complete", "completed", "max_tokens"))
+# ... and of a failure.
+_FAILED = frozenset(("error", "abort", "aborted", "cancelled", "failed"))
+
+
 class HostedError(CoherenceError):
     """A service or server does not answer, or no longer; what it answered before is kept."""
 
@@ -180,10 +188,15 @@ def _complete(reply: Any, name: str) -> Any:
     """Complete a reply in place; one that is none is left to Inspect, which says so."""
     # Some services tell an error in a reply of status 200.
     error = getattr(reply, "error", None)
-    if error and not getattr(reply, "choices", None):
+    if error:
         words = error.get("message") if isinstance(error, dict) else None
         raise RuntimeError(str(words or error))
     for choice in getattr(reply, "choices", None) or []:
+        reason = choice.finish_reason
+        if reason in _FAILED:
+            raise RuntimeError(f"the generation ended by {reason!r}")
+        if reason is not None and reason not in _ENDED:
+            choice.finish_reason = "length"  # whatever it was, it was no end of its own
         message = choice.message
         if message is not None and isinstance(message.content, list):
             message.content, thinking = text_and_thinking(message.content)

@@ -27,6 +27,7 @@ _PATTERNS = (
     "config.json",
     "generation_config.json",
     "chat_template*",
+    "additional_chat_templates/*",
     "*token*.json",
     "tokenizer.model",
     "vocab.*",

@@ -161,15 +161,32 @@ def test_only_what_a_change_touches_is_made_again(asked, old, new, finished):
     assert asked.finished(SMALL.replace(old, new)) == finished
 
 
-@pytest.mark.parametrize("column", ["theta", "x_smoke"])
+@pytest.mark.parametrize("column", ["theta", "p_true", "x_smoke"])
 def test_a_table_of_other_cases_is_not_finished(asked, column):
     """Breaks if only questions count: states and evidence may change beside texts that stay."""
     path = asked.table("leaky", "asia")
     table = pd.read_parquet(path)
     other = {0: 1, 1: 0, "yes": "no", "no": "yes"}
     changed = table["context"] == table.loc[table[column].notna(), "context"].iloc[0]
-    table[column] = table[column].where(~changed, table[column].map(other))
+    changed_to = 1 - table[column] if column == "p_true" else table[column].map(other)
+    table[column] = table[column].where(~changed, changed_to)
     table.to_parquet(path)
+    assert asked.finished() == [False, True, True, True]
+
+
+def test_a_table_that_a_kill_left_without_its_record_is_made_again(asked, monkeypatch):
+    """Breaks if the record of an earlier table stands beside a new one while that is written."""
+    record = asked.table("leaky", "asia").with_suffix(".json")
+    there = []
+
+    def write(runs, path):
+        there.append(record.exists())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coherence.table.writing.write_runs", write)
+    asked.run(status=130)
+    assert there == [False]
+    monkeypatch.undo()
     assert asked.finished() == [False, True, True, True]
 
 

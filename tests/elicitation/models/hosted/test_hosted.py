@@ -251,6 +251,55 @@ def test_replies_that_say_less_or_in_parts_are_read():
     assert (kept.served_by, kept.n_tokens, kept.finish_reason) == ("m", None, "stop")
 
 
+@pytest.mark.parametrize(
+    "failed",
+    [
+        answer("No: 0.30", finish_reason="error"),
+        answer("No: 0.30", finish_reason="abort"),
+        {**answer("No: 0.30"), "error": {"message": "the engine failed"}},
+    ],
+)
+def test_a_generation_that_failed_is_no_answer(failed):
+    with (
+        connected(Fake(after_opening(lambda body, n: failed))) as model,
+        pytest.raises(CoherenceError, match=r"the engine failed|ended by '(error|abort)'"),
+    ):
+        model.generate(requests(1))
+
+
+def test_an_end_that_nobody_knows_is_a_cut():
+    strange = after_opening(lambda body, n: answer("No: 0.30", finish_reason="preempted"))
+    with connected(Fake(strange)) as model:
+        assert model.generate(requests(1))[0].finish_reason == "length"
+
+
+def test_a_server_that_says_nothing_is_left_after_the_timeout(asia, cases, tmp_path):
+    """What came before is in the store by then: a process may be killed while it waits."""
+    stored = []
+
+    def stalls(body, n):
+        if n < 3:
+            return says(body, n)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and len(stored) < 3:
+            database = sqlite3.connect(tmp_path / "answers.sqlite")
+            stored[:] = database.execute("SELECT key FROM answers").fetchall()
+            database.close()
+            time.sleep(0.05)
+        time.sleep(4)
+        return says(body, n)
+
+    began = time.monotonic()
+    with (
+        AnswerStore(tmp_path / "answers.sqlite") as store,
+        connected(Fake(after_opening(stalls)), concurrency=1, timeout=2) as model,
+        pytest.raises(CoherenceError, match="no answer within 2 seconds"),
+    ):
+        elicit(model, asia, cases.head(3), store, design=DESIGN)
+    assert len(stored) == 3
+    assert time.monotonic() - began < 30
+
+
 def test_one_request_that_is_refused_keeps_no_other_from_its_answer():
     def reply(body, n):
         text = body["messages"][0]["content"]
