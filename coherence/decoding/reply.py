@@ -29,7 +29,8 @@ _TURN = re.compile(
     r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>)?"
 )
 _END = re.compile(
-    r"<\|(?:im_end|eot_id|eot|eom_id|end|endoftext|end_of_text|end_of_turn|END_OF_TURN_TOKEN|return|eos)\|>"
+    r"<\|(?:im_end|eot|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|END_OF_TURN_TOKEN|return"
+    r"|eos)\|>"
     r"|</s>|<end_of_turn>|<eos>|<eot>|<\uff5cend\u2581of\u2581sentence\uff5c>|\[EOS\]"
 )
 
