@@ -192,10 +192,10 @@ def _complete(reply: Any, name: str) -> Any:
         words = error.get("message") if isinstance(error, dict) else None
         raise RuntimeError(str(words or error))
     for choice in getattr(reply, "choices", None) or []:
-        reason = choice.finish_reason
+        reason = str(choice.finish_reason or "").lower()  # some servers leave it empty
         if reason in _FAILED:
             raise RuntimeError(f"the generation ended by {reason!r}")
-        if reason is not None and reason not in _ENDED:
+        if reason and reason not in _ENDED:
             choice.finish_reason = "length"  # whatever it was, it was no end of its own
         message = choice.message
         if message is not None and isinstance(message.content, list):

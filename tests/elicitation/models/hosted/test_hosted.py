@@ -267,10 +267,12 @@ def test_a_generation_that_failed_is_no_answer(failed):
         model.generate(requests(1))
 
 
-def test_an_end_that_nobody_knows_is_a_cut():
-    strange = after_opening(lambda body, n: answer("No: 0.30", finish_reason="preempted"))
+@pytest.mark.parametrize(("reason", "cut"), [("preempted", True), ("", False), ("STOP", False)])
+def test_an_end_that_nobody_knows_is_a_cut(reason, cut):
+    """Breaks if a server that leaves the reason empty, or shouts it, has all its answers cut."""
+    strange = after_opening(lambda body, n: answer("No: 0.30", finish_reason=reason))
     with connected(Fake(strange)) as model:
-        assert model.generate(requests(1))[0].finish_reason == "length"
+        assert (model.generate(requests(1))[0].finish_reason == "length") is cut
 
 
 def test_a_server_that_says_nothing_is_left_after_the_timeout(asia, cases, tmp_path):
