@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 from operator import add, mul
 from typing import Any
 
@@ -24,6 +25,8 @@ MAX_BYTES = 128 * 2**20  # the largest intermediate array
 _BLOCK = 2**20  # numbers of an array computed at a time: eight megabytes stay in most caches
 _SPLIT = 1e8  # products above which rows that observe different variables are answered apart
 _ROW = 1e4  # what it costs to answer a row by itself, in products
+_PICKED = 4  # what it costs to add up an entry that a row needs by itself, in products
+_GROUP = 1e5  # what it costs to go on with a group of rows, in products
 
 
 _Step = tuple[int, tuple[int, ...]]
@@ -107,11 +110,9 @@ def _factors(
     everywhere, somewhere = np.all(observed, axis=0), np.any(observed, axis=0)
     alike = np.all(codes == codes[0], axis=0)
     factors = [
-        # Where some rows observe a variable and others do not, each row says which states agree.
-        _Factor(
-            (int(member),),
-            (~observed[:, member] | (codes[:, member] == np.arange(number)[:, None])).astype(float),
-        )
+        # Where some rows observe a variable and others do not, each row says which states agree:
+        # the one that it observes, or, in the last column, all.
+        _Factor((int(member),), np.c_[np.eye(number), np.ones(number)].take(codes[:, member], 1))
         for member in np.flatnonzero(somewhere & ~everywhere)
         for number in [len(network.nodes[member].states)]
     ]
@@ -235,43 +236,52 @@ def _added_up(
     max_bytes: int,
 ) -> Floats:
     """Make the joint table, and add up for every row the entries that agree with it."""
-    whole = np.ones([numbers[member] for member in scope])
-    for of, values in tables:
-        whole *= _aligned(of, values[..., None], scope)[..., 0]
 
     def growth(member: int) -> float:
         seen = codes[:, member] >= 0
         return ((not seen.all()) + numbers[member] * bool(seen.any())) / numbers[member]
 
-    # The axes along which the table shrinks the most come first, the targets last.
+    # The axes along which the table shrinks the most come first, behind the targets.
     others = sorted(set(scope).difference(targets), key=growth)
-    whole = whole.transpose([list(scope).index(member) for member in (*others, *targets)])
-    shape = whole.shape[len(others) :]
-    result = np.empty((len(codes), math.prod(shape)))
-    _add_up(whole.reshape(*whole.shape[: len(others)], -1), codes[:, others], result, max_bytes)
-    return result.reshape(-1, *shape)
+    table = _product(tables, (*targets, *others))
+    shape = table.shape[: len(targets)]
+    sums = _sums(table.reshape(-1, *table.shape[len(targets) :]), codes[:, others])
+    return sums.T.reshape(-1, *shape)
 
 
-def _add_up(table: Floats, codes: Codes, result: Floats, max_bytes: int) -> None:
-    """Fill `result` with sums over the axes of a table but its last, for rows of states or -1.
+def _product(tables: Sequence[tuple[tuple[int, ...], Floats]], axes: Sequence[int]) -> Floats:
+    """Multiply the tables, always the two with the smallest product, so that few are large."""
+    factors = []
+    for scope, values in tables:
+        order = sorted(range(len(scope)), key=lambda axis: axes.index(scope[axis]))
+        states = dict(zip(scope, values.shape, strict=True))
+        # Contiguous, because a product takes over the order in memory of its factors.
+        ordered = np.ascontiguousarray(values.transpose(order))
+        factors.append(ordered.reshape([states.get(member, 1) for member in axes]))
+    while len(factors) > 1:
+        _, i, j = min(
+            (math.prod(map(max, factors[i].shape, factors[j].shape)), i, j)
+            for i, j in combinations(range(len(factors)), 2)
+        )
+        later, earlier = factors.pop(j), factors.pop(i)
+        factors.append(earlier * later)
+    return np.ascontiguousarray(factors[0])
 
-    Rows that agree about the first axis go on together, in the slice of their state or in the sum
-    over the axis: apart while that takes much memory, then all groups of rows at once.
+
+def _sums(table: Floats, codes: Codes) -> Floats:
+    """Add up the entries along all axes but the first that agree with rows of states or -1.
+
+    Rows that agree about the next axis go on together, in the slice of their state or in the sum
+    over the axis, until it is cheaper to add up the entries of each.
     """
-    if 8 * len(codes) * table[0].size > max_bytes and codes.shape[1] > 1:
-        for state in np.unique(codes[:, 0]):
-            members = np.flatnonzero(codes[:, 0] == state)
-            part = np.empty((len(members), table.shape[-1]))
-            rest = table.sum(axis=0) if state < 0 else table[state]
-            _add_up(rest, codes[members, 1:], part, max_bytes)
-            result[members] = part
-        return
-    values, group = table[None], np.zeros(len(codes), dtype=np.intp)
-    for column in codes.T:
-        n_states = values.shape[1]
-        kinds, group = np.unique(group * (n_states + 1) + column + 1, return_inverse=True)
-        before, state = np.divmod(kinds, n_states + 1)
-        after = values[before, state - 1]
-        after[state == 0] = values.sum(axis=1)[before[state == 0]]
-        values = after
-    result[:] = values[group]
+    result = np.empty((len(table), len(codes)))
+    entries = np.where(codes < 0, table.shape[1:], 1.0).prod(axis=1).sum()
+    if table.ndim == 1 or _PICKED * entries <= table[0].size + _GROUP:
+        for row, index in enumerate(np.where(codes < 0, np.array(slice(None)), codes).tolist()):
+            result[:, row] = table[:, *index].reshape(len(table), -1).sum(axis=1)
+        return result
+    for state in set(codes[:, 0].tolist()):
+        members = np.flatnonzero(codes[:, 0] == state)
+        rest = table.sum(axis=1) if state < 0 else table[:, state]
+        result[:, members] = _sums(rest, codes[members, 1:])
+    return result
