@@ -247,12 +247,12 @@ class CheckResult:
         return line if self.pvalue is None else f"{line}, p = {self.pvalue:.4g}"
 
     def estimate_note(self) -> str:
-        """Say why the estimate lies below its interval; empty where it does not.
+        """Say which effect is shown of several, what p concerns, and why it may lie below 0.
 
         Returns
         -------
         str
-            A sentence.
+            Sentences; empty where there is one effect and it does not lie below its interval.
 
         Examples
         --------
@@ -260,13 +260,18 @@ class CheckResult:
         >>> result.estimate_note()[:32]
         'The quantity cannot be negative;'
         """
+        notes = []
+        if component := self.settings.get("component"):
+            tested = self.settings.get("tested")
+            of = f"; p is that of {tested}" if tested and self.pvalue is not None else ""
+            notes.append(f"The effect shown is {component}{of}.")
         interval = self.interval
-        if interval is None or interval.low != 0 or not self.statistic < 0:
-            return ""
-        return (
-            "The quantity cannot be negative; its estimate can, by chance, and the interval starts "
-            "at 0."
-        )
+        if interval is not None and interval.low == 0 and self.statistic < 0:
+            notes.append(
+                "The quantity cannot be negative; its estimate can, by chance, and the interval "
+                "starts at 0."
+            )
+        return " ".join(notes)
 
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""

@@ -116,9 +116,7 @@ def verdict(
         return f"Not tested: {result.reason}."
     else:
         sentence = _tested(result, alpha, belief, scatter, allowed)
-    component = result.settings.get("component")
-    shown = f"The effect shown is {component}." if component else ""
-    return " ".join(filter(None, [sentence, shown, result.estimate_note()]))
+    return " ".join(filter(None, [sentence, result.estimate_note()]))
 
 
 def _tested(

@@ -61,6 +61,7 @@ SETTLED = "the stated belief settles the action, and leaves the state nothing to
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
 FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
+TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
@@ -111,12 +112,14 @@ def residual_covariance_test(
         `statistic` is the difference in the probability of one action between the states at equal
         belief (0 under the null): of the action that rises most with the belief, which `settings`
         names; with one belief throughout, of the most frequent one. Its interval treats contexts,
-        or groups, as units. `details` has the difference of every action with the p-value that it
-        has alone and one that holds for all of them (max-t), and, where choice follows the belief,
-        the hidden shift: choices move with the truth as if the belief acted on were that much
-        higher (units of belief, to first order). NaN with a reason where fewer than ten contexts
-        can be permuted. No interval where a state was seen in fewer than three contexts, or with
-        fewer than ten groups. `contributions` holds those of contexts to the statistic.
+        or groups, as units. With more than two actions or states the p-value is that of all of them
+        together, and may be small where this interval holds 0. `details` has the difference of
+        every action with the p-value that it has alone and one that holds for all of them (max-t),
+        and, where choice follows the belief, the hidden shift: choices move with the truth as if
+        the belief acted on were that much higher (units of belief, to first order). NaN with a
+        reason where fewer than ten contexts can be permuted. No interval where a state was seen in
+        fewer than three contexts, or with fewer than ten groups. `contributions` holds those of
+        contexts to the statistic.
 
     Raises
     ------
@@ -196,6 +199,8 @@ def covariance_of(
     surest = int(np.argmax(np.abs(permuted.observed[1:])))
     # The one shown is chosen without a look at states, so that its interval covers.
     other = "" if slopes is not None or surest == headline else details["component"][surest]
+    without_interval = _no_interval(contexts, pairs[headline][1])
+    tested = "" if slopes is None else _tested(data, details, without_interval)
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
@@ -204,6 +209,7 @@ def covariance_of(
         settings={
             **undefined.settings,
             "component": details["component"][headline],
+            **({"tested": tested} if tested else {}),
             **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
@@ -219,8 +225,9 @@ def covariance_of(
             else by_context(shown.contributions[:, headline], contexts, data)
         ),
     )
-    if why := _no_interval(contexts, pairs[headline][1]):
-        return replace(result, reason="; ".join(filter(None, [why, result.reason])))
+    if without_interval:
+        reasons = filter(None, [without_interval, result.reason])
+        return replace(result, reason="; ".join(reasons))
     low, high = (float(details[end][headline]) for end in ("low", "high"))
     error = "HC3 error over contexts" if group is None else "CR3 error over groups"
     interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")
@@ -399,6 +406,21 @@ def _follows(contexts: Contexts, slopes: Floats, moved: Floats) -> Floats | None
     error = math.sqrt(float(((belief * remains) ** 2).sum())) / float(belief @ belief)
     follows = steepness > 0 and error * FOLLOWS < slope
     return np.asarray(slopes / steepness) if follows else None
+
+
+def _tested(data: ChoiceData, details: pd.DataFrame, without_interval: str) -> str:
+    """Say what the p-value concerns where that is more than the one difference shown."""
+    n_actions, n_states = len(data.actions), len(data.states)
+    several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
+    if not several:
+        return ""
+    tested = TOGETHER.format(" and ".join(several))
+    shift = details[details["component"] == SHIFT]
+    if shift.empty or without_interval:
+        return tested
+    ends = shift[["estimate", "low", "high"]].to_numpy(dtype=float)[0]
+    value, low, high = ends.clip(-1.0, 1.0)
+    return f"{tested} ({SHIFT} {value:.3f} [{low:.3f}, {high:.3f}])"
 
 
 def _no_interval(contexts: Contexts, state: int) -> str:

@@ -148,7 +148,12 @@ def _of_degree(
             estimate.contributions[:, 1 + shown], index=[data.contexts[at] for at in used]
         ),
         interval=Interval(float(low[1 + shown]), float(high[1 + shown]), 0.95, method),
-        settings={"component": names[shown], "degree": degree, "n_tested": int(used.size)},
+        settings={
+            "component": names[shown],
+            **({"tested": f"all {len(names)} actions together"} if len(names) > 2 else {}),
+            "degree": degree,
+            "n_tested": int(used.size),
+        },
         degree=degree,
         bend=float(estimate.pvalues[-2]),
     )

@@ -127,7 +127,7 @@ def _result_row(result: CheckResult) -> tuple[Cell, ...]:
     exact = {"": row["statistic"], **{name: row[name] for name in ("low", "high", "level", "unit")}}
     exact["component"] = component
     undefined = math.isnan(result.statistic)
-    shown = f"The effect shown is {component}." if component else ""
+    shown = result.estimate_note() if component else ""
     return (
         text_cell(result.check),
         Cell(shown_as.effect, exact, result.reason if undefined else shown, is_reason=undefined),

@@ -206,13 +206,9 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     # Which effects are of one action, which lie below their interval, and why a number is missing:
     # a dash with a p-value of 1 is no sign of coherence.
     notes: dict[str, list[str]] = {}
-    for say in (
-        lambda row: row.component,
-        lambda row: row.result.estimate_note(),
-        lambda row: clean(row.result.reason),
-    ):
-        for row in shown:
-            notes.setdefault(say(row), []).append(row.check)
+    effects = [(row, row.result.estimate_note()) for row in shown]
+    for row, said in [*effects, *((row, row.result.reason) for row in shown)]:
+        notes.setdefault(clean(said), []).append(row.check)
     notes.pop("", None)
     yield from _listed(
         [f"{', '.join(dict.fromkeys(of))}: {said}" for said, of in notes.items()], " "

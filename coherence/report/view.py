@@ -60,10 +60,12 @@ COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 CANCELLING = "iterated_expectation:noise_removed"
 """The size of gaps, which cancel in the tested mean where they have both signs."""
 TWINS_NOTE = (
-    "Twins are what the nearest rational agent would give, with the noise of these reports. p is "
-    "the share of twins at least as extreme (these data counted as one more; twice the smaller "
-    "side where an effect may have either sign), without a correction over checks; noise is the "
-    "median of the twins over what was observed."
+    "Twins are what the nearest rational agent would give, with the noise of these reports. p of "
+    "twins is the share of them whose effect is at least as extreme (these data counted as one "
+    "more; twice the smaller side where an effect may have either sign), without a correction over "
+    "checks. It is not the p-value of the check, which may take reports as exact, and which for "
+    "cmi is that of another statistic than the estimate compared here. noise is the median of the "
+    "twins over what was observed."
 )
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
@@ -325,7 +327,7 @@ def _twins(unit: Unit) -> Counts:
         "observed",
         "twins",
         "95% of twins",
-        "p",
+        "p of twins",
         "noise",
     )
     return Counts(headings, tuple(rows), TWINS_NOTE)

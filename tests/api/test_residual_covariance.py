@@ -40,6 +40,37 @@ def test_the_shift_in_units_of_belief_stands_in_details():
     assert "hidden shift of belief" not in set(details["component"])
 
 
+def three_actions(seed, n_contexts=40, n_reps=5):
+    rng = np.random.default_rng(seed)
+    belief = rng.random(n_contexts)
+    truth = (rng.random(n_contexts) < belief).astype(int)
+    pull = np.repeat(3 * (belief - 0.5) + 0.9 * (truth - belief), n_reps)
+    utility = np.stack([-pull, np.full(pull.size, 0.4), pull], axis=1)
+    action = np.array(["no", "defer", "yes"])[(utility + rng.gumbel(size=utility.shape)).argmax(1)]
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    return belief[context], action, truth[context], context
+
+
+def test_says_where_p_concerns_more_than_the_effect_shown():
+    """Of three actions p may be small where the interval of the one shown holds 0."""
+    *arrays, context = three_actions(seed=8)
+    result = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)
+    assert result.pvalue < 0.02
+    assert result.interval.low < 0 < result.interval.high
+    shift = result.details.set_index("component").loc["hidden shift of belief"]
+    assert shift["low"] > 0  # what p concerns: all actions in the direction of a higher belief
+    said = (
+        "The effect shown is P(yes | 1) - P(yes | 0); p is that of all 3 actions together (hidden "
+        f"shift of belief {shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}])."
+    )
+    assert result.estimate_note() == said
+    assert said in str(result)
+    # Of two actions one difference is both.
+    arrays[1] = np.where(arrays[1] == "yes", "yes", "no")
+    two = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)
+    assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0)."
+
+
 def test_one_belief_throughout_leaves_the_plain_difference():
     """Yes in 30 of 40 contexts with the state and in 20 of 60 without: 3/4 - 1/3."""
     truth = np.repeat([1, 0], [40, 60])
