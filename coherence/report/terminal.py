@@ -207,11 +207,11 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     # a dash with a p-value of 1 is no sign of coherence.
     notes: dict[str, list[str]] = {}
     effects = [(row, row.result.estimate_note()) for row in shown]
-    for row, said in [*effects, *((row, row.result.reason) for row in shown)]:
-        notes.setdefault(clean(said), []).append(row.check)
+    for row, note in [*effects, *((row, row.result.reason) for row in shown)]:
+        notes.setdefault(clean(note), []).append(row.check)
     notes.pop("", None)
     yield from _listed(
-        [f"{', '.join(dict.fromkeys(of))}: {said}" for said, of in notes.items()], " "
+        [f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in notes.items()], " "
     )
 
 
