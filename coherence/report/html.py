@@ -79,8 +79,10 @@ def render_html(
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
         "the largest first within each unit of measurement, beyond which effects do not compare; "
         f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that does not "
-        "survive it."
+        "survive it"
     )
+    several = wording.concerns_all(row.result for row in ranked if row.result)
+    legend = "; ".join(filter(None, [legend, several])) + "."
     n_results = sum(len(unit.results) for unit in units)
     # A checkout that was never installed does not know its version.
     version = settings.get("version")

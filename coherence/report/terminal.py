@@ -39,6 +39,7 @@ from coherence.report.wording import (
     POLICIES,
     answering_sentences,
     clean,
+    concerns_all,
     interval_heading,
     unit_heading,
 )
@@ -332,6 +333,8 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     same = components.pop() if len(components) == 1 else ""
     effect = ", ".join(filter(None, [clean(check), same]))
     yield _text(f"By the effect of {effect}, the largest first{among}:")
+    if several := concerns_all(row.result for row in shown if row.result):
+        yield _text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
     table = _table(["task · model", "effect", heading, "p (Holm)", "rejected tests"], right=(3,))
     table.columns[4].no_wrap = False

@@ -52,6 +52,12 @@ def format_pvalue(pvalue: float | None) -> str:
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
 
 
+def concerns_all(results: Iterable[CheckResult]) -> str:
+    """Say that p concerns more than the effect alongside it; empty where it does not."""
+    several = any(result.settings.get("tested") for result in results if result.pvalue is not None)
+    return "p is that of all differences together, effect and interval are those of one" * several
+
+
 def interval_heading(results: Iterable[CheckResult]) -> str:
     """Return "95% interval", or "interval" where the nominal levels differ."""
     # A user of the Python functions may have asked for other levels.

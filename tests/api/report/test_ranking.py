@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from coherence import CheckResult
+from coherence.report.html import render_html
 from coherence.report.ranking import by_measure, rank
+from coherence.report.terminal import render_report
 
 
 def result(check, statistic, unit="belief", pvalue=0.5, holm=None):
@@ -39,3 +43,13 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     ]
     # One unit of measurement needs no heading.
     assert [name for name, _ in by_measure(ranked[:3])] == [""]
+
+
+def test_an_overview_says_where_p_concerns_more_than_the_effect_beside_it(units):
+    said = "p is that of all differences together"
+    several = result("a", 0.1)
+    several = replace(several, settings={"component": "P(yes)", "tested": "all 3 actions together"})
+    for results, says in (((several,), True), ((result("a", 0.1),), False)):
+        shown = units(results, results, results, results)
+        assert (said in render_report(shown, width=120)) is says
+        assert (said in render_html(shown, {})) is says
