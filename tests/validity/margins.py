@@ -5,7 +5,7 @@
 ``tests/validity/margins.csv`` has a line per design, number of contexts and true difference: the
 share of tables in which the 95% interval lies within the margin of .1, which two one-sided tests at
 2.5% may claim in 2.5% of tables where the difference is .1. Table t of cell d draws from the seed
-[seed, d, t]. A quarter of the tables is run of the rational agent. One core needs 20 minutes.
+[seed, d, t]. One core needs 20 minutes.
 """
 
 import argparse
