@@ -4,13 +4,14 @@
 
 ``tests/validity/groups.csv`` has a line per check, design and naming of the groups: the share of
 tables with p <= .05 under a true null, and the share whose 95% interval holds the truth. Table t of
-design d draws from the seed [seed, d, t]. A quarter of the tables is run of the gain and the agent.
-One core needs about two hours.
+design d draws from the seed [seed, d, t]. A quarter of the tables is run of the gain. ``--checks``
+runs some checks and keeps the lines of the others. One core needs about two hours.
 """
 
 import argparse
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from coherence import (
     CheckResult,
     calibration_estimates,
     cmi_test,
+    compare,
     iterated_expectation_test,
     monotone_choice_test,
     monotone_direction_test,
@@ -29,6 +31,7 @@ from coherence import (
     rational_agent_test,
     residual_covariance_test,
 )
+from coherence.result import Interval
 from coherence.statistics.resample import Seed
 
 RESULTS = Path(__file__).parent / "groups.csv"
@@ -143,6 +146,35 @@ def agent(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     return rational_agent_test(*arrays, context=context, group=whose, describe=False), 0.0
 
 
+def compared(
+    group: Groups, named: Seed, rng: np.random.Generator, *, effect: str
+) -> tuple[CheckResult, float]:
+    """Two coherent agents on the same cases, each with a taste and a bias of its own a group."""
+    belief, _, truth = _judged(group, rng)
+    tables = []
+    for model in "ab":
+        moved = 0.5 * shares(group, rng) + 0.3 * rng.normal(size=group.size)
+        report = _logistic(np.log(belief / (1 - belief)) + moved).round(2)
+        drive = 6 * (report - 0.5) + 1.5 * shares(group, rng)
+        action = np.where(rng.random(group.size) < _logistic(drive), "yes", "no")
+        columns = {"context": np.arange(group.size), "group": group, "theta": truth}
+        tables.append(pd.DataFrame({"model": model, "p": report, "action": action, **columns}))
+    runs = pd.concat(tables, ignore_index=True)
+    runs = runs if named is not None else runs.drop(columns="group")
+    (found,) = compare(runs, effects=[effect], rng=rng).differences.to_dict("records")
+    result = CheckResult(
+        check=effect,
+        null="two models have one effect",
+        statistic=found["difference"],
+        unit="probability",
+        interval=None if found["reason"] else Interval(found["low"], found["high"]),
+        pvalue=found["pvalue"],
+        n_rows=len(runs),
+        n_contexts=found["n_contexts"],
+    )
+    return result, 0.0
+
+
 CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
     "residual_covariance": covariance,
     "cmi": cmi,
@@ -153,6 +185,8 @@ CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
     "prompt_consistency": wordings,
     "predictive_gain": gain,
     "rational_agent": agent,
+    "compare, residual_covariance": partial(compared, effect="residual_covariance"),
+    "compare, calibration:brier": partial(compared, effect="calibration:brier"),
 }
 SLOW = ("predictive_gain",)
 
@@ -191,8 +225,13 @@ def main() -> None:
             rows.append((name, *size, named, rejected, covered, width, n, args.seed))
             print(*rows[-1], flush=True)
     columns = ["check", "n_groups", "n_contexts", "named", "rejected", "covered", "width"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"])
-    table.round(4).to_csv(args.out, index=False)
+    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"]).round(4)
+    if args.out.exists():
+        known = pd.read_csv(args.out)
+        table = pd.concat([known[~known["check"].isin(args.checks)], table])
+        table["place"] = table["check"].map(list(CHECKS).index)
+        table = table.sort_values("place", kind="stable").drop(columns="place")
+    table.to_csv(args.out, index=False)
 
 
 if __name__ == "__main__":
