@@ -253,16 +253,20 @@ class AnswerStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        # The lock is taken at once: who asks for it midway may fail without any wait.
-        self._database.execute("BEGIN IMMEDIATE")
+        self._undo()  # what Ctrl-C left open: it may come between any two statements
         try:
+            # The lock is taken at once: who asks for it midway may fail without any wait.
+            self._database.execute("BEGIN IMMEDIATE")
             yield
             self._database.execute("COMMIT")
         except BaseException:
-            # The error may have ended the transaction itself, as a full disk does.
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
+            self._undo()
             raise
+
+    def _undo(self) -> None:
+        # An error may have ended the transaction itself, as a full disk does.
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
 
     def _identity(self) -> tuple[int, int] | None:
         try:

@@ -3,6 +3,7 @@
 Breaks if an answer is lost, doubled, or handed to another model, text, setting or draw.
 """
 
+import itertools
 import sqlite3
 import subprocess
 import sys
@@ -76,6 +77,32 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
         assert len(store) == 0
         _put(store, [DRAWS[0]])
         assert len(store) == 1
+
+
+def test_ctrl_c_at_any_line_leaves_a_store_that_takes_the_answer(tmp_path):
+    lines = itertools.count()  # of the interpreter, in the store and what it calls
+
+    def interrupting(frame, event, _):
+        if event == "line" and next(lines) == at:
+            raise KeyboardInterrupt
+        return interrupting
+
+    with AnswerStore(tmp_path / "s.sqlite") as store:
+        for at in itertools.count():
+            lines = itertools.count()
+            draw = _questions(1, f"{at}?")
+            sys.settrace(interrupting)
+            try:
+                _put(store, draw)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(None)
+            _put(store, draw)
+            assert len(store) == at + 1
+            if next(lines) <= at:
+                break
+    assert at > 50
 
 
 def test_other_files_are_not_taken_for_stores(tmp_path):
