@@ -54,9 +54,9 @@ def plot_ranks(
     Returns
     -------
     Axes
-        Points are estimates, lines their 95% intervals. The ranks, from the smallest value, are in
-        an inset; all ranks of an effect hold together in 95%, and models that share a letter cannot
-        be told apart.
+        Points are estimates, lines their 95% intervals. The ranks, from the value closest to 0, are
+        in an inset; all ranks of an effect hold together in 95%, and models that share a letter
+        cannot be told apart.
 
     Raises
     ------

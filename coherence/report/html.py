@@ -77,9 +77,9 @@ def render_html(
             shown.append(_unit_context(unit, key, of_unit))
     legend = (
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
-        "the largest first within each unit of measurement, beyond which effects do not compare; "
-        f"● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that does not "
-        "survive it"
+        "the furthest from 0 first within each unit of measurement, beyond which effects do not "
+        f"compare; ● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that "
+        "does not survive it"
     )
     several = wording.concerns_all(row.result for row in ranked if row.result)
     legend = "; ".join(filter(None, [legend, several])) + "."

@@ -332,7 +332,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     components = {Row(row.result).component for row in shown if row.result}
     same = components.pop() if len(components) == 1 else ""
     effect = ", ".join(filter(None, [clean(check), same]))
-    yield _text(f"By the effect of {effect}, the largest first{among}:")
+    yield _text(f"By the effect of {effect}, the furthest from 0 first{among}:")
     if several := concerns_all(row.result for row in shown if row.result):
         yield _text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)

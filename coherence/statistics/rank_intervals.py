@@ -8,7 +8,6 @@ all ordered pairs, whose joint distribution is normal with the covariance that s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -33,7 +32,7 @@ class Pairs:
     low: Floats
     high: Floats
     pvalue: Floats  # shape (n_pairs,): of no difference, each alone; NaN where no context differs
-    pvalue_ranks: Floats  # shape (n_pairs,): adjusted for all pairs, by which ranks are told apart
+    pvalue_ranks: Floats  # shape (n_pairs,): adjusted for all pairs
 
     def apart(self, *, level: float = LEVEL) -> set[tuple[int, int]]:
         """Return the pairs that are told apart, the lower column first."""
@@ -57,8 +56,41 @@ def compare_pairs(values: Floats, rng: np.random.Generator, *, n_draws: int = N_
     across neighbourhoods and academic achievement across countries, Review of Economic Studies
     91(1); Romano and Wolf (2005), JASA 100(469), for the stepdown.
     """
+    first, second = np.triu_indices(values.shape[1], 1)
+    return _compare(values, first, second, rng, n_draws)
+
+
+def sizes_apart(
+    values: Floats, rng: np.random.Generator, *, n_draws: int = N_DRAWS
+) -> set[tuple[int, int]]:
+    """Return the pairs whose means are surely not equally far from 0, the closer one first.
+
+    Two means are equally far from 0 where they are equal or opposite: both are tested, in one
+    stepdown over all differences and sums, and both have to be rejected (an intersection-union
+    test).
+    """
     n_models = values.shape[1]
-    first, second = (np.array(side) for side in zip(*combinations(range(n_models), 2), strict=True))
+    first, second = np.triu_indices(n_models, 1)
+    both = _compare(
+        np.hstack([values, -values]),
+        np.tile(first, 2),
+        np.concatenate([second, second + n_models]),
+        rng,
+        n_draws,
+    )
+    distance = np.abs(values.mean(axis=0))
+    # Of equal or opposite columns one p-value is NaN, and so is the larger.
+    pvalue = np.maximum(*np.split(both.pvalue_ranks, 2))
+    return {
+        (int(a), int(b)) if distance[a] < distance[b] else (int(b), int(a))
+        for a, b, sure in zip(first, second, pvalue <= 1 - LEVEL, strict=True)
+        if sure
+    }
+
+
+def _compare(
+    values: Floats, first: Codes, second: Codes, rng: np.random.Generator, n_draws: int
+) -> Pairs:
     differences = values[:, first] - values[:, second]
     columns = list(differences.T)
     pvalue = np.array([difference_pvalue(column) for column in columns])

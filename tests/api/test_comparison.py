@@ -31,7 +31,9 @@ def test_text_names_every_effect_estimate_rank_and_letter(compared):
     for effect in dict.fromkeys(compared.estimates["effect"]):
         assert f"  {effect}: " in text
     row = compared.estimates.query("effect == 'report_noise' and model == 'heaping'").iloc[0]
-    assert re.search(rf"heaping {row['estimate']:.3f} {row['letters']} \(3\)", text)
+    assert re.search(
+        rf"heaping {row['estimate']:.3f} \[[.\d]+, [.\d]+\] {row['letters']} \(3\)", text
+    )
     assert compared.summary in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 110
     assert len(text.splitlines()) < 45

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from coherence.statistics.mean_interval import difference_pvalue
-from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals
+from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals, sizes_apart
 
 
 def drawn(n_contexts, means, seed, *, shared=1.0, power=1):
@@ -87,6 +87,29 @@ def test_order_of_columns_changes_no_pair():
     assert forth.difference == pytest.approx(-back.difference[::-1])
     assert forth.pvalue == pytest.approx(back.pvalue[::-1])
     assert forth.pvalue_ranks == pytest.approx(back.pvalue_ranks[::-1], abs=0.01)
+
+
+def test_sizes_are_told_apart_by_their_distance_from_zero():
+    """Breaks if opposite means count as apart, or the sign decides who is closer to 0."""
+    values = drawn(400, [0.0, -1.0, 1.0, 3.0], 6, shared=0.2)
+    rng = np.random.default_rng(1)
+    assert sizes_apart(values, rng) == {(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)}
+    # What they share may shift both across 0: the difference is sure, the order of sizes is not.
+    shared = drawn(100, [-0.2, 0.4], 5, shared=10.0)
+    assert compare_pairs(shared, rng).apart() == {(0, 1)}
+    assert sizes_apart(shared, rng) == set()
+    assert sizes_apart(np.column_stack([values[:, 3], -values[:, 3]]), rng) == set()
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("gap", [0.0, 0.15, 0.5])
+def test_opposite_means_are_seldom_told_apart(gap):
+    """At a true rate of .05 the bound is passed once in ten thousand runs."""
+    false = sum(
+        bool(sizes_apart(drawn(40, [-gap, gap], seed), np.random.default_rng(seed), n_draws=499))
+        for seed in range(200)
+    )
+    assert false <= stats.binom.ppf(0.9999, 200, 0.05)
 
 
 @pytest.mark.lengthy

@@ -2,8 +2,9 @@
 
 Two models differ in a case by what it adds to one estimate less what it adds to the other, so that
 differences are paired, and ranks allow for what models have in common
-(`coherence.statistics.rank_intervals`). Of effects that are roots mean squares are compared, which
-order models alike and may fall below 0 by chance.
+(`coherence.statistics.rank_intervals`). Effects of either sign are ranked by their distance from 0.
+Of effects that are roots mean squares are compared, which order models alike and may fall below 0
+by chance.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,12 @@ from coherence.analysis.comparison.effects import Answers, Effect
 from coherence.errors import listing
 from coherence.inputs import MIN_CONTEXTS
 from coherence.result import CheckResult
-from coherence.statistics.rank_intervals import compare_pairs, letters, rank_intervals
+from coherence.statistics.rank_intervals import (
+    compare_pairs,
+    letters,
+    rank_intervals,
+    sizes_apart,
+)
 from coherence.statistics.resample import Units
 
 FEWEST_SHARE = 0.5
@@ -76,7 +82,7 @@ def rank_effect(
     if len(shown) > 1:
         said = listing(map(repr, sorted(shown)))
         notes.append(f"{where}models do not show the difference of one action: {said}.")
-    rows, pairs = _ranked(found, common, units, entropy)
+    rows, pairs = _ranked(found, common, units, entropy, signed=effect.signed)
     base = {"task": task, "effect": effect.name}
     estimates = [
         {**base, "model": model, **(rows.get(model) or _nothing(without[model]))}
@@ -109,7 +115,7 @@ def _why(found: Mapping[str, CheckResult], without: Mapping[str, str]) -> str:
 
 
 def _ranked(
-    found: Mapping[str, CheckResult], cases: list[str], units: Units, entropy: int
+    found: Mapping[str, CheckResult], cases: list[str], units: Units, entropy: int, *, signed: bool
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """Return what is said of every model, and of every pair."""
     models, results = list(found), list(found.values())
@@ -120,10 +126,13 @@ def _ranked(
     # One value of each case, whose mean is the estimate.
     added = pd.concat([result.contributions for result in results], axis=1).loc[cases]
     values = np.array(compared) + len(cases) * added.to_numpy(dtype=np.float64)
-    pairs = compare_pairs(units.values(values), np.random.default_rng(entropy))
+    by_unit = units.values(values)
+    pairs = compare_pairs(by_unit, np.random.default_rng(entropy))
     apart = pairs.apart()
-    low, high = rank_intervals(len(models), apart)
-    shared = letters([int(at) for at in np.argsort(compared, kind="stable")], apart)
+    ranked = sizes_apart(by_unit, np.random.default_rng(entropy)) if signed else apart
+    low, high = rank_intervals(len(models), ranked)
+    order = np.argsort(np.abs(compared) if signed else compared, kind="stable")
+    shared = letters([int(at) for at in order], apart)
     rows = {}
     for at, (model, result) in enumerate(found.items()):
         ends = result.interval

@@ -29,7 +29,7 @@ ESTIMATES = {
     "low": "low end of its own 95% interval",
     "high": "high end",
     "n_contexts": "cases behind it, the same for all models of the effect",
-    "rank_low": "lowest rank it may have, 1 for the smallest value",
+    "rank_low": "lowest rank it may have, 1 for the value closest to 0",
     "rank_high": "highest rank; all ranks of an effect hold together in 95%",
     "letters": "models that share a letter cannot be told apart",
     "reason": "why there is no estimate, or no interval",
@@ -44,7 +44,7 @@ DIFFERENCES = {
     "low": "low end of its own 95% interval",
     "high": "high end",
     "pvalue": "of no difference, alone",
-    "pvalue_ranks": "adjusted for all pairs of the effect, by which ranks are told apart",
+    "pvalue_ranks": "adjusted for all pairs of the effect, by which letters are told apart",
     "n_contexts": "cases",
     "scale": "estimate, or mean square where the estimate is the root of one",
     "reason": "why there is no p-value or no interval",
@@ -53,8 +53,8 @@ DIFFERENCES = {
 }
 """Column of `Comparison.differences` -> what it holds."""
 LEGEND = (
-    "ranks from the smallest value; models that share a letter cannot be told apart; the ranks of "
-    "an effect hold together in 95%"
+    "ranks from the value closest to 0, of either sign; models that share a letter cannot be told "
+    "apart; the ranks of an effect hold together in 95%"
 )
 TITLE = "Models on the same cases"
 SCHEMA_VERSION = 1
@@ -197,16 +197,20 @@ def _ranks(row: Mapping[Any, Any]) -> str:
 
 
 def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
-    """Write an effect for a terminal, the model with the smallest estimate first."""
+    """Write an effect for a terminal, the model with the estimate closest to 0 first."""
     known = rows[rows["rank_low"].notna()]
-    known = known.sort_values(["estimate", "rank_low", "model"], kind="stable")
-    numbers = format_numbers([float(value) for value in known["estimate"]])
+    known = known.assign(distance=known["estimate"].abs())
+    known = known.sort_values(["distance", "rank_low", "model"], kind="stable")
     # No break within a model's entry.
     entries = [
-        f"{clean(row['model'], limit=30)} {number} {row['letters']} ({_ranks(row)})".replace(
-            " ", "\u00a0"
-        )
-        for row, number in zip(known.to_dict("records"), numbers, strict=True)
+        " ".join(
+            [
+                clean(row["model"], limit=30),
+                *_cells(row, "estimate")[: 1 if pd.isna(row["low"]) else 2],
+                f"{row['letters']} ({_ranks(row)})",
+            ]
+        ).replace(" ", "\u00a0")
+        for row in known.to_dict("records")
     ]
     body = textwrap.wrap("  ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    ")
     lines = [f"  {effect}: {EFFECTS[effect].says}", *body]
