@@ -1,8 +1,8 @@
 """The questions of the "failure to mix" battery, and what an answer to them says.
 
 Every question asks for one draw at given rates, or for one decision that is best made at random.
-An answer gives the outcome that it begins with, as it stands or behind "Answer:" and its like; what
-it goes on to say is no matter. The rates come from many draws, or from the probabilities of the
+An answer gives the outcome that its first line is, as it stands or behind "Answer:" and its like; a
+remark may follow a full stop. The rates come from many draws, or from the probabilities of the
 outcomes where a model gives them: of the same event, that an answer begins so.
 """
 
@@ -164,15 +164,23 @@ def mixing_questions() -> list[MixingQuestion]:
 def read_mixing_answer(
     text: str, question: MixingQuestion, *, finish_reason: str | None = None
 ) -> tuple[str | None, str]:
-    r"""Read the outcome that an answer begins with: the event whose probability is read exactly."""
+    """Read the outcome that an answer begins with: the event whose probability is read exactly.
+
+    What lines behind it say, which are not asked for, must not be another outcome.
+    """
     if finish_reason == WITHHELD:
         return None, REFUSED
     reply = take_apart(text)
     if reply.unfinished:
         return None, TRUNCATED
-    said = reply.text if reply.thinking is None else reply.text.lstrip()
+    said = (reply.text if reply.thinking is None else reply.text.lstrip()).replace("\r\n", "\n")
     was_cut = finish_reason == "length" and not reply.marked
     answer, rest, still_open = opened_with(said, question.answers, cut=was_cut)
+    lines = rest.split("\n")
+    for at in range(1, len(lines)):
+        below = "\n".join(lines[at : at + question.max_lines + 1])
+        if opened_with(below, question.answers)[0] not in (None, answer):
+            return None, UNPARSED
     if answer is None:
         refused = sounds_like_refusal(said)
         return None, REFUSED if refused else TRUNCATED if was_cut or still_open else UNPARSED

@@ -57,10 +57,17 @@ _LEAST_OPENING_TOLERANCE = 1e-6
 """Many forms of improbable answers would be followed for nothing: what has less is unread."""
 _OPENING_GAP = 2e-3
 """Of the mass of all outcomes in their many forms: most that may have been given up beside it."""
-OPENED = ":"
+OPENED = "|"
 """Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
-# "man or woman", "1 0", "Heads/Tails" begin with an outcome and do not choose it.
-_GOES_ON = (*_SENTENCE, *(f" {digit}".encode() for digit in range(10)), b"/")
+# An outcome stands alone: "1: 30%", "1, 0", "man or woman" begin with one and do not choose it.
+# Behind it the line ends, or a closing mark or a full stop comes.
+_CLOSING = b".!*\"')`"
+_GOES_ON = tuple(
+    before + bytes([byte])
+    for before, allowed in ((b"", _CLOSING + b" \r\n"), (b" ", b" \r\n"))
+    for byte in range(256)
+    if byte not in allowed
+)
 LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
 
@@ -166,7 +173,8 @@ def opening_spellings(outcomes: tuple[str, ...]) -> list[Spelling]:
     """List the ways in which an answer may begin that gives one of some outcomes."""
     forms = {}
     for outcome in outcomes:
-        spaced = (outcome, outcome.replace("\n", "\n\n"))
+        # Blanks at the end of a line show nowhere; two are a line's end in Markdown.
+        spaced = [outcome.replace("\n", end) for end in ("\n", "\n\n", " \n", "  \n")]
         # A single letter counts as it stands: a small one is a word as well.
         turned = (str.lower, str.upper, str.capitalize) if len(outcome) > 1 else ()
         cases = dict.fromkeys(
@@ -177,7 +185,10 @@ def opening_spellings(outcomes: tuple[str, ...]) -> list[Spelling]:
             *(lead + mark + outcome for lead in _LEADS if lead for mark in _OPENING_MARKS),
         ]
     return [
-        replace(spelling, forbidden=(*spelling.forbidden, *_GOES_ON))
+        replace(
+            spelling,
+            forbidden=(*(f for f in spelling.forbidden if not f.startswith(_GOES_ON)), *_GOES_ON),
+        )
         for spelling in spellings_of(forms)
     ]
 

@@ -127,6 +127,11 @@ def test_prompts_ask_for_the_form_that_is_read():
         ("man/woman", (None, "unparsed")),
         ("man or woman", (None, "unparsed")),
         ("man woman", (None, "unparsed")),
+        ("man: 50%, woman: 50%", (None, "unparsed")),
+        ("Man (50%) or woman (50%)", (None, "unparsed")),
+        ("man\nwoman", (None, "unparsed")),
+        ("man, by a hair", (None, "unparsed")),
+        ("man. The coin showed its first side.", ("man", "repaired:passage")),
         ("", (None, "unparsed")),
         ("I can\u2019t choose between them.", (None, "refused")),
         ("I will not say man", (None, "refused")),
@@ -144,6 +149,9 @@ def test_words_are_read_strictly(text, said):
         ("Flip 1: 0\nFlip 2: 1", "0 1"),
         ("flip 1: 1\nflip 2: 0\n", "1 0"),
         ("Flip 1: 1\n\nFlip 2: 0\nThese are independent.", "1 0"),
+        ("Flip 1: 1  \nFlip 2: 0", "1 0"),
+        ("Flip 1: 1 \r\nFlip 2: 0\r\n", "1 0"),
+        ("Flip 1: 1\nFlip 2: 0\n\nFlip 1: 0\nFlip 2: 0", None),
         ("Flip 1: 0", None),
         ("Flip 2: 1\nFlip 1: 0", None),
         ("0 1", None),
@@ -172,7 +180,11 @@ def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, said):
     assert status == said[1] or (outcome is not None and status != "truncated")
 
 
-@pytest.mark.parametrize("text", ["10", "0.3", "1 0", "-1", "one", "01"])
+OTHERS = ["10", "0.3", "1 0", "-1", "one", "01", "1, 0, 0, 1", "1\n0\n0\n1", "0-1", "0%", "1 = 0.3"]
+OTHERS += ["1: 30%, 0: 70%", "1st toss: 0", "1 (30%)"]
+
+
+@pytest.mark.parametrize("text", OTHERS)
 def test_other_numbers_are_no_flip(text):
     assert read(text, one("flip", 0.3)) == (None, "unparsed")
 
