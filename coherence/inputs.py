@@ -292,6 +292,13 @@ def _as_policies(values: Any, length: int) -> Actions:
 MIN_CONTEXTS = 10
 
 
+def few_contexts(n: int, which: str = "", *, fewest: int = MIN_CONTEXTS) -> str:
+    """Say that contexts are too few; empty where they are not."""
+    one = n == 1
+    named = " ".join(filter(None, [f"{n} context{'' if one else 's'}", which]))
+    return "" if n >= fewest else f"{named} {'is' if one else 'are'} fewer than {fewest}"
+
+
 def of_contexts(
     codes: Codes,
     labels: Sequence[Any],

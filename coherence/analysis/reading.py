@@ -12,7 +12,7 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
-from coherence.table.needs import TARGET, THETA
+from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.reading import Reading, read_file
 from coherence.table.runs import NO_CONTEXT, UNIT, Runs
 from coherence.table.states import known_pair, meant_by, unknown_pair
@@ -67,6 +67,7 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     must_know = not columns and any(
         check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
     )
+    tests_choices = not columns and any({ACTION, THETA} <= set(check.needs) for check in checks)
     states: dict[str, tuple[tuple[Any, ...], Any]] = {}
     errors, everywhere = [], []
     for task, rows in runs.table.groupby("task", sort=True):
@@ -83,6 +84,13 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
             )
         elif must_know and not meant and len(labels) == 2 and known_pair(labels) is None:
             errors.append(where + unknown_pair(labels, "theta"))
+        elif tests_choices and not meant and len(labels) > 2:
+            # Of equal p, evidence for one of the other states may rightly move choices.
+            errors.append(
+                f"{where}theta has {len(labels)} states ({listing(map(repr, labels), 4)}), of "
+                "which p is the probability of one. Name it, to test it against all others "
+                "(--positive LABEL), or give a column p_<state> for every state."
+            )
     errors += [
         f"positive must be a label of theta; received {word!r}. "
         f"{closest(word, dict.fromkeys(everywhere))}"

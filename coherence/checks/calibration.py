@@ -25,6 +25,7 @@ from coherence.inputs import (
     as_belief,
     as_codes,
     as_contexts,
+    few_contexts,
     require,
     require_aligned,
     whole_number,
@@ -345,7 +346,7 @@ class _Beliefs:
         mean_square: float | None = None,
     ) -> CheckResult:
         too_few = self.n_contexts < MIN_CONTEXTS
-        few = f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
+        few = few_contexts(self.n_contexts)
         if interval is not None:
             interval = replace(interval, method=self.units.said(interval.method))
         reason = self.units.said(reason)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, require
+from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
@@ -163,8 +163,7 @@ def prompt_consistency(
             "repetitions within a context and prompt are independent",
         ),
     )
-    if len(pooled) < MIN_CONTEXTS:
-        few = f"{len(pooled)} contexts with both prompts are fewer than {MIN_CONTEXTS}"
+    if few := few_contexts(len(pooled), "with both prompts"):
         return replace(result, reason=few)
     if len(square) < MIN_CONTEXTS:
         return replace(result, reason=TOO_FEW)

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Codes,
     Floats,
     as_actions,
     as_belief,
     as_contexts,
+    few_contexts,
     require,
     require_aligned,
     whole_number,
@@ -174,8 +174,8 @@ def monotone_direction_test(
     )
     if len(labels) < 2:
         return replace(undefined, reason=f"only one action was seen ({labels[0]!r})")
-    if len(contexts) < MIN_CONTEXTS:
-        return replace(undefined, reason=f"{len(contexts)} contexts are fewer than {MIN_CONTEXTS}")
+    if few := few_contexts(len(contexts)):
+        return replace(undefined, reason=few)
     if units.too_few:
         return replace(undefined, reason=units.too_few)
     unit = units.of_context[of_row]

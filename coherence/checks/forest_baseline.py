@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, whole_number
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
@@ -158,9 +158,8 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     if not names:
         return replace(undefined, reason="no evidence: no column starts with x_")
     plain, pieces, target = _questions(runs, names)
-    if len(plain) < MIN_CONTEXTS:
-        few = f"{len(plain)} contexts with an exact posterior for every value of z are fewer than"
-        return replace(undefined, reason=f"{few} {MIN_CONTEXTS}")
+    if few := few_contexts(len(plain), "with an exact posterior for every value of z"):
+        return replace(undefined, reason=few)
 
     n_complete = len(plain)
     plain, pieces = _taken(plain, pieces, names)

@@ -18,7 +18,7 @@ from scipy import optimize
 from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
-from coherence.inputs import MIN_CONTEXTS, Floats, require, whole_number
+from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require, whole_number
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
@@ -540,8 +540,7 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
             f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, "
             f"and none under the reference prompt {reference!r}"
         )
-    few = f"{n_contexts} contexts with a belief and all beliefs given z are fewer than"
-    return f"{few} {MIN_CONTEXTS}"
+    return few_contexts(n_contexts, "with a belief and all beliefs given z")
 
 
 def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:

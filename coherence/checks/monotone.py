@@ -25,12 +25,12 @@ from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, single_belief
 from coherence.errors import InputError, closest
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Actions,
     Codes,
     Floats,
     as_actions,
     as_contexts,
+    few_contexts,
     require,
     require_aligned,
     whole_number,
@@ -379,9 +379,7 @@ def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> st
         return f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
     if len(chosen) < 2:
         return f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
-    return (
-        f"{n_contexts} contexts are fewer than {MIN_CONTEXTS}" if n_contexts < MIN_CONTEXTS else ""
-    )
+    return few_contexts(n_contexts)
 
 
 def _probability_of(labels: Sequence[Any], actions: Actions) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coherence.errors import InputError, closest
-from coherence.inputs import Floats, require
+from coherence.inputs import Floats, few_contexts, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import Beliefs, counted_reports, exact_beliefs, noisy_beliefs
 from coherence.rational.choice import CALIBRATION, WEIGHTINGS, Logit, choices_of
@@ -20,7 +20,6 @@ from coherence.statistics.resample import Units, as_units
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
 SEVERAL = "a rational agent is fitted to beliefs in one of two states; received {n} states"
-FEW = "{n} contexts are fewer than {fewest}"
 ONE_REPORT = (
     "no context has two reports, so that their noise cannot be seen and is taken to be none; "
     "give it (noise=), or see how much of it would matter (noise_sensitivity)"
@@ -128,7 +127,11 @@ def fit_rational_agent(
     require(isinstance(lapses, bool), f"lapses must be True or False; received {lapses!r}.")
     lack = lacking(data)
     if lack:
-        raise InputError(f"a rational agent cannot be fitted: {lack}.")
+        raise InputError(
+            f"a rational agent cannot be fitted: {lack}. It takes {FEWEST_CONTEXTS} contexts or "
+            "more, and two actions and both of two states in them; without them, simulate a named "
+            "agent."
+        )
     units = as_units(group, data.context, data.contexts)
     require(not units.too_few, f"group must name more groups: {units.too_few}.")
     return fitted(
@@ -207,9 +210,7 @@ def lacking(data: ChoiceData) -> str:
         return SEVERAL.format(n=data.belief.shape[1])
     if len(data.states) > 2:
         return SEVERAL.format(n=len(data.states))
-    if data.n_contexts < FEWEST_CONTEXTS:
-        return FEW.format(n=data.n_contexts, fewest=FEWEST_CONTEXTS)
-    return ""
+    return few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS)
 
 
 def require_options(

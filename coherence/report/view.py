@@ -12,6 +12,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from coherence.inputs import MIN_CONTEXTS
 from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.unit import Unit
 from coherence.report.wording import (
@@ -275,21 +276,25 @@ def _pvalue(result: CheckResult) -> float:
 def _next_step(unit: Unit) -> str:
     """Say what to do next, by what was found; empty where nothing was tested."""
     if any(result.outcome() is Outcome.REJECTED for result in unit.results):
+        grouped = "group" in unit.rows.names
         return (
-            "Look at the figure and at what was said. Do the contexts share a template (--group)? "
-            "If reports vary between repetitions, see rational_agent and --twin."
+            "Look at the figure and at what was said. "
+            + ("" if grouped else "Do the contexts share a template (--group)? ")
+            + "If reports vary between repetitions, see rational_agent and --twin."
         )
-    if not any(result.pvalue is not None for result in unit.results):
+    if all(result.pvalue is None for result in unit.results):
         return ""
+    if max(result.n_contexts for result in unit.results) < MIN_CONTEXTS:
+        return f"Ask about more contexts: tests need {MIN_CONTEXTS}, and see little below 60."
     if little_sentence(unit.movement):
         return (
             "Another prompt, task or way of answering, under which beliefs and choices vary: more "
             "contexts would show no more."
         )
-    return (
-        "'coherence power --like' tells how many contexts would show a smaller effect; --margin X "
-        "tells whether the effects shown lie within X."
-    )
+    power = "'coherence power --like' tells how many contexts would show a smaller effect"
+    if not any(result.interval and result.pvalue is not None for result in unit.results):
+        return f"{power}."
+    return f"{power}; --margin X tells whether the effects shown lie within X."
 
 
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:

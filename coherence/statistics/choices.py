@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Actions,
     Codes,
     Floats,
@@ -16,6 +15,7 @@ from coherence.inputs import (
     as_belief,
     as_codes,
     as_contexts,
+    few_contexts,
     of_contexts,
     require,
     require_aligned,
@@ -61,9 +61,7 @@ class ChoiceData:
             return f"only one action was seen ({self.actions[0]!r})"
         if len(self.states) < 2:
             return f"truth is constant ({self.states[0]!r})"
-        if self.n_contexts < MIN_CONTEXTS:
-            return f"{self.n_contexts} contexts are fewer than {MIN_CONTEXTS}"
-        return ""
+        return few_contexts(self.n_contexts)
 
 
 def as_choices(

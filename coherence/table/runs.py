@@ -6,6 +6,7 @@ attribute here, and nothing else asks a table for it again.
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -41,6 +42,7 @@ from coherence.table.schema import (
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 UNIT = ("task", "model")
+_OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
 NO_CONTEXT = (
     "no context column: every row was taken as its own context. If rows repeat a context, "
     "p-values and intervals are too optimistic; name the column (--context NAME)."
@@ -287,11 +289,24 @@ class Runs:
             digest.update(hashed.to_numpy().tobytes())
         return digest.hexdigest()
 
+    def _pooled_models(self) -> list[str]:
+        """Warn of a column that seems to name models, several of which answered the same cases."""
+        if "model" in self.table or "context" not in self.table:
+            return []
+        named = [name for name in self.unread if _OF_MODELS.search(str(name))]
+        return [
+            f"warning: {name} has {counts.max()} values in one context, and nothing reads it: if "
+            f"it names models, they were pooled. Name it (--model-column {name})."
+            for name in named
+            if (counts := self.table.groupby("context")[name].nunique()).max() > 1
+        ]
+
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, and note what was assumed."""
         table, assumed = self.table.reset_index(drop=True), []
         if self.unread:
             assumed.append(f"columns that nothing reads: {listing(self.unread, 12)}.")
+        assumed += self._pooled_models()
         if self.policies:
             holds = self.of_policies.to_numpy()
             table = table.assign(**{name: table[name].where(holds) for name in self.policies})

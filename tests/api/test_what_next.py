@@ -29,3 +29,30 @@ def test_a_pass_that_means_something_leads_to_power_and_margins():
     assert "coherence power --like" in str(analyze(runs, checks=["residual_covariance"], rng=1))
     estimates = analyze(runs, checks=["calibration"], rng=1)
     assert "What next" not in str(estimates)
+
+
+def test_what_next_fits_small_tables_and_what_was_given():
+    """Breaks if eight contexts are sent to intervals, or a group that was named is asked for."""
+    few = simulate("leaky", n_contexts=8, n_reps=2, rng=1)
+    said = " ".join(str(analyze(few, checks=["residual_covariance"], rng=1)).split())
+    assert "Ask about more contexts: tests need 10" in said
+    assert "--margin" not in said
+    caught = simulate("leaky", n_contexts=120, n_reps=2, rng=1)
+    for table, asks in (
+        (caught, True),
+        (caught.assign(group=caught["context"].str[-2:]), False),
+    ):
+        said = " ".join(str(analyze(table, checks=["residual_covariance"], rng=1)).split())
+        assert "Look at the figure" in said
+        assert ("(--group)" in said) == asks
+    cmi = analyze(simulate("rational", n_contexts=60, n_reps=2, rng=1), checks=["cmi"], rng=1)
+    assert "--margin" not in str(cmi)
+
+
+def test_models_under_another_name_are_a_warning():
+    runs = simulate("rational", n_contexts=20, n_reps=2, rng=1)
+    named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
+    report = analyze(named, checks=["calibration"], rng=1)
+    assert any("warning" in note and "--model-column llm" in note for note in report.units[0].notes)
+    constant = analyze(named.assign(llm="a"), checks=["calibration"], rng=1)
+    assert not any("--model-column" in note for note in constant.units[0].notes)

@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
 from coherence.checks.consistency import prompt_consistency
-from coherence.inputs import MIN_CONTEXTS
+from coherence.inputs import few_contexts
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Units, group_of_contexts, units_of
@@ -176,8 +176,8 @@ def _mean(
     interval, reason = interval_or_reason(
         np.asarray(values, dtype=np.float64), units, "value", root=root
     )
-    if len(values) < MIN_CONTEXTS:
-        interval, reason = None, f"{len(values)} contexts are fewer than {MIN_CONTEXTS}"
+    if few := few_contexts(len(values)):
+        interval, reason = None, few
     return CheckResult(
         check=effect.name,
         null=effect.says,

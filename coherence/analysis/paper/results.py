@@ -21,7 +21,7 @@ from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.cmi import cmi_test
 from coherence.errors import InputError
-from coherence.inputs import MIN_CONTEXTS
+from coherence.inputs import few_contexts
 from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
@@ -305,8 +305,7 @@ def _of_squares(
     result = replace(
         result, n_rows=len(used), n_contexts=len(values), n_dropped=len(asked) - len(used)
     )
-    if len(values) < MIN_CONTEXTS:
-        few = f"{len(values)} contexts with {of} are fewer than {MIN_CONTEXTS}"
+    if few := few_contexts(len(values), f"with {of}"):
         return replace(result, reason=few)
     interval, reason = interval_or_reason(values, units, "value", root=True)
     return replace(

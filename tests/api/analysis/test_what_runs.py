@@ -6,7 +6,7 @@ Breaks if a check is run on what it cannot use, or left out without a word.
 import numpy as np
 import pytest
 
-from coherence import analyze, simulate
+from coherence import InputError, analyze, simulate
 
 EXACT = ["calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"]
 HAPPENED = ["calibration:brier", "calibration:calibration_error", "calibration:ece"]
@@ -189,3 +189,15 @@ def test_gaps_of_a_single_context_are_said_beside_their_size():
     share = results[0].settings["share_of_largest_tenth"]
     assert share > 0.9
     assert f"{share:.0%} of squares" in results[2].assumptions[-1]
+
+
+def test_one_probability_and_three_states_are_tested_once_the_state_is_named(runs):
+    """At equal p, evidence for another state may move the choices of a coherent agent."""
+    table = asked(runs).assign(
+        theta=lambda rows: rows["context"].map(lambda name: "abc"[int(name[1:]) % 3])
+    )
+    with pytest.raises(InputError, match="--positive LABEL.*p_<state>"):
+        analyze(table, checks=["cmi"], rng=1)
+    named = analyze(table, checks=["cmi"], positive="b", rng=1).results
+    binary = analyze(table.assign(theta=(table["theta"] == "b") * 1), checks=["cmi"], rng=1).results
+    assert named["pvalue"].tolist() == binary["pvalue"].tolist()
