@@ -120,15 +120,18 @@ def _oriented(
 
 
 def one_dimensional(data: ChoiceData, check: str) -> Floats:
-    """Return the belief as one number per row, or refuse."""
+    """Return the belief as one number per row, to 1e-9 as everywhere, or refuse.
+
+    A last bit, as in 1 - (1 - p), must not pass for the scatter of repeated reports.
+    """
     if data.belief.ndim == 1:
-        return data.belief
+        return np.round(data.belief, 9)
     require(
         data.belief.shape[1] == 2,
         f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
         "states. Pass the belief in one state against the rest.",
     )
-    return data.belief[:, 1]
+    return np.round(data.belief[:, 1], 9)
 
 
 def in_several_states(data: ChoiceData) -> bool:

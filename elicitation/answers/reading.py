@@ -43,6 +43,7 @@ WIDEST_SHARE = 0.02
 """Where a server lists only the likeliest tokens, the share of Yes has bounds; wider than this, it
 counts as unread."""
 _QUANTILES = (0.05, 0.95)
+_BARE = " \t\r\n*_#>`"  # what is taken off a line before it is compared: bold echoes, too
 _STATEMENT = re.compile(r"[^:]+: \S+")  # such as an example in a question has, or an answer
 
 
@@ -140,19 +141,19 @@ def without_echo(text: str, asked: str) -> str:
     Two lines and more that follow each other in the question are an echo where one of them is no
     statement: an answer may well equal the example.
     """
-    known = [line.strip() for line in asked.splitlines() if line.strip()]
+    known = [line.strip(_BARE) for line in asked.splitlines() if line.strip()]
     lines = [line for line in text.splitlines(keepends=True) if line.strip()]
     kept, at = [], 0
     while at < len(lines):
         runs = [
-            sum(1 for _ in takewhile(lambda pair: pair[0].strip() == pair[1], pairs))
+            sum(1 for _ in takewhile(lambda pair: pair[0].strip(_BARE) == pair[1], pairs))
             for start in range(len(known))
-            if known[start] == lines[at].strip()
+            if known[start] == lines[at].strip(_BARE)
             and (pairs := zip(lines[at:], known[start:], strict=False))
         ]
         length = max(runs, default=0)
         run = lines[at : at + max(length, 1)]
-        if length < 2 or all(_STATEMENT.fullmatch(line.strip()) for line in run):
+        if length < 2 or all(_STATEMENT.fullmatch(line.strip(_BARE)) for line in run):
             kept.append(lines[at])
             at += 1
         else:

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-from coherence import analyze, cmi_test, residual_covariance_test
+from coherence import (
+    analyze,
+    cmi_test,
+    rational_agent_test,
+    residual_covariance_test,
+    simulate,
+)
 
 TESTS = pytest.mark.parametrize("test", [cmi_test, residual_covariance_test])
 MONTE_CARLO = 0.06  # five standard errors of a difference of two p-values from 2,999 permutations
@@ -81,3 +87,14 @@ def test_features_that_say_nothing_further():
         )
     )
     assert {other.pvalue for other in others} == {one.pvalue}
+
+
+def test_a_last_bit_is_no_scatter_of_reports():
+    runs = simulate("leaky", n_contexts=60, n_reps=3, rng=3).dropna(subset="action")
+    again = np.where(runs["rep"] == 1, 1 - (1 - runs["p"]), runs["p"])
+    assert (again != runs["p"]).any()
+    for belief in (runs["p"], again):
+        result = rational_agent_test(
+            belief, runs["action"], runs["theta"], context=runs["context"], rng=0
+        )
+        assert result.pvalue is None

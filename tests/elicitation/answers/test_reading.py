@@ -1,5 +1,7 @@
 """Reading the answers of a session: breaks if one is read twice, or how it ended is not told."""
 
+import re
+
 import pytest
 
 from elicitation import Answer, Design, elicit
@@ -60,13 +62,22 @@ class Echo:
         return [Answer(f"{request.text}\n{self.said}") for request in requests]
 
 
+class BoldEcho(Echo):
+    """Repeats the question in bold letters."""
+
+    def generate(self, requests):
+        texts = [re.sub(r"(?m)^(.+)$", r"**\1**", request.text) for request in requests]
+        return [Answer(f"{text}\n{self.said}") for text in texts]
+
+
+@pytest.mark.parametrize("echo", [Echo, BoldEcho])
 @pytest.mark.parametrize(
     ("said", "beliefs"),
     [("No: 0.20\nYes: 0.80", [0.8]), ("No: 0.50\nYes: 0.50", [0.5]), ("", [])],
 )
-def test_a_repeated_question_is_no_answer(asia, cases, store, said, beliefs):
+def test_a_repeated_question_is_no_answer(asia, cases, store, echo, said, beliefs):
     """Breaks if the example of a question that a model repeats is read as its answer."""
     design = Design(reps=1, iterated=False)
-    runs, _ = elicit(Echo(said), asia, cases, store, design=design, keep_going=True)
+    runs, _ = elicit(echo(said), asia, cases, store, design=design, keep_going=True)
     assert runs["p"].dropna().unique().tolist() == beliefs
     assert runs["action"].isna().all()
