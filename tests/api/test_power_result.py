@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -6,6 +7,7 @@ import pytest
 
 import coherence
 from coherence import Costs, PowerResult
+from coherence.analysis.power import _table as power_table
 
 SETTINGS = {
     "population": "agent rational",
@@ -106,3 +108,17 @@ def test_estimates_have_widths_and_no_power(estimates):
     assert brier[30] / brier[120] == pytest.approx(2, rel=0.25)
     assert "calibration:brier, half the width of the interval" in str(estimates)
     assert estimates.to_svg().count("half the width") >= 1
+
+
+def test_the_half_width_is_the_median_over_studies_with_an_interval():
+    """Breaks if a mean, or the studies without an interval, move it."""
+    cell = SimpleNamespace(signal=0.0, n_reps=2, n_contexts=30, position=0)
+    widths = np.array([0.1, 0.2, 0.9, np.nan])
+    simulations = SimpleNamespace(
+        plan=SimpleNamespace(estimates=lambda _: True, margin=None),
+        results=["calibration:brier"],
+        kept=[cell],
+        numbers=lambda *_: widths,
+    )
+    row = power_table(simulations, 0.05).iloc[0]
+    assert (row["half_width"], row["n_undefined"]) == (0.2, 1)

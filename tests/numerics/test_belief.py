@@ -72,3 +72,13 @@ def test_the_grid_of_reports_is_found():
     assert grid_of(np.array([0.3, 0.35])) == Grid(0.05, rounded=True)
     # Continuous beliefs are counted in hundredths.
     assert grid_of(np.array([0.123456, 0.9])) == Grid(0.01, rounded=False)
+
+
+def test_what_rounds_to_a_report_lies_within_half_a_step_and_in_the_unit_interval():
+    reports, grid = np.repeat([0.0, 0.4, 1.0], 4000), Grid(0.2, rounded=True)
+    drawn = grid.within_step(reports, np.random.default_rng(1))
+    assert ((drawn >= 0) & (drawn <= 1)).all()
+    assert grid.nearest(drawn) == pytest.approx(reports)
+    # Uniform: distances from a report average a quarter of a step, also where the range ends.
+    distance = np.abs(drawn - reports).reshape(3, -1).mean(axis=1)
+    assert distance == pytest.approx(0.05, abs=0.002)

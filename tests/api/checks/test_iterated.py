@@ -358,3 +358,12 @@ def test_intervals_end_where_gaps_do():
     table = iterated_expectation_test(runs, rng=0).details.set_index("measure")
     assert table.loc["mean signed gap", "high"] <= 1
     assert -1 <= table.loc["mean signed gap", "low"] < 0.8
+
+
+@pytest.mark.parametrize(("n_repeated", "known"), [(10, True), (9, False)])
+def test_noise_is_removed_from_ten_contexts_with_two_repetitions(n_repeated, known):
+    runs = hand_made(gap=0.1, n_contexts=14, n_reps=2)
+    runs["p"] += np.random.default_rng(1).normal(0, 0.02, len(runs))
+    runs = runs[(runs["context"] < n_repeated) | (runs["rep"] == 0)]
+    result = iterated_expectation_test(runs, rng=0)
+    assert math.isfinite(value(result, "root-mean-square gap, noise removed")) == known

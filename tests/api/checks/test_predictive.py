@@ -378,3 +378,16 @@ def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):
     assert (again.statistic, again.pvalue) == (result.statistic, result.pvalue)
     shorter = predictive_gain_test(*arrays, context=runs["context"], n_seeds=2)
     assert shorter.settings["n_seeds"] == 2
+
+
+def test_the_monte_carlo_error_of_two_fold_assignments_is_half_their_difference():
+    """Half of it is how far the first is from the mean of both."""
+    runs, arrays = columns("leaky", 40, 2, seed=1)
+    one, two = (
+        predictive_gain_test(*arrays, context=runs["context"], learner="logistic", n_seeds=n)
+        for n in (1, 2)
+    )
+    first, mean = (result.details["log_loss"].iloc[2] for result in (one, two))
+    error = two.details["monte_carlo_error"].iloc[2]
+    assert error == pytest.approx(abs(first - mean))
+    assert error > 0

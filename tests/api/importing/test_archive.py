@@ -97,6 +97,16 @@ def test_many_entries_have_a_limit_together(tmp_path, packed, imported):
         imported(packed(tmp_path / "many.eval", entries), max_bytes=1000)
 
 
+def test_an_archive_of_just_the_limit_is_read(tmp_path, packed, sample, imported):
+    """The bound itself is allowed, a byte less is not."""
+    log = packed(tmp_path / "just.eval", {"header.json": HEADER, "samples/1.json": sample(1)})
+    with zipfile.ZipFile(log) as archive:
+        largest = max(entry.file_size for entry in archive.infolist())
+    imported(log, max_bytes=largest)
+    with pytest.raises(InputError, match="--max-bytes"):
+        imported(log, max_bytes=largest - 1)
+
+
 def test_golden_logs_name_no_place_and_no_person():
     for path in GOLDEN.iterdir():
         if path.suffix == ".eval":
