@@ -175,10 +175,11 @@ def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
         results = battery.score(args, battery.read(args))
         inputs = [args.answers] if isinstance(args.answers, str) else list(args.answers)
         inputs += [path for name in ("questions", "items") if (path := getattr(args, name, None))]
-        folder, paper = prepare_folder(args.out), paper_folder(args)
+        paper, folder = paper_folder(args), prepare_folder(args.out)
     else:
         models = find_models(args)
-        folder, paper, inputs = prepare_folder(args.out), paper_folder(args), []
+        # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
+        paper, folder, inputs = paper_folder(args), prepare_folder(args.out), []
         with answer_store(args, folder / "answers.sqlite") as store:
             answers = battery.ask(args, models, store)
         results = battery.score(args, answers)

@@ -113,6 +113,11 @@ def _check(args: argparse.Namespace) -> None:
                 raise InputError(
                     f"--agent answers the questions of --task by itself; leave --{name} out."
                 )
+        if files := [word for word in args.prompts.split(",") if word.strip().endswith(".toml")]:
+            raise InputError(
+                f"--agent knows the built-in prompts alone; received --prompts {', '.join(files)}. "
+                "Leave the file out, or name a --model."
+            )
     if args.prefill and (args.agent is not None or is_hosted(args)):
         raise InputError(
             "--prefill begins the answers of a local model; others begin theirs by themselves. "

@@ -58,6 +58,11 @@ class Estimate:
         return _reach(self.resampled)
 
     @property
+    def exact(self) -> bool:
+        """Whether rates are exact, so that the loss is known and has no interval."""
+        return self.resampled.size == 1 and not any(self.doubt)
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95% interval of the loss, at least 0, or at least the estimate where that is below 0."""
         # An estimate below 0 says nothing about how far above 0 the loss may be.
@@ -86,13 +91,11 @@ def estimate(
 
 
 def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the 95% interval of the sum of the corrected scores of measures."""
+    """Return the 95% interval of the sum of the corrected scores; NaN where rates are exact."""
     # Summed exactly, as in the table of scores, which the interval is to hold to the last digit.
     score = math.fsum(corrected_points(measure) for measure in estimates)
-    if np.isnan(score):
+    if np.isnan(score) or all(measure.exact for measure in estimates):
         return np.nan, np.nan
-    if all(measure.resampled.size == 1 and not any(measure.doubt) for measure in estimates):
-        return score, score  # rates that are exact leave no doubt
     # Scores are not capped here: chance lifts some above their points and takes others below 0, and
     # caps would pull all of them the same way. But what is below 0 beyond doubt is worth 0, however
     # far below.
@@ -265,13 +268,15 @@ class MixingScores:
         One row per model and experiment and one for the total (`experiment` 0): `points`,
         `published`, `ceiling` (expected published score of a faultless sampler with as many draws
         that takes p for the rate everywhere), `equilibrium` (that of one that plays the games at
-        their equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score),
-        `worst`, `best` (published score over all that unparsed answers might have been),
+        their equilibrium), `corrected`, `low`, `high` (95% interval of the corrected score; NaN
+        where rates are exact), `worst`, `best` (published score over all that unparsed answers
+        might have been),
         `answers`, `refused`, `unread` (shares of the answers).
     measures : DataFrame
         The same by measure, with the losses `published_loss` and `corrected_loss` (S, one minus
         direction, position and preference); chance may take a corrected loss below 0, and
-        `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval.
+        `loss_low` then with it. `loss_low` and `loss_high` hold the 95% interval, NaN where
+        rates are exact.
     curves : DataFrame
         One row per model, part, condition and rate: `p`, `item`, `order`, `quantity`, `rate` (among
         the parsed answers), `rate_least`, `rate_most` (over all that unparsed answers might
@@ -405,6 +410,7 @@ def _score_parts(
         equilibrium = equilibrium_shares(counts.part, counts.p)
         corrected = estimate(counts, measures, n_resamples, rng)
         for measure, loss in zip(measures, corrected, strict=True):
+            loss_low, loss_high = (math.nan, math.nan) if loss.exact else loss.interval
             published = float(measure.published.value(counts.shares, counts.draws))
             best, worst = measure.published.bounds(counts.shares, counts.unparsed)
             rows.append(
@@ -422,8 +428,8 @@ def _score_parts(
                     "corrected": corrected_points(loss),
                     "worst": _points(measure.points, worst),
                     "best": _points(measure.points, best),
-                    "loss_low": loss.interval[0],
-                    "loss_high": loss.interval[1],
+                    "loss_low": loss_low,
+                    "loss_high": loss_high,
                 }
             )
             estimates.append(loss)

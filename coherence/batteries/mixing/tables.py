@@ -143,10 +143,9 @@ def _notes(scores: MixingScores, model: str) -> list[str]:
     for flip in flips.to_dict("records"):
         loss = "undefined without noise"
         if not math.isnan(flip["corrected_loss"]):
-            loss = (
-                f"{flip['corrected_loss']:.3f} without noise, 95% interval "
-                f"[{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
-            )
+            loss = f"{flip['corrected_loss']:.3f} without noise"
+            if not math.isnan(flip["loss_low"]):
+                loss += f", 95% interval [{flip['loss_low']:.3f}, {flip['loss_high']:.3f}]"
         lines.append(
             f"S of one flip: {flip['published_loss']:.3f} as published, {loss}; "
             "0 is perfect, 1 a step."

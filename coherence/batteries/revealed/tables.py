@@ -116,8 +116,8 @@ def _distances(
         captions.append(
             "Stated error is the probability of a wrong option out of four, .75 for who knows "
             f"nothing; of {len(errors)} stated answers {unread} could not be read, and the "
-            f"probability that one is an option at all is {errors['answer_mass'].median():.2g} "
-            "(median)."
+            f"probability that one is an option at all is {errors['answer_mass'].mean():.2g} "
+            "on average."
         )
     return lay_out(
         lines.values(),
@@ -204,7 +204,7 @@ def render_sources(
                 for source, value in table.groupby("source", sort=False)[column].agg(form).items():
                     lines.setdefault(source, {"source": source})[name] = value
 
-    take(scores, "median", mass="answer_mass")
+    take(scores, "mean", mass="answer_mass")
     take(scores, "mean", leaked="leaked_mass")
     # "1" is how "10" to "12" begin: what it gets besides shows whether a love of face 1 is only an
     # artefact of reading beginnings.
@@ -212,16 +212,16 @@ def render_sources(
     take(die, "mean", first="first_excess", beginning="first_excess_beginning")
     take(influences, "mean", distance="distance", pull="pull")
     take(orders, "mean", position="position", label="label")
-    take(errors, "median", stated="answer_mass")
+    take(errors, "mean", stated="answer_mass")
     take(bets, "size", bets="share")
     take(None if bets is None else bets.assign(unread=bets["share"].isna()), "sum", unread="unread")
     take(bets, "mean", taken="share", loss="loss")
-    take(bets, "median", bet="answer_mass")
+    take(bets, "mean", bet="answer_mass")
     known = pd.DataFrame(lines.values()).dropna(axis=1, how="all")
     columns = [column for column in _SOURCES if column.key in known]
     warnings = [
         f"{clean(row['source'], limit=40)}: the probability that {event} is {row[name]:.2g} "
-        f"(median), and what is shown are shares of that little: {worth}."
+        f"on average, and what is shown are shares of that little: {worth}."
         for row in known.to_dict("records")
         for name, (event, worth) in _WHAT.items()
         if row.get(name, 1.0) < _LITTLE

@@ -6,6 +6,7 @@ import pytest
 
 from coherence import InputError, score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
+from coherence.batteries.mixing.tables import mix_report
 from elicitation import Answer, AnswerStore, elicit_mixing, mixing_questions
 
 QUESTIONS = mixing_questions()
@@ -236,7 +237,10 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
     # Among the readable answers two thirds are 1.
     assert scores.curves["rate"].tolist() == pytest.approx([2 / 3, 2 / 3])
     assert scores.experiments["unread"].iloc[0] == pytest.approx(0.1)
-    assert scores.measures["loss_low"].iloc[0] == scores.measures["loss_high"].iloc[0]
+    # What is exact has no interval, in tables or on the terminal.
+    assert scores.measures[["loss_low", "loss_high"]].isna().all(axis=None)
+    assert scores.experiments[["low", "high"]].isna().all(axis=None)
+    assert "[" not in mix_report(scores)
 
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):

@@ -222,3 +222,10 @@ def test_few_contexts_are_warned_of_before_anything_is_asked(tmp_path, run):
     words = f"elicit --task asia --agent leaky --out {tmp_path}/r.csv --dry-run --contexts"
     assert "9 contexts are fewer than 10" in run(f"{words} 9").err
     assert "fewer than 10" not in run(f"{words} 10").err
+
+
+def test_an_agent_refuses_a_file_of_prompts(tmp_path, run):
+    words = f"elicit --agent leaky --task asia --prompts mine.toml --out {tmp_path}/r.csv"
+    error = run(words, 2).err
+    assert "--prompts mine.toml" in error
+    assert "name a --model" in error

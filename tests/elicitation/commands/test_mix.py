@@ -93,6 +93,14 @@ def test_why_a_corrected_score_is_missing_is_said(tmp_path, run):
     assert "no corrected score" in said
 
 
+def test_a_wrong_paper_folder_leaves_no_results_folder(tmp_path, run):
+    simulate_mixing("ideal", rng=0).to_parquet(tmp_path / "ideal.parquet")
+    (tmp_path / "paper").write_text("a file")
+    words = f"mix --answers {tmp_path}/ideal.parquet --out {tmp_path}/out --paper {tmp_path}/paper"
+    assert "--paper must be a folder" in run(words, 2).err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.lengthy
 def test_a_model_is_asked_once(blank_models, tmp_path, run):
     """Exact rates need one question per condition, and a name is told from a folder."""

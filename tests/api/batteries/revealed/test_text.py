@@ -24,7 +24,7 @@ def test_bets_are_counted_and_averaged_over_those_that_were_read():
     heading, line, warning = text.splitlines()
     assert heading.split()[:4] == ["source", "bets", "unread", "taken"]
     assert line.split() == ["m", "2", "1", "100.0%", "0.00", "0.450"]
-    assert "0.45 (median)" in warning
+    assert "0.45 on average" in warning
 
 
 @pytest.mark.parametrize(("mass", "warned"), [(0.49, 2), (0.5, 0)])
