@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prompts-per-rep",
         type=int,
         metavar="N",
-        help="prompts for one repetition of one context (default: counted from the checks)",
+        help="prompts for one repetition of one context (default: what the "
+        "checks need; what a session asks is counted by 'coherence elicit --dry-run')",
     )
     add_seed(parser, "with an equal one a larger grid keeps the numbers of a smaller")
     add_jobs(parser)

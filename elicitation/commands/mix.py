@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.progress import answer_progress, duration
+from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
 from elicitation.commands.battery import (
     SETTINGS,
@@ -58,9 +58,7 @@ def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> N
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="read the rates off the model's probabilities instead of drawing answers: 2 to 3 "
-        "seconds a question on one core for a model of 135 million parameters, more for larger "
-        "ones",
+        help="read the rates off the model's probabilities instead of drawing answers",
     )
 
 
@@ -133,13 +131,10 @@ def _ask_model(
     gc.collect()  # what is left of the model before: no two of them in memory
     draws = 100 if args.draws is None else args.draws
     if args.exact:
-        # Minutes go by before the first portion is read and the time left is known.
-        number = len(mixing_questions())
+        # Minutes may go by before the first portion is read and the time left is known.
         print(
-            f"coherence mix: reading the probabilities of answers to {number} questions, but those "
-            f"in the store: 2 to 3 seconds each on one core, {duration(2.5 * number)} in all, for "
-            "a model of 135 million parameters, more for larger ones; the first ones tell the time "
-            "left",
+            f"coherence mix: reading the probabilities of answers to {len(mixing_questions())} "
+            "questions, but those in the store",
             file=sys.stderr,
         )
     with answer_progress("" if alone else name) as progress:

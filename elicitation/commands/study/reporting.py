@@ -16,9 +16,12 @@ from coherence.analysis.comparison.result import LEGEND
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.progress import step_progress
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.report.report import Report
+from coherence.report.wording import clean
+from coherence.table.printable import counted
 from coherence.table.reading import read_file
 from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs
@@ -45,7 +48,10 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
     if finished:
         tables = [read_file(unit.path).table for unit, _ in finished]
         runs = validate_runs(pd.concat(tables, ignore_index=True))
+        names = "; ".join(clean(unit.label) for unit, _ in finished)
+        print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
         report = _analyse(study, runs, folder, n_jobs)
+        print("comparing the models", file=sys.stderr)
         links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
         compared = _compare(study, runs, folder, n_jobs)
         links["compare"] = f"{COMPARE}/compare.html"
@@ -71,7 +77,8 @@ def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     """Analyse all units together, which is what p-values are corrected over, and write it down."""
     options = dict(study.analysis)
     seed, published = options.pop("seed", SEED), options.pop("published", False)
-    report = analyze(runs, rng=seed, n_jobs=n_jobs, **options)
+    with step_progress(" steps") as progress:
+        report = analyze(runs, rng=seed, n_jobs=n_jobs, progress=progress, **options)
     into = prepare_folder(folder / REPORT)
     write_report(report, into)
     write_paper(report, folder / PAPER, runs=runs, published=published, n_jobs=n_jobs, rng=seed)
