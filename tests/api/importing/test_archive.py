@@ -95,6 +95,15 @@ def test_many_entries_have_a_limit_together(tmp_path, packed, imported):
     entries = {f"samples/{number}.json": b" " * 1000 for number in range(101)}
     with pytest.raises(InputError, match=r"entries.*--max-bytes"):
         imported(packed(tmp_path / "many.eval", entries), max_bytes=1000)
+    # A hundred times the limit is allowed: what is amiss then is what they hold.
+    rest = 100 * 1000 - len(HEADER)
+    entries = {"header.json": HEADER}
+    for number in range(100):
+        entries[f"samples/{number}.json"] = b" " * min(1000, rest)
+        rest -= min(1000, rest)
+    with pytest.raises(InputError) as raised:
+        imported(packed(tmp_path / "just.eval", entries), max_bytes=1000)
+    assert "--max-bytes" not in str(raised.value)
 
 
 def test_an_archive_of_just_the_limit_is_read(tmp_path, packed, sample, imported):

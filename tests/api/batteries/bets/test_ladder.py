@@ -165,6 +165,17 @@ def test_either_kind_of_crossed_things_can_show_that_few_follow_the_stakes(respo
     assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == ["fitted"]
 
 
+def test_the_variance_of_things_is_that_of_a_sample():
+    """Three of four things respond: t is 3 (3.46 if divided by n), and has to pass 3.18."""
+    even = np.round(np.arange(0.1, 0.95, 0.1), 3)
+    thing, other, order, even = (
+        x.ravel() for x in np.meshgrid(np.arange(4), np.arange(4), [0, 1], even, indexing="ij")
+    )
+    taken = np.where(thing < 3, even < 0.45, order == 1)
+    fit = fit_ladder(np.full(even.size, 0.45), even, taken, first=thing, second=other)
+    assert fit.table["status"].tolist() == ["no response to stakes"]
+
+
 def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_rungs():
     stated, rungs = np.array([0.23, 0.52, 0.84]), np.round(np.arange(0.1, 0.95, 0.1), 3)
     p, even, high, low = (
