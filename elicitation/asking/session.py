@@ -5,12 +5,15 @@ arguments finds what it has and asks the rest, so an interruption costs at most 
 finished session costs no question at all.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from coherence.decoding.decode import TRUNCATED
 from coherence.errors import InputError
+from coherence.table.schema import PARSED
 from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.asking.loop import Progress
@@ -40,6 +43,11 @@ class Tally:
         Answers that were cut, or still thinking, before they were complete.
     masses : tuple of float
         Answer masses of the rows that were read off probabilities, or drawn from a form.
+    unparsed_rows : float
+        Share of the rows of the table that `coherence.analyze` counts as unparsed: those of which
+        any answer has no value.
+    served_by : mapping of str to int
+        Answers by the server's own name for the weights, where it gives one.
     """
 
     asked: int
@@ -49,6 +57,8 @@ class Tally:
     thought: int = 0
     truncated: int = 0
     masses: tuple[float, ...] = ()
+    unparsed_rows: float = 0.0
+    served_by: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -232,6 +242,10 @@ def run_plan(
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()
     statuses = [answer.reading.status for answer in once]
+    given = {
+        question.key(model.fingerprint): answer
+        for question, answer in zip(plan.questions, answers, strict=True)
+    }
     return runs, Tally(
         asked,
         len(once) - asked,
@@ -240,4 +254,6 @@ def run_plan(
         thought=sum(answer.thought_aloud for answer in once),
         truncated=statuses.count(TRUNCATED),
         masses=tuple(runs["answer_mass"].dropna()),
+        unparsed_rows=float((~runs["status"].isin(PARSED)).mean()),
+        served_by=Counter(each.served_by for each in given.values() if each.served_by),
     )

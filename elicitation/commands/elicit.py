@@ -160,6 +160,8 @@ def _check_out(path: str) -> None:
 
 
 def _print_tally(opening: str, tally: "Tally") -> None:
+    from coherence.report.wording import clean
+
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.
@@ -168,9 +170,13 @@ def _print_tally(opening: str, tally: "Tally") -> None:
         ends += f", {tally.truncated} cut before they were complete (raise --max-new-tokens)"
     print(
         f"{opening}, {counted(tally.asked, 'answer')} asked, {tally.reused} reused, "
-        f"{share:.1%} readable{repaired}{ends}",
+        f"{share:.1%} of answers parsed{repaired}{ends}; "
+        f"{tally.unparsed_rows:.1%} of rows unparsed",
         file=sys.stderr,
     )
+    if len(tally.served_by) > 1:
+        names = ", ".join(f"{clean(name)} ({n})" for name, n in tally.served_by.items())
+        print(f"warning: answers came from several versions of the model: {names}", file=sys.stderr)
     if tally.masses:
         _print_masses(tally.masses)
 

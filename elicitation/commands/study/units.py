@@ -182,7 +182,7 @@ class Unit:
         replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
         print(
             f"{self.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
-            f"{tally.readable / tally.total:.1%} readable",
+            f"{tally.readable / tally.total:.1%} of answers parsed",
             file=sys.stderr,
         )
         return tally.asked

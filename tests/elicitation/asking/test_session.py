@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import AnswerStore, Design, elicit, plan_task
+from coherence.table.schema import PARSED
+from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 
 
 def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store, scripted):
@@ -85,3 +86,24 @@ def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, case
 def test_a_batch_of_nothing(asia, cases, store, scripted):
     with pytest.raises(InputError, match="batch_size"):
         elicit(scripted(), asia, cases, store, batch_size=0)
+
+
+class Changing:
+    """A model that a server replaces midway, and that never names an action."""
+
+    name = fingerprint = "changing"
+
+    def generate(self, requests):
+        return [
+            Answer("No: 0.4\nYes: 0.6", served_by=f"version {number % 2}")
+            for number, _ in enumerate(requests)
+        ]
+
+
+def test_the_tally_counts_rows_as_a_report_does_and_versions_of_the_model(asia, cases, store):
+    design = Design(reps=2, prompts=("standard",), iterated=False)
+    runs, tally = elicit(Changing(), asia, cases, store, design=design)
+    assert tally.readable == tally.total / 2  # every belief and no action
+    assert tally.unparsed_rows == 1 == (~runs["status"].isin(PARSED)).mean()
+    assert set(tally.served_by) == {"version 0", "version 1"}
+    assert sum(tally.served_by.values()) == tally.total

@@ -112,7 +112,10 @@ def test_exact_answers(model_folder, tmp_path, run):
     words = f"elicit --model {model_folder} --task asia --contexts 2 --answers exact --no-lie"
     words += f" --prompts standard --out {out}"
     assert "at most 0 in answers" in run(f"{words} --dry-run").out
-    assert "2 rows, 4 answers asked, 0 reused, 100.0% readable" in run(words).err
+    assert (
+        "2 rows, 4 answers asked, 0 reused, 100.0% of answers parsed; 0.0% of rows unparsed"
+        in run(words).err
+    )
     runs = read_runs(out)
     assert runs["p"].notna().all()
     actions = runs[["action_no", "action_yes", "action_defer"]]
@@ -123,7 +126,10 @@ def test_exact_answers(model_folder, tmp_path, run):
     assert "4 answers asked" in said
     assert "warning: that is less than one half" in said
     assert set(read_runs(out)["status"]) == {"low_mass"}
-    assert "0 answers asked, 4 reused, 0.0% readable" in run(f"{words} --set min_mass=0.9").err
+    assert (
+        "0 answers asked, 4 reused, 0.0% of answers parsed; 100.0% of rows unparsed"
+        in run(f"{words} --set min_mass=0.9").err
+    )
 
 
 def test_own_prompts_and_questions(model_folder, tmp_path, run):
