@@ -362,6 +362,8 @@ def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
     for unit in units:
         prepare_folder(unit.folder)
         before = unit.is_finished
+        if not before:  # a kill must not leave new tables beside the record of other options
+            unit.record.unlink(missing_ok=True)
         module = importlib.import_module(MODULES[unit.battery.command])
         # What the command would print belongs to its tables, not between those of other units.
         try:

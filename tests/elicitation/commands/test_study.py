@@ -356,7 +356,7 @@ only_revealed = true
 """
 
 
-def test_a_battery_asks_each_model_once_and_not_again(study, blank_models):
+def test_a_battery_asks_each_model_once_and_not_again(study, blank_models, monkeypatch):
     text = DIE.format(folder=blank_models[0])
     # What the two entries differ in is not heeded by this battery, and agents answer none.
     assert "exact, die: to ask" in study.look(text)[1]
@@ -366,6 +366,19 @@ def test_a_battery_asks_each_model_once_and_not_again(study, blank_models):
     assert f'href="batteries/{scores.parent.name}' in study.page()
     before, n_stored = scores.read_bytes(), study.n_stored()
     assert "0 finished now, 1 finished before" in study.run(text).err
+    assert (scores.read_bytes(), study.n_stored()) == (before, n_stored)
+
+    # Ended between the tables of other options and their record: these are not taken for the first.
+    def ended(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("elicitation.commands.study.units.replace_text", ended)
+        study.run(text.replace('faces = "4"', 'faces = "6"'), status=130)
+    assert scores.read_bytes() != before
+    assert "exact, die: to ask" in study.look(text)[1]
+    n_stored = study.n_stored()
+    assert "1 finished now, 0 finished before" in study.run(text).err
     assert (scores.read_bytes(), study.n_stored()) == (before, n_stored)
     # What a battery heeds tells entries apart.
     both = text.replace("temperature = 0.5", 'dtype = "bfloat16"')
