@@ -114,7 +114,7 @@ def read_network(path: str | Path) -> Network:
         raise InputError(message if str(path) in message else f"{path}: {message}") from None
 
 
-def write_network(network: Any, path: str | Path) -> None:
+def write_network(network: Any, path: str | Path, *, replace: bool = True) -> None:
     """Write a network to a file that `read_network` reads back without loss.
 
     Parameters
@@ -123,6 +123,8 @@ def write_network(network: Any, path: str | Path) -> None:
         The model.
     path : str or Path
         Ends in .bif, .xml, .xmlbif or .json. A file of that name is replaced, in one step.
+    replace : bool
+        Whether it is. If not, one that differs is kept, and an error.
 
     Raises
     ------
@@ -156,12 +158,12 @@ def write_network(network: Any, path: str | Path) -> None:
         raise InputError(
             f"{target}: names must be text; one is a lone surrogate. Rename it."
         ) from None
-    replace_file(target, encoded)
+    replace_file(target, encoded, keep=not replace)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, keep: bool = False) -> None:
     """Write a file so that a crash leaves either the old one or the new one."""
-    with replacing(path) as temporary:
+    with replacing(path, keep=keep) as temporary:
         temporary.write_bytes(data)
 
 

@@ -112,7 +112,7 @@ def _load(name_or_path: str) -> "tuple[Network, str | None]":
 def _convert(network: "Network", out: str) -> None:
     from bayesnets.files import write_network
 
-    write_network(network, out)
+    write_network(network, out, replace=False)
     print(f"wrote {out}: {_size(network)}", file=sys.stderr)
 
 
@@ -123,13 +123,13 @@ def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     from bayesnets.phrase_files import format_phrases, plain_phrases
     from bayesnets.phrases import positive_state
     from coherence.errors import InputError
+    from coherence.table.files import require_new
 
     file = Path(out)
     if file.suffix.lower() != ".toml":
         raise InputError(f"--out must end in .toml; received {out}.")
     # Words are written by hand, and a second call must not cost them.
-    if file.exists():
-        raise InputError(f"--out must be a new file; {out} exists. Name another, or move it away.")
+    require_new(file)
     chosen = network.names[-1] if target is None else target
     states = network.states(chosen)
     words = plain_phrases(network, chosen, positive_state(states) or states[0])

@@ -135,6 +135,7 @@ def _actions(text: str) -> tuple[str, ...]:
 def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
     """Raise before anything is read; an input is never replaced, not even with --force."""
     from coherence.errors import InputError
+    from coherence.table.files import require_new
 
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {out}.")
@@ -144,9 +145,7 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
     if any(file.exists() and file.samefile(out) for file in files):
         raise InputError(f"--out must not be one of the logs; {out} is. Name another file.")
     if not force:
-        raise InputError(
-            f"--out names a file that exists: {out}. Name another one, or replace it with --force."
-        )
+        require_new(out, remedy="Name another, or replace it with --force.")
 
 
 def _mapping(settings: Sequence[str]) -> dict[str, str]:

@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         policies=args.policies,
         rng=args.seed,
     )
-    write_runs(runs, args.out)
+    write_runs(runs, args.out, replace=False)
     changed = "".join(f", {name}={value:g}" for name, value in changes.items())
     print(
         f"{args.out}: {counted(len(runs), 'row')}, {counted(args.contexts, 'context')} x "

@@ -32,9 +32,25 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](?!/)(.+)")
 _TOP = f"# written by coherence: check with sha256sum -c {LIST}"
 
 
+def require_new(
+    path: Path,
+    written: Path | None = None,
+    *,
+    option: str = "--out",
+    remedy: str = "Name another, or move it away.",
+) -> None:
+    """Raise `InputError` where a file is there; `written` may take the place of one equal to it."""
+    if os.path.lexists(path) and (written is None or _digest(path) != _digest(written)):
+        differs = "" if written is None else ", and differs from what would be written"
+        raise InputError(f"{option} must be a new file; {path} exists{differs}. {remedy}")
+
+
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write to, which then takes the place of another in one step."""
+def replacing(path: Path, *, keep: bool = False, option: str = "--out") -> Iterator[Path]:
+    """Give a file to write to, which then takes the place of another in one step.
+
+    With `keep` another file that is there is kept, and an error.
+    """
     if path.is_dir():
         raise InputError(f"path must be a file to write; {path} is a folder. Name a file in it.")
     hidden = f".{path.stem[:40]}.{secrets.token_hex(4)}.part{path.suffix}"
@@ -50,6 +66,8 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         with _refusals_said(str(path)):
             yield temporary
+            if keep:
+                require_new(path, temporary, option=option)
             _settle(temporary)
             os.replace(temporary, path)  # one step, as both lie in one folder
     finally:

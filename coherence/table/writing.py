@@ -19,7 +19,7 @@ _NOT_HELD = (
 )
 
 
-def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: bool = True) -> None:
     """Write a table so that a crash leaves either the old file or the new one.
 
     Parameters
@@ -28,12 +28,14 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Table to write.
     path : path
         Target; its ending (.parquet, .csv or .jsonl) chooses the format.
+    replace : bool
+        Whether a file of that name is replaced. If not, one that differs is kept, and an error.
 
     Raises
     ------
     InputError
-        Unknown ending, the folder is missing or not writable, or a column that the format cannot
-        hold.
+        Unknown ending, the folder is missing or not writable, a column that the format cannot
+        hold, or a file that may not be replaced.
     WriteError
         The disk is full, or failed; an earlier file of that name is unchanged.
 
@@ -58,7 +60,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
     try:
-        with replacing(target) as temporary:
+        with replacing(target, keep=not replace) as temporary:
             _write(runs, temporary, suffix)
     except CoherenceError:
         raise

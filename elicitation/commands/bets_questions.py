@@ -76,6 +76,6 @@ def write_questions(args: argparse.Namespace) -> int:
     from coherence.table.writing import write_runs
 
     questions = scored_questions(args)
-    write_runs(questions, args.out)
+    write_runs(questions, args.out, replace=False)
     print(f"{args.out}: {counted(len(questions), 'question')}", file=sys.stderr)
     return 0

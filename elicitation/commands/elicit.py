@@ -1,6 +1,7 @@
 """``coherence elicit``: ask a model, keep every answer, write the runs table."""
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         _print_prompts(plan, args.show_prompts)
         return 0
     store = args.store or f"{args.out}.answers.sqlite"
+    earlier = _earlier_rows(args.out)
     if args.dry_run:
         _print_preview(args, plan, store)
         _say_if_few(len(source.cases))
@@ -82,6 +84,12 @@ def run(args: argparse.Namespace) -> int:
             )
     write_runs(runs, args.out)
     _print_tally(f"{args.out}: {counted(len(runs), 'row')}", tally)
+    if len(runs) < earlier:
+        print(
+            f"note: an earlier table of {earlier:,} rows was replaced by one of {len(runs):,}; "
+            f"all answers are kept in {store}.",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -157,6 +165,22 @@ def _check_out(path: str) -> None:
             f"--out must lie in a folder that can be written to; {out.absolute().parent} cannot. "
             "Create it, or choose another."
         )
+
+
+def _earlier_rows(path: str) -> int:
+    """Count the rows of an earlier call; a table that is none of `elicit` is kept, and an error."""
+    from coherence.errors import CoherenceError
+    from coherence.table.files import require_new
+    from coherence.table.reading import read_table
+
+    if not os.path.lexists(path):
+        return 0
+    with contextlib.suppress(CoherenceError):
+        table = read_table(path)
+        if {"raw_belief", "status", "seed", "created"} <= {*map(str, table.columns)}:
+            return len(table)
+    require_new(Path(path), remedy="It is no table of elicit: name another, or move it away.")
+    return 0
 
 
 def _print_tally(opening: str, tally: "Tally") -> None:

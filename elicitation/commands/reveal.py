@@ -152,13 +152,9 @@ def _write_questions(args: argparse.Namespace) -> None:
         )
     settings = _settings(args)
     table = questions_table(settings, only_revealed=args.only_revealed)
-    try:
-        with replacing(Path(args.questions)) as temporary:
-            table.to_csv(temporary, index=False)
-    except InputError as error:
-        raise InputError(
-            f"--questions must be a file that can be written; {args.questions} cannot: {error}"
-        ) from error
+    # Answers are filled into this file, and a second call must not cost them.
+    with replacing(Path(args.questions), keep=True, option="--questions") as temporary:
+        table.to_csv(temporary, index=False)
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
     print(

@@ -76,3 +76,12 @@ def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path, run):
     assert rows[["action_yes", "action_no", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
         [1.0] * 6
     )
+
+
+def test_a_file_of_others_is_kept(tmp_path, run):
+    path = tmp_path / "mine.csv"
+    path.write_text("mine\n")
+    status, _, err = run("simulate", "leaky", "--contexts", "6", "--out", path)
+    assert status == 2
+    assert "move it away" in err
+    assert path.read_text() == "mine\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence import InputError
+from coherence import InputError, simulate, write_runs
 from coherence.errors import WriteError
 from coherence.table.files import (
     LIST,
@@ -268,3 +268,14 @@ def test_somebody_elses_list_is_refused_and_stays(tmp_path):
         with pytest.raises(InputError, match=rf"{LIST} must be the list that an earlier call"):
             act(tmp_path, {"a.txt": "2"})
     assert (tmp_path / LIST).exists()
+
+
+def test_a_file_that_may_not_be_replaced_is_kept_unless_it_is_the_same(tmp_path):
+    path = tmp_path / "runs.csv"
+    for seed in (1, 1):
+        write_runs(simulate("rational", n_contexts=3, n_reps=1, rng=seed), path, replace=False)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"must be a new file.*Name another, or move it away"):
+        write_runs(simulate("rational", n_contexts=3, n_reps=1, rng=2), path, replace=False)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.csv"]

@@ -142,3 +142,12 @@ def test_words_begin_as_a_phrase_file_for_the_target(more, target, tmp_path, net
     networks(f"phrases asia --out {tmp_path}/words.toml {more}")
     words = load_phrases(tmp_path / "words.toml", load_network("asia"))
     assert (words.default_target, words.positive(target)) == (target, "yes")
+
+
+def test_a_converted_network_replaces_no_other_file(tmp_path, networks):
+    path = tmp_path / "mine.bif"
+    networks(f"convert asia --out {path}")
+    networks(f"convert asia --out {path}")
+    before = path.read_bytes()
+    assert "must be a new file" in networks(f"convert cancer --out {path}", status=2)[1]
+    assert path.read_bytes() == before

@@ -286,3 +286,12 @@ def test_lesson_runs(tmp_path):
     assert maximiser > 90
     assert chooser == 50
     assert abs(guesser - chance) < 15
+
+
+def test_answers_that_were_filled_in_are_kept(tmp_path, run):
+    path = tmp_path / "questions.csv"
+    run(f"bets questions --out {path}")
+    read_questions(path).assign(answer="A").to_csv(path, index=False)
+    filled = path.read_bytes()
+    assert "must be a new file" in run(f"bets questions --out {path}", status=2).err
+    assert path.read_bytes() == filled

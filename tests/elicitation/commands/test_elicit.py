@@ -235,3 +235,19 @@ def test_an_agent_refuses_a_file_of_prompts(tmp_path, run):
     error = run(words, 2).err
     assert "--prompts mine.toml" in error
     assert "name a --model" in error
+
+
+def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
+    path = tmp_path / "runs.csv"
+    words = f"elicit --agent rational --task asia --out {path} --contexts"
+    path.write_text("context,p\na,0.5\n")
+    assert "no table of elicit" in run(f"{words} 12", status=2).err
+    assert path.read_text() == "context,p\na,0.5\n"
+    path.unlink()
+    n_rows = {}
+    for n_contexts in (12, 10):
+        run(f"{words} {n_contexts}")
+        n_rows[n_contexts] = len(read_runs(path))
+    said = run(f"{words} 12").err
+    assert "was replaced" not in said
+    assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err

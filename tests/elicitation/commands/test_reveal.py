@@ -309,3 +309,11 @@ def test_the_lesson_says_what_is_known(tmp_path):
     assert table.loc["point mass", "l1_relative"] == pytest.approx(1)
     assert table["pull"].idxmin() == "gambler"
     assert table["position"].idxmax() == "first-outcome lover"
+
+
+def test_answers_that_were_filled_in_are_kept(tmp_path, run, fill_in):
+    path = fill_in(f"{COINS} --where n=2", lambda table: table.assign(probability=0.5))
+    filled = path.read_bytes()
+    refused = run(f"reveal --questions {path} {COINS} --where n=2", status=2).err
+    assert "--questions must be a new file" in refused
+    assert path.read_bytes() == filled
