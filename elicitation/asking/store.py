@@ -144,29 +144,29 @@ class AnswerStore:
             ) from error
         self._file = self._identity()
 
-    def _use_write_ahead_log(self) -> None:
-        """Switch the journal; for another process that does the same SQLite does not wait."""
+    def _prepare(self) -> None:
+        """Make the tables; for another process that does the same SQLite does not wait."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
-                self._database.execute("PRAGMA journal_mode=WAL").close()
-                return
+                return self._make_tables()
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             time.sleep(0.02)
 
-    def _prepare(self) -> None:
-        self._use_write_ahead_log()
+    def _make_tables(self) -> None:
+        layout = self._database.execute("PRAGMA user_version").fetchone()[0]
+        named = self._database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
+        # Layout 0 is a new file, or one whose maker was killed between the statements below.
+        ours = _SCHEMA.replace(" IF NOT EXISTS", "")
+        strange = [sql for (sql,) in named.fetchall() if sql not in ours]
+        if layout not in (0, _LAYOUT) or (layout == 0 and strange):
+            raise InputError(_of_another_kind(self.path))
+        self._database.execute("PRAGMA journal_mode=WAL").close()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
         # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
-        layout = self._database.execute("PRAGMA user_version").fetchone()[0]
-        names = self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        tables = {name for (name,) in names}
-        # Layout 0 is a new file, or one whose maker was killed between the two statements below.
-        if layout not in (0, _LAYOUT) or (layout == 0 and tables - {"answers", "texts"}):
-            raise InputError(_of_another_kind(self.path))
         self._database.executescript(_SCHEMA)
         self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
 

@@ -111,11 +111,14 @@ def test_other_files_are_not_taken_for_stores(tmp_path):
     with pytest.raises(InputError, match="cannot be used"):
         AnswerStore(text)
     other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as database:
-        database.execute("CREATE TABLE mail (id INTEGER)")
-    database.close()
-    with pytest.raises(InputError, match="another kind"):
-        AnswerStore(other)
+    for table in ("mail", "answers"):
+        with closing(sqlite3.connect(other)) as database:
+            database.execute(f"CREATE TABLE {table} (id INTEGER)")
+        before = other.read_bytes()
+        with pytest.raises(InputError, match="another kind"):
+            AnswerStore(other)
+        assert other.read_bytes() == before
+        other.unlink()
     with pytest.raises(InputError, match="folder that exists"):
         AnswerStore(tmp_path / "none" / "s.sqlite")
 
