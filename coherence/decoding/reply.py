@@ -17,7 +17,8 @@ _TAG = re.compile(
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
 # A tag of another name at the beginning is taken for one of thinking, if it is none of an answer.
-_FIRST = re.compile(r"\s*<\|?(?P<name>[a-z][\w:-]{0,40})\|?>", re.IGNORECASE)
+# A label in brackets, `<No>: 0.3`, is no tag.
+_FIRST = re.compile(r"\s*<\|?(?P<name>[a-z][\w:-]{0,40})\|?>(?!:)", re.IGNORECASE)
 _OF_ANSWERS = re.compile(
     r"(?:final[ _-]?)?(?:answer|probability|response|output|result|reply|json|code)|final"
     r"|begin_of_box|p|ul|ol|li|div|span|br ?/?|b|i|em|strong|table|html|body|pre|h[1-6]|s|bos",

@@ -87,6 +87,7 @@ LINES = [
     ('{"label": "Yes", "probability": 0.7}', 0.7, "repaired:single"),
     # What a tag of another name holds at the beginning is thinking, unless it is one of answers.
     (f"<analysis>Yes: 0.2</analysis>\n{GOOD}", 0.7, "ok"),
+    ("<No>: 0.85\n<Yes>: 0.15", None, "unparsed"),
     (f"<|START_THINKING|>Yes: 0.2<|END_THINKING|>{GOOD}", 0.7, "ok"),
     (f"<think >Yes: 0.2</think >\n{GOOD}", 0.7, "ok"),
     (f"<pondering>{GOOD}", None, "truncated"),
