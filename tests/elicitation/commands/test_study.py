@@ -393,6 +393,7 @@ def test_a_battery_asks_each_model_once_and_not_again(study, blank_models, monke
 def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     page = asked.report()
     assert "Not finished" not in page
+    assert not re.search(r"%\.\.|\w\.\.(?!\.)\s*<", page)
     links = re.findall(r'href="([^"]+)"', page)
     assert {"report/report.html", "compare/compare.html", "paper/paper.md"} <= set(links)
     assert len(links) == 3 + 4
