@@ -40,8 +40,8 @@ def _scatter(unit: Unit) -> Iterator[tuple[str, float]]:
 
 
 def _answer_mass(unit: Unit) -> Iterator[tuple[str, float]]:
-    if unit.answering is not None:
-        yield "answers, median", unit.answering.median_mass
+    for part in () if unit.answering is None else unit.answering.masses:
+        yield f"{part.of}, median", part.median
 
 
 _OF_UNITS: dict[str, Callable[[Unit], Iterator[tuple[str, float]]]] = {

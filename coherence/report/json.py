@@ -85,11 +85,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         record["answering"] = {
             "belief_kinds": way.kinds,
             "actions": "probabilities" if way.policies else "chosen",
-            "answer_mass": {
-                "rows": way.n_mass,
-                "median": way.median_mass,
-                "smallest": way.smallest_mass,
-            },
+            "answer_mass": [asdict(part) for part in way.masses],
             "sentences": answering_sentences(way),
         }
     return record

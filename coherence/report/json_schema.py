@@ -122,8 +122,10 @@ def _answers() -> Any:
 
 def _answering() -> Any:
     """Describe how the answers were elicited."""
-    mass = _record(
-        "Probability that the model put on answers of the form asked for.",
+    mass = _rows(
+        "Probability that the model put on answers of the form asked for; of a row with an action "
+        "the smaller of its two answers.",
+        of={"enum": ["belief alone", "action"], "description": "What the rows ask for."},
         rows=_count("Rows in which it is known."),
         median=_number("Over these rows.", least=0),
         smallest=_number("Over these rows.", least=0),

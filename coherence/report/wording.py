@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
-from coherence.table.audit import STATED, Answering
+from coherence.table.audit import STATED, Answering, FormMass
 from coherence.table.printable import WARNING, counted, unit_name
 from coherence.table.printable import clean as clean
 from coherence.table.printable import format_numbers as format_numbers
@@ -81,15 +81,11 @@ def answering_sentences(answering: Answering | None) -> list[str]:
     """Say how the answers were elicited; a warning comes first."""
     if answering is None or not answering.known:
         return []
-    # Tiny masses are the ones that matter: 1.8e-06 must not read as 0.
-    median, smallest = (
-        f"{mass:.2g}" if 0 < mass < 0.001 else format_numbers([mass])[0]
-        for mass in (answering.median_mass, answering.smallest_mass)
-    )
     sentences = []
-    if answering.median_mass < LOW:
+    if low := [part for part in answering.masses if part.median < LOW]:
+        of = " and ".join(f"{_mass(part.median)} in {_rows_of(part)}" for part in low)
         sentences.append(
-            f"{WARNING}: the form of the answers had a median probability of {median}, less than "
+            f"{WARNING}: the form of the answers had a median probability of {of}, less than "
             "half; the values are those of answers that the model would seldom give unasked."
         )
     total = sum(answering.kinds.values())
@@ -98,9 +94,20 @@ def answering_sentences(answering: Answering | None) -> list[str]:
         sentences.append(f"beliefs are {KINDS.get(kind, ('', kind))[1]}{whole}.")
     if answering.policies:
         sentences.append(POLICIES)
-    if answering.n_mass:
-        sentences.append(
-            f"the form of the answers had a probability of {median} "
-            f"(median; smallest {smallest}; {counted(answering.n_mass, 'row')})."
+    if answering.masses:
+        of = " and ".join(
+            f"{_mass(part.median)} in {_rows_of(part)} (median; smallest {_mass(part.smallest)}; "
+            f"{counted(part.rows, 'row')})"
+            for part in answering.masses
         )
+        sentences.append(f"the form of the answers had a probability of {of}.")
     return sentences
+
+
+def _mass(mass: float) -> str:
+    """Tiny masses are the ones that matter: 1.8e-06 must not read as 0."""
+    return f"{mass:.2g}" if 0 < mass < 0.001 else format_numbers([mass])[0]
+
+
+def _rows_of(part: FormMass) -> str:
+    return "rows with an action" if part.of == "action" else "rows with a belief alone"

@@ -6,10 +6,10 @@ gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the sele
 
 A belief may be drawn and read, drawn among the answers that have the form, or computed from the
 distribution over them; an action may be chosen, or be the probabilities of all. `answer_mass` is
-the probability of the form itself, before anything is conditioned on it.
+the probability of the form itself, before anything is conditioned on it; of a row with an action it
+is the smaller of its two answers, so that such rows are told apart from those with a belief alone.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -115,21 +115,28 @@ STATED = "stated belief"
 
 
 @dataclass(frozen=True)
+class FormMass:
+    """Probability of the form asked for, over the rows with one kind of answers."""
+
+    of: str  # "belief alone" or "action"
+    rows: int  # in which it is known
+    median: float
+    smallest: float
+
+
+@dataclass(frozen=True)
 class Answering:
     """The way of answering of one (task, model), as far as its table tells."""
 
     # kind of belief -> rows, in the order of the kinds; empty where the table does not tell
     kinds: Mapping[str, int]
     policies: bool = False  # whether actions are probabilities
-    n_mass: int = 0  # rows whose `answer_mass` is known
-    # median_mass, smallest_mass: over these rows; NaN where there are none
-    median_mass: float = math.nan
-    smallest_mass: float = math.nan
+    masses: tuple[FormMass, ...] = ()  # of each kind of rows that has a known `answer_mass`
 
     @property
     def known(self) -> bool:
         """Whether the table tells anything."""
-        return bool(self.kinds) or self.policies or self.n_mass > 0
+        return bool(self.kinds) or self.policies or bool(self.masses)
 
 
 def answering(unit: Runs) -> Answering:
@@ -140,9 +147,14 @@ def answering(unit: Runs) -> Answering:
         counts = table["belief_kind"].dropna().astype(str).value_counts()
         kinds = {name: int(counts[name]) for name in sorted(counts.index)}
     policies = any(table[name].notna().any() for name in unit.policies)
-    mass = np.empty(0)
-    if "answer_mass" in unit.names:
-        mass = pd.to_numeric(table["answer_mass"]).dropna().to_numpy(dtype=np.float64)
-    if not mass.size:
+    if "answer_mass" not in unit.names:
         return Answering(kinds, policies)
-    return Answering(kinds, policies, mass.size, float(np.median(mass)), float(mass.min()))
+    mass = pd.to_numeric(table["answer_mass"]).dropna().astype(float)
+    acting = unit.asked_to_act[mass.index]
+    parts = {"belief alone": mass[~acting], "action": mass[acting]}
+    masses = tuple(
+        FormMass(of, len(part), float(part.median()), float(part.min()))
+        for of, part in parts.items()
+        if len(part)
+    )
+    return Answering(kinds, policies, masses)

@@ -304,9 +304,25 @@ def test_the_spread_of_reports_is_the_standard_deviation_within_cases():
     once = by_hand(context=[f"c{number:02d}" for number in range(24)], rep=0)
     found, _ = one_effect("report_noise", one=once, other=once)
     assert any("not repeated" in note for note in found.notes)
-    computed = once.assign(belief_kind="stated:exact")
-    _, rows = one_effect("report_noise", one=computed, other=computed)
-    assert rows["estimate"].tolist() == [0.0, 0.0]
+    computed = by_hand(p=wide, belief_kind="stated:exact")
+    found, rows = one_effect(
+        "report_noise", near=by_hand(p=0.3), wide=by_hand(p=wide), exact=computed
+    )
+    assert np.isnan(rows.loc["exact", "estimate"])
+    assert "computed beliefs" in rows.loc["exact", "reason"]
+    assert rows.loc["wide", "estimate"] == pytest.approx(np.sqrt(0.02 / 2))
+
+
+def test_a_model_whose_beliefs_or_choices_hardly_vary_is_named():
+    choices = {"action": ["go"] * 23 + ["stay"], "theta": np.tile([0, 1], 12), "rep": 0}
+    choices["context"] = [f"c{number:02d}" for number in range(24)]
+    still = by_hand(p=0.3, **choices)
+    moving = by_hand(p=np.linspace(0.1, 0.9, 24), **choices | {"action": ["go", "stay"] * 12})
+    found, _ = one_effect("calibration:brier", still=still, moving=moving)
+    (note,) = [note for note in found.notes if "hardly vary" in note]
+    assert note.startswith("'still': Beliefs (SD 0.00)")
+    assert "go 95.8%" in note
+    assert note in str(found).replace("\n", " ")
 
 
 def test_answers_count_as_unparsed_by_their_status():

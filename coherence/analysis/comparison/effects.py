@@ -148,7 +148,9 @@ def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
     context = unit.stated["context"].to_numpy()
     variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
     # Computed beliefs are expectations themselves, which asking again would not change.
-    variance = variance.fillna(0.0) if unit.runs.computed else variance.dropna()
+    if unit.runs.computed:
+        return effect.nothing("computed beliefs are not reported repeatedly")
+    variance = variance.dropna()
     if variance.empty:
         return effect.nothing("reports are not repeated")
     return _mean(effect, answers, variance, root=True)

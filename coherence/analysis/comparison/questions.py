@@ -11,6 +11,7 @@ from coherence.analysis.reading import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes
+from coherence.report.movement import little_sentence, movement
 from coherence.table.audit import answering
 from coherence.table.runs import Runs
 from coherence.table.states import meant_by
@@ -118,7 +119,16 @@ def _answers(
             labels,
             bool((rows.asked_to_act & ~asked).any()),
         )
-    return answers, [*notes, *_ways(task)]
+    return answers, [*_little(task, answers), *notes, *_ways(task)]
+
+
+def _little(task: Task, answers: Mapping[str, Answers]) -> list[str]:
+    """Warn of models whose beliefs or choices hardly vary: small effects are no merit of theirs."""
+    said = {
+        model: little_sentence(movement(each.unit.shown(), each.unit.runs))
+        for model, each in answers.items()
+    }
+    return [f"{task.where}{model!r}: {text}" for model, text in said.items() if text]
 
 
 def _state_names(rows: Runs) -> list[Any]:

@@ -1,7 +1,7 @@
 """All numbers of the papers' tables as one frame, and why some of them are not there.
 
 Beyond the checks of a report: sufficiency under isotonic calibration, the within-context
-SD of repetitions, and the error to the exact posterior under every prompt variant.
+SD of answers, and the error to the exact posterior under every prompt variant.
 """
 
 import math

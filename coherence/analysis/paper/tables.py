@@ -109,9 +109,10 @@ TABLES = (
         (
             Block(
                 SCATTER,
-                "SD of repetitions",
-                "SD is the standard deviation of repeated answers to the reference prompt within "
-                "contexts (of computed beliefs, that of the distribution over answers).",
+                "SD of answers",
+                "SD is the standard deviation of answers to the reference prompt within contexts: "
+                "of repeated ones, which is report noise, or of the computed distribution over "
+                "answers, which is none.",
                 repaired_heading="",
                 published=False,
                 tested=False,

@@ -1,18 +1,17 @@
 """The page of a study: what was asked, what the tests say, which models differ, where all lies."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from coherence.report.movement import little_sentence
 from coherence.report.pages import environment
 from coherence.report.unit import Unit as ReportUnit
 from coherence.report.view import view
-from coherence.report.wording import clean
+from coherence.report.wording import answering_sentences, clean
 from coherence.result import Outcome
-from coherence.table.printable import counted, numbered
+from coherence.table.printable import WARNING, counted, numbered
 from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
@@ -21,8 +20,6 @@ HEADING = (
     *("task", "model", "answers are", "answers", "parsed", "repaired", "cut"),
     *("tokens in", "tokens out", "price"),
 )
-LOW_MASS = 0.5
-"""Below it an answer has the status low_mass."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def render_page(
         said = {
             "model": clean(str(unit.model)),
             "conclusion": [*map(clean, unit.conclusion)],
-            "cautions": [*map(clean, (*_masses(unit), *unit.cautions))],
+            "cautions": [*map(clean, (*_little(unit), *unit.cautions))],
             "untested": _untested(unit),
         }
         tasks.setdefault(clean(str(unit.task)), []).append(said)
@@ -75,15 +72,11 @@ def render_page(
     )
 
 
-def _masses(unit: ReportUnit) -> Iterator[str]:
-    """Say where answers have a form that the model would hardly have given them."""
-    if "answer_mass" in unit.rows.names:
-        masses = pd.to_numeric(unit.rows.table["answer_mass"], errors="coerce").dropna()
-        if len(masses) and (median := float(masses.median())) < LOW_MASS:
-            yield (
-                f"Answers in the form asked for have probability {median:.2g} (median): what was "
-                "read is conditional on a form that the model would mostly not have kept to."
-            )
+def _little(unit: ReportUnit) -> list[str]:
+    """Say where beliefs or choices hardly vary, and where answers are hardly those of the model."""
+    said = answering_sentences(unit.answering)
+    little = little_sentence(unit.movement)
+    return [*([little] if little else []), *(text for text in said if text.startswith(WARNING))]
 
 
 def _untested(unit: ReportUnit) -> list[str]:

@@ -10,7 +10,7 @@ from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.unit import Unit
 from coherence.statistics.scatter import Scatter
-from coherence.table.audit import Answering
+from coherence.table.audit import Answering, FormMass
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
@@ -38,7 +38,7 @@ UNIT = Unit(
         }
     ),
     scatter=Scatter(0.02, 20),
-    answering=Answering({"token": 4}, False, 4, 0.25, 0.1),
+    answering=Answering({"token": 4}, False, (FormMass("action", 4, 0.25, 0.1),)),
 )
 
 
@@ -91,7 +91,7 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
             ["answers to 'mse': unreadable is 0", "answers to 'standard': unreadable is 0.25"],
         ),
         ("scatter>.01", ["beliefs between repetitions: scatter is 0.02"]),
-        ("answer_mass<.5", ["answers, median: answer_mass is 0.25"]),
+        ("answer_mass<.5", ["action, median: answer_mass is 0.25"]),
         ("cmi.contexts<=20", ["cmi: contexts is 20"]),
         ("cmi.rows<60", []),
     ],

@@ -175,8 +175,19 @@ def test_mass_is_that_of_the_rows_that_have_one():
     table = rows(3, answer_mass=[0.1, None, 0.7], belief_kind="token")
     table = pd.concat([table, rows(3, answer_mass=[0.2, None, None], belief_kind="token")])
     (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["units"]
-    mass = unit["answering"]["answer_mass"]
-    assert (mass["rows"], mass["median"], mass["smallest"]) == (3, 0.2, 0.1)
+    (mass,) = unit["answering"]["answer_mass"]
+    assert mass == {"of": "action", "rows": 3, "median": 0.2, "smallest": 0.1}
+
+
+def test_mass_of_rows_with_an_action_is_told_from_that_of_beliefs_alone():
+    """A median over both would be .3 and hide that of actions."""
+    acting, alone = rows(3, answer_mass=0.02), rows(6, answer_mass=0.3, action=None)
+    table = pd.concat([acting, alone.assign(prompt="bayes")])
+    report = report_of(table.reset_index(drop=True))
+    masses = json.loads(report.to_json())["units"][0]["answering"]["answer_mass"]
+    assert {mass["of"]: mass["median"] for mass in masses} == {"belief alone": 0.3, "action": 0.02}
+    for said in (" ".join(str(report).split()), report.to_html()):
+        assert "0.300 in rows with a belief alone and 0.0200 in rows with an action" in said
 
 
 @pytest.mark.parametrize(("mass", "warned"), [(0.5, False), (0.499, True), (1.8e-6, True)])

@@ -456,8 +456,9 @@ def test_what_could_not_be_tested_and_little_mass_are_said(asked):
     path = asked.table("leaky", "asia")
     pd.read_parquet(path).assign(p=0.5, answer_mass=0.02).to_parquet(path)
     page = asked.report(SMALL.replace("residual_covariance", "monotone_choice"))
+    assert "Beliefs (SD 0.00) hardly vary" in page
     assert "<li>monotone_direction: " in page
-    assert page.count("probability 0.02 (median)") == 1
+    assert page.count("0.0200 in rows with an action, less than half") == 1
 
 
 def test_files_of_the_documentation_are_studies(study, run):
