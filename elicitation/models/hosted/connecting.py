@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from coherence.errors import InputError, MissingExtraError
 from elicitation.models.base import Request
 from elicitation.models.hosted.background import wait_for
-from elicitation.models.hosted.keys import read_key
+from elicitation.models.hosted.keys import NO_KEY, read_key
 from elicitation.models.hosted.model import HostedModel
 from elicitation.models.hosted.names import (
     PROVIDERS,
@@ -38,8 +38,6 @@ MAX_CONCURRENCY = 256
 _OPENING_SECONDS = 60
 # Short and harmless; a model that thinks first is refused a single token by some servers.
 _PROBE = Request("Say one word.", 0, 16)
-# Inspect wants a key for every service; servers of one's own have none.
-_NO_KEY = "none"
 _MEANINGS = {
     "temperature": "draws come at a temperature of its own, whatever temperature was asked for",
     "seed": "draws follow no seed: to ask again would give other answers, and those in the store "
@@ -180,7 +178,7 @@ def connect(
         )
     require_address(full, address)
     extra = _extra_fields(full, reasoning_effort, chat_template_kwargs, extra_body)
-    key = read_key(key_variable) or (_NO_KEY if server is not None else None)
+    key = read_key(key_variable) or (NO_KEY if server is not None else None)
     hosted = HostedModel(
         _model_of_inspect(full, address, key, concurrency, max_retries, timeout),
         name=model if server is not None else None,
@@ -190,7 +188,7 @@ def connect(
         extra=extra,
         timeout=timeout,
     )
-    _open(hosted, has_key=key not in (None, _NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
+    _open(hosted, has_key=key not in (None, NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
     return hosted
 
 

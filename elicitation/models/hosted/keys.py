@@ -16,8 +16,12 @@ _LIKE_A_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|key|AIza)[-_]?[A-Za-z0-9_-]{8,}"
     r"|\b(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[A-Za-z0-9_-]{24,}"
 )
-# Placeholders such as "EMPTY" or "ollama" are no secrets, and words of an answer.
+# Too short for a secret, and perhaps a word of an answer.
 _SHORTEST_SECRET = 8
+NO_KEY = "none"
+"""Goes where Inspect wants a key and a server of one's own has none."""
+# Also those that Inspect and servers of one's own fill in: words, and no secrets.
+_PLACEHOLDERS = frozenset((NO_KEY, "EMPTY", "inspectai", "llama-cpp-python", "ollama"))
 
 
 def read_key(variable: str | None) -> str | None:
@@ -56,10 +60,11 @@ class KeyMask:
     Parameters
     ----------
     key : str or None
-        The key; None strikes nothing out.
+        The key; None strikes nothing out, nor does a placeholder.
     """
 
     def __init__(self, key: str | None) -> None:
+        key = None if key in _PLACEHOLDERS else key
         self._pattern = None if key is None else re.compile("".join(map(_any_spelling, key)))
         self._secret = key is not None and len(key) >= _SHORTEST_SECRET
 

@@ -364,8 +364,8 @@ class HostedModel:
         if first is not None:
             what = (
                 "does not answer any more"
-                if in_a_row >= _FAILURES_IN_A_ROW or n_failed == len(items)
-                else f"did not answer {n_failed} of {len(items)} requests"
+                if in_a_row >= _FAILURES_IN_A_ROW or n_failed == len(items) > 1
+                else f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
             )
             raise HostedError(
                 f"{self.name} {what}: {self.shown(first)}. What was answered before is kept; the "

@@ -3,7 +3,9 @@
 All of it is text from outside: shown in one short line, and never read as anything but an answer.
 """
 
+import asyncio
 import html
+import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -38,6 +40,9 @@ _ENDED = frozenset(
 ) | frozenset(("end_turn", "stop_sequence", "complete", "completed", "max_tokens"))
 # ... and of a failure.
 _FAILED = frozenset(("error", "abort", "aborted", "cancelled", "failed"))
+# Codes of an error in the body that a later call may not meet, as of the status itself.
+_PASSING = re.compile(r"408|429|5\d\d")
+_PAUSE = 3.0  # seconds, as Inspect's first
 
 
 class HostedError(CoherenceError):
@@ -46,6 +51,10 @@ class HostedError(CoherenceError):
 
 class ReplyError(Exception):
     """A reply that holds no answer."""
+
+
+class PassingError(Exception):
+    """A reply whose status says that all is well, and whose body that the server is busy."""
 
 
 def answer_of(output: "ModelOutput") -> Answer:
@@ -153,7 +162,8 @@ def line_of(error: BaseException) -> str:
     if isinstance(error, TypeError | ValueError | AttributeError | LookupError) and status is None:
         words = f"the reply is not of the shape that the protocol says ({words})"
     line = " ".join(_MARKUP.sub("", _words_of_page(words)).split())
-    line = line.partition(" For further information visit")[0].removeprefix("ERROR: ").rstrip(".")
+    line = line.partition(" For further information visit")[0].rstrip(".")
+    line = line.removeprefix("ERROR: ").removeprefix("server_error: ")
     line = line or type(error).__name__
     shown = f"HTTP {status}: {line}" if isinstance(status, int) else line
     return shown[:_SHOWN].encode("unicode_escape").decode("ascii")
@@ -175,10 +185,21 @@ def with_lenient_replies(model: "inspect_ai.model.Model") -> "inspect_ai.model.M
 
     api = model.api
     if isinstance(api, OpenAICompatibleAPI):
+        from inspect_ai.model._openai import OpenAIResponseError
+
         create = api._generate_completion
 
         async def completed(request: dict[str, Any], config: Any) -> Any:
-            return _complete(await create(request, config), api.service_model_name())
+            try:
+                reply = _complete(await create(request, config), api.service_model_name())
+                if not getattr(reply, "choices", True):
+                    # Of a busy server, or for good: once more settles which.
+                    await asyncio.sleep(_PAUSE)
+                    reply = _complete(await create(request, config), api.service_model_name())
+                return reply
+            # Inspect tries what has this code again, as it does an error of status 500.
+            except (PassingError, json.JSONDecodeError) as error:
+                raise OpenAIResponseError("server_error", line_of(error)) from error
 
         api._generate_completion = completed  # type: ignore[method-assign]
     return model
@@ -189,8 +210,9 @@ def _complete(reply: Any, name: str) -> Any:
     # Some services tell an error in a reply of status 200.
     error = getattr(reply, "error", None)
     if error:
-        words = error.get("message") if isinstance(error, dict) else None
-        raise RuntimeError(str(words or error))
+        said = error if isinstance(error, dict) else {"message": error}
+        passing = _PASSING.fullmatch(str(said.get("code")))
+        raise (PassingError if passing else RuntimeError)(str(said.get("message") or error))
     for choice in getattr(reply, "choices", None) or []:
         reason = str(choice.finish_reason or "").lower()  # some servers leave it empty
         if reason in _FAILED:

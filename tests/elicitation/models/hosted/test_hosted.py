@@ -267,6 +267,31 @@ def test_a_generation_that_failed_is_no_answer(failed):
         model.generate(requests(1))
 
 
+@pytest.mark.lengthy
+@pytest.mark.parametrize(
+    "failed",
+    [
+        raw(200, '{"error": {"message": "overloaded", "code": 503}}'),
+        raw(200, '{"choices": [{"ind', {"Content-Type": "application/json"}),
+        {**answer(""), "choices": []},
+        {**answer(""), "choices": None},
+    ],
+)
+def test_a_failure_in_passing_under_status_200_is_tried_again(failed):
+    """Breaks if one such reply costs an answer, or many an endless wait."""
+    fake = Fake(after_opening(lambda body, n: failed if n == 0 else answer("fine")))
+    with connected(fake, max_retries=1) as model:
+        assert model.generate(requests(1))[0].text == "fine"
+    assert len([body for _, body in fake.asked if not probing(body)]) == 2
+    gone = Fake(after_opening(lambda body, n: failed))
+    with (
+        connected(gone, max_retries=1) as model,
+        pytest.raises(CoherenceError, match="did not answer 1 of 1 request:"),
+    ):
+        model.generate(requests(1))
+    assert len([body for _, body in gone.asked if not probing(body)]) == 2
+
+
 @pytest.mark.parametrize(("reason", "cut"), [("preempted", True), ("", False), ("STOP", False)])
 def test_an_end_that_nobody_knows_is_a_cut(reason, cut):
     """Breaks if a server that leaves the reason empty, or shouts it, has all its answers cut."""

@@ -108,3 +108,13 @@ def test_a_key_is_sent_as_a_bearer_token_and_nowhere_else(monkeypatch):
     sent = [{name.lower(): value for name, value in each.items()} for each in fake.headers]
     assert {headers["authorization"] for headers in sent} == {f"Bearer {KEY}"}
     assert not any(KEY in f"{body}{path}" for path, body in fake.asked)
+
+
+def test_a_placeholder_is_a_word_of_the_message():
+    """Breaks if "none" is struck out where no key was sent."""
+    none = raw(400, '{"error": {"message": "none of the models is loaded"}}')
+    with (
+        connected(Fake(after_opening(lambda body, n: none))) as model,
+        pytest.raises(CoherenceError, match="none of the models is loaded"),
+    ):
+        model.generate(requests(1))
