@@ -71,8 +71,8 @@ def coverage_shortfall(
 ) -> str:
     """Say which bins the cases could not fill, and what can be reached."""
     capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
-    # With fewer cases than bins, chance decides which bins get one, but none may be empty.
-    short = np.flatnonzero(capacity < max(1, n // n_bins))
+    # With fewer cases than bins, chance decides which bins get one.
+    short = np.flatnonzero(capacity < n // n_bins)
     if not short.size:
         return ""
     held = listing(

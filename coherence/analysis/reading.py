@@ -14,7 +14,7 @@ from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.reading import Reading, read_file
-from coherence.table.runs import NO_CONTEXT, UNIT, Runs
+from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
 from coherence.table.states import known_pair, meant_by, unknown_pair
 from coherence.table.validation import valid
 
@@ -45,7 +45,7 @@ def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
         return (NO_CONTEXT,)
     # A column that numbers the rows is easily taken for the one that names the cases.
     numbered = len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1
-    return (_REPEATED,) if numbered else ()
+    return (_REPEATED,) if numbered else tuple(note for note in notes if note == COPIES)
 
 
 def positive_labels(positive: Any) -> list[Any]:

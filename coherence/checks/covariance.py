@@ -371,7 +371,7 @@ def _details(
         found = differences(values, holds, basis, contexts.group)
         parts.append(found)
         other = data.states[0] if len(data.states) == 2 else f"not {data.states[which]}"
-        names = [f"P({a} | {data.states[which]}) - P({a} | {other})" for a in data.actions]
+        names = data.difference_names(data.states[which], other)
         for at, name in enumerate([*names, SHIFT][: values.shape[1]]):
             low, high = found.interval(at)
             records.append((name, found.estimate[at], found.standard_error[at], low, high))

@@ -126,7 +126,7 @@ def _of_degree(
     if not left >= FEWEST_OPEN:
         why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
         return replace(undefined, reason=why)
-    names = [f"P({a} | {data.states[1]}) - P({a} | {data.states[0]})" for a in data.actions]
+    names = data.difference_names(data.states[1], data.states[0])
     of_actions = slice(1, 1 + len(names))
     low, high = estimate.value - estimate.reach, estimate.value + estimate.reach
     differences = pd.DataFrame(

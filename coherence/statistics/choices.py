@@ -54,6 +54,15 @@ class ChoiceData:
         """Number of contexts."""
         return len(self.contexts)
 
+    def difference_names(self, state: Any, other: Any) -> list[str]:
+        """Name the difference of each action between two states; labels that are alike apart."""
+        alike = {*map(str, self.actions)} & {*map(str, self.states)}
+        act, given = ("action ", "state ") if alike else ("", "")
+        return [
+            f"P({act}{name} | {given}{state}) - P({act}{name} | {given}{other})"
+            for name in self.actions
+        ]
+
     @property
     def degenerate(self) -> str:
         """Why no check of belief, action and truth can say anything; empty if one can."""

@@ -43,6 +43,11 @@ REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 UNIT = ("task", "model")
 _OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
+COPIES = (
+    "every row is there twice or more, equal in all columns, as in a table that was "
+    "joined to itself, and each counts as a repetition. Drop copies, or number repetitions in a "
+    "column rep."
+)
 NO_CONTEXT = (
     "no context column: every row was taken as its own context. If rows repeat a context, "
     "p-values and intervals are too optimistic; name the column (--context NAME)."
@@ -335,6 +340,10 @@ class Runs:
             table = table.assign(context=np.arange(len(table)))
             assumed.append(NO_CONTEXT)
         if "rep" not in table.columns:
+            texts = table.assign(**{str(name): table[name].astype(str) for name in self.unread})
+            copies = texts.groupby([*texts.columns], dropna=False, observed=True, sort=False).size()
+            if np.gcd.reduce(copies.to_numpy()) > 1:
+                assumed.append(COPIES)
             asked = ["task", "model", "context", "prompt", "z_state"]
             # Two auxiliary variables may share the names of their states.
             variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []

@@ -71,6 +71,12 @@ def test_says_where_p_concerns_more_than_the_effect_shown():
     assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0)."
 
 
+def test_labels_of_actions_that_are_those_of_states_are_told_apart():
+    truth, action = np.repeat([1, 0], [40, 60]), np.repeat([1, 0, 1, 0], [30, 10, 20, 40])
+    result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=99, rng=0)
+    assert "P(action 1 | state 1) - P(action 1 | state 0)" in set(result.details["component"])
+
+
 def test_one_belief_throughout_leaves_the_plain_difference():
     """Yes in 30 of 40 contexts with the state and in 20 of 60 without: 3/4 - 1/3."""
     truth = np.repeat([1, 0], [40, 60])

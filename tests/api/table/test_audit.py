@@ -179,6 +179,13 @@ def test_mass_is_that_of_the_rows_that_have_one():
     assert mass == {"of": "action", "rows": 3, "median": 0.2, "smallest": 0.1}
 
 
+def test_a_table_that_was_joined_to_itself_is_warned_of():
+    once = simulate("rational", n_contexts=12, n_reps=2, rng=1).drop(columns="rep")
+    assert "joined to itself" not in str(report_of(once))
+    twice = " ".join(str(report_of(pd.concat([once, once], ignore_index=True))).split())
+    assert twice.count("joined to itself") == 1
+
+
 def test_mass_of_rows_with_an_action_is_told_from_that_of_beliefs_alone():
     """A median over both would be .3 and hide that of actions."""
     acting, alone = rows(3, answer_mass=0.02), rows(6, answer_mass=0.3, action=None)

@@ -45,6 +45,8 @@ def test_nothing_is_said_of_cases_that_are_even(caplog, random_network):
     with caplog.at_level(logging.WARNING, logger="bayesnets.cases.network_cases"):
         assert sample_cases(ASIA, "lung", 20, n_bins=4, rng=1).attrs["coverage"]["note"] == ""
         assert sample_cases(ASIA, "lung", 20, even=False, rng=1).attrs["coverage"]["note"] == ""
+        # Twelve cases leave most of 20 bins empty whatever the network has.
+        assert sample_cases(ASIA, "lung", 12, rng=1).attrs["coverage"]["note"] == ""
     assert caplog.messages == []
 
 
