@@ -10,6 +10,9 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Self
 
+MOST_LINES = 10
+"""Errors that a terminal shows of many."""
+
 
 class CoherenceError(Exception):
     """Base of all errors that this toolkit raises on purpose; the text is always of one line.
@@ -80,7 +83,7 @@ class CoherenceError(Exception):
         return type(self)(said(str(self)))
 
     def lines(self) -> list[str]:
-        """Return the message for a terminal: several errors on a line each.
+        """Return the message for a terminal: several errors on a line each, at most ten of them.
 
         Returns
         -------
@@ -90,7 +93,10 @@ class CoherenceError(Exception):
         if len(self.errors) < 2:
             return [str(self)]
         opening = self._opening or f"{len(self.errors)} errors"
-        return [f"{opening}:", *(f"- {error}" for error in self.errors)]
+        shown = [f"- {error}" for error in self.errors[:MOST_LINES]]
+        left = len(self.errors) - len(shown)
+        more = [f"and {left} more"] if left else []
+        return [f"{opening}:", *shown, *more]
 
 
 def _one_line(opening: str, errors: Iterable[str]) -> str:

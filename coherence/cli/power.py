@@ -219,10 +219,21 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
     from coherence.analysis.fitting import fit_unit
+    from coherence.errors import CoherenceError
     from coherence.table.reading import read_file
 
+    try:
+        runs = read_file(args.like)
+    except CoherenceError as error:
+        # No option here names columns of other names; `import` makes a runs table of them.
+        made = f"coherence import {args.like} --out runs.parquet"
+        options = {
+            "--belief NAME": f"{made} --map p=NAME",
+            "--action NAME, --truth NAME": f"{made} --map action=NAME --map theta=NAME",
+        }
+        raise error.renamed(options) from None
     fitted, name = fit_unit(
-        read_file(args.like),
+        runs,
         task=args.task,
         model=args.model,
         positive=args.positive,

@@ -41,22 +41,30 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar over steps of a computation, on a terminal only."""
+def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar over steps of a computation; elsewhere than on a terminal now and then a line."""
     from tqdm import tqdm
 
     from coherence.report.wording import clean
 
     # disable=None: no bar where stderr is a file or a pipe.
     with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
+        began = last = time.monotonic()
 
         def show(done: int, total: int, label: str) -> None:
+            nonlocal last
+            if bar.disable:
+                if done < total and (now := time.monotonic()) - last >= SECONDS_BETWEEN_LINES:
+                    last = now
+                    left = time_left(done, total - done, now - began)
+                    print(f"{done} of {total}{unit}{left}", file=sys.stderr)
+                return
             bar.total, bar.n = total, done
             # Labels hold names of tasks and models, which come from the user's files.
             bar.set_description_str(clean(label, limit=40), refresh=False)
             bar.refresh()
 
-        yield None if bar.disable else show
+        yield show
 
 
 def time_left(n_done: int, n_left: int, seconds: float) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pyarrow as pa
 
-from coherence.errors import InputError, SchemaError, closest
+from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.frames import require_path
 from coherence.table.probabilities import log_notes, read_probabilities
@@ -315,6 +315,14 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
 
+def _values(table: pd.DataFrame, name: str) -> str:
+    """Say what a column holds whose values may have been named in place of it."""
+    if name not in ("task", "model", "prompt") or name not in table.columns:
+        return ""
+    held = listing(map(repr, dict.fromkeys(table[name].dropna().astype(str))))
+    return f"A column is to be named, not a value; column {name!r} holds {held}. "
+
+
 def as_runs(
     table: pd.DataFrame,
     reading: Reading,
@@ -333,7 +341,7 @@ def as_runs(
         if name not in table.columns
     ]
     errors += [
-        f"there is no column {as_!r} to use as {name!r}. {closest(as_, kept)}"
+        f"there is no column {as_!r} to use as {name!r}. {_values(table, name)}{closest(as_, kept)}"
         for name, as_ in missing.items()
     ]
     named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})

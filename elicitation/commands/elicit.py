@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from elicitation.questions.plan import Plan
 
 _SETTINGS = "docs/eliciting.md#settings"
+FEW_PARSED = 0.5
+"""Share of parsed answers below which other ways of answering are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
                 progress=progress,
             )
     write_runs(runs, args.out)
-    _print_tally(f"{args.out}: {counted(len(runs), 'row')}", tally)
+    local = args.agent is None and not is_hosted(args) and args.answers not in ("exact", "forced")
+    _print_tally(f"{args.out}: {counted(len(runs), 'row')}", tally, local=local)
     if len(runs) < earlier:
         print(
             f"note: an earlier table of {earlier:,} rows was replaced by one of {len(runs):,}; "
@@ -183,7 +186,7 @@ def _earlier_rows(path: str) -> int:
     return 0
 
 
-def _print_tally(opening: str, tally: "Tally") -> None:
+def _print_tally(opening: str, tally: "Tally", *, local: bool) -> None:
     from coherence.report.wording import clean
 
     share = tally.readable / tally.total
@@ -201,6 +204,13 @@ def _print_tally(opening: str, tally: "Tally") -> None:
     if len(tally.served_by) > 1:
         names = ", ".join(f"{clean(name)} ({n})" for name, n in tally.served_by.items())
         print(f"warning: answers came from several versions of the model: {names}", file=sys.stderr)
+    if share < FEW_PARSED and local:
+        print(
+            f"warning: {1 - share:.1%} of answers are unparsed. --answers exact reads the "
+            "distribution over the answers in the form from the model, --answers forced draws "
+            "among them.",
+            file=sys.stderr,
+        )
     if tally.masses:
         _print_masses(tally.masses)
 

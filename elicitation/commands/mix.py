@@ -126,6 +126,7 @@ def _ask_model(
 ) -> "pd.DataFrame":
     import gc
 
+    from coherence.report.wording import clean
     from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 
     gc.collect()  # what is left of the model before: no two of them in memory
@@ -151,6 +152,13 @@ def _ask_model(
             max_new_tokens=args.max_new_tokens,
             keep_going=args.keep_going,
             progress=progress,
+        )
+    unparsed = 0.0 if args.exact else float(answers["answer"].isna().mean())
+    if unparsed > 0.5 and not is_hosted(args):
+        print(
+            f"warning: {unparsed:.1%} of answers of {clean(name)} are unparsed. --exact reads the "
+            "probabilities of answers from the model instead.",
+            file=sys.stderr,
         )
     questions = answers.groupby(["experiment", "p", "item", "order"])
     if is_hosted(args) and draws > 1 and (questions["raw"].nunique() == 1).all():

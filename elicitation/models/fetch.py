@@ -310,6 +310,11 @@ class FolderFacts:
 
 def describe_folder(folder: Path) -> FolderFacts:
     """Read what a model folder holds, from its config and the heads of its weights."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder} must be a folder of a model; there is none of that name. 'coherence models "
+            "fetch NAME' makes one, and 'coherence models list' has the names."
+        )
     config = _object(folder / "config.json")
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:

@@ -10,6 +10,15 @@ from coherence import Costs
 SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "20", "--draws", "99"]
 
 
+def test_a_pilot_with_other_columns_is_told_of_import(tmp_path, run):
+    pilot = tmp_path / "pilot.csv"
+    pilot.write_text("id,prob,act,truth\na,.2,x,1\nb,.3,y,0\n")
+    status, _, err = run("power", "--like", pilot)
+    assert status == 2
+    assert f"coherence import {pilot} --out runs.parquet --map p=NAME" in err
+    assert "--belief" not in err
+
+
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
     out = tmp_path / "plan"
     options = ["--signal", "0.4", "--checks", "residual_covariance", "--seed", "3"]

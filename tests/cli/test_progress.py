@@ -37,6 +37,14 @@ def test_the_time_left_follows_from_what_came_now():
         assert time_left(*nothing) == ""
 
 
+def test_elsewhere_than_on_a_terminal_a_line_now_and_then_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    with step_progress(" studies") as show:
+        show(1, 4, "leaky")
+        show(4, 4, "leaky")
+    assert capsys.readouterr().err.startswith("1 of 4 studies")
+
+
 def test_progress_is_drawn_on_a_terminal_without_commands_from_labels(monkeypatch):
     class Terminal:
         def __init__(self):

@@ -76,6 +76,9 @@ def test_several_faults_are_one_text_and_a_line_each_on_a_terminal():
     assert InputError.all_at_once("", ["a.", "b."]).lines() == ["2 errors:", "- a.", "- b."]
     assert InputError.all_at_once("mine.csv", ["a."]).lines() == ["mine.csv: a."]
     assert InputError("plain").lines() == ["plain"]
+    many = InputError.all_at_once("", [f"error {number}." for number in range(13)])
+    assert many.lines()[10:] == ["- error 9.", "and 3 more"]
+    assert len(many.errors) == 13
 
 
 def test_errors_keep_their_faults_between_processes_and_under_another_name():

@@ -160,7 +160,8 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
     if len(right) > 1 and rate >= NEARLY_ALL:
         notes.append(
             f"whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
-            "that the share of right answers shows no knowledge; ask in both orders."
+            "that the share of right answers shows no knowledge. Ask all questions of "
+            "`coherence bets questions`, whose sides are in both orders."
         )
     return notes
 

@@ -217,6 +217,10 @@ def test_mapped_column_must_exist(tmp_path, runs):
         match="there is no column 'actoin' to use as 'action'. Closest name found: 'action'",
     ):
         read_runs(tmp_path / "runs.csv", columns={"action": "actoin"})
+    with pytest.raises(
+        InputError, match="A column is to be named, not a value; column 'task' holds"
+    ):
+        read_runs(tmp_path / "runs.csv", columns={"task": "asai"})
     with pytest.raises(InputError, match="'belief'.*'raw_belief'"):
         read_runs(tmp_path / "runs.csv", columns={"belief": "p"})
     with pytest.raises(InputError, match="uses one column of the file twice"):

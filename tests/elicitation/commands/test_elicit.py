@@ -132,6 +132,15 @@ def test_exact_answers(model_folder, tmp_path, run):
     )
 
 
+def test_where_few_answers_are_parsed_other_ways_of_answering_are_named(
+    model_folder, tmp_path, run
+):
+    words = f"elicit --model {model_folder} --task asia --contexts 2 --reps 1 --no-lie"
+    words += f" --max-new-tokens 2 --out {tmp_path}/runs.csv"
+    said = run(words).err
+    assert "warning: 100.0% of answers are unparsed. --answers exact" in said
+
+
 def test_own_prompts_and_questions(model_folder, tmp_path, run):
     questions, lab, out = tmp_path / "weather.csv", tmp_path / "lab.toml", tmp_path / "runs.parquet"
     questions.write_text(QUESTIONS)

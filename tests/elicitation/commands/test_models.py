@@ -9,6 +9,12 @@ def test_list_shows_licence_and_size(run):
     assert "Apache-2.0; 93 MB to download, 542 MB on disk" in said
 
 
+def test_a_folder_that_is_not_there_is_said_to_be_none(run):
+    said = run("models show nope", status=2).err
+    assert "nope must be a folder of a model" in said
+    assert "models fetch NAME" in said
+
+
 def test_show_tells_size_and_context(blank_models, run):
     said = run(f"models show {blank_models[0]}").out
     lines = dict(line.split("  ", 1) for line in said.splitlines())
