@@ -157,9 +157,8 @@ def _write_questions(args: argparse.Namespace) -> None:
         with replacing(Path(args.questions), keep=True, option="--questions") as temporary:
             table.to_csv(temporary, index=False)
     except InputError as error:
-        raise error.renamed(
-            {"path must": "--questions must be a file that can be written; it must"}
-        )
+        written = "--questions must be a file that can be written; it must"
+        raise error.renamed({"path must": written}) from None
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
     print(

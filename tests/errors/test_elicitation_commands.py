@@ -40,7 +40,7 @@ LINES = {
     f"{ASIA} --reps 0": "reps must be positive",
     f"{ASIA} --prompts standard,odd": "among standard, mse, absolute, bayes",
     "elicit --model m --task asia --out x.csv --prompts no.toml": "no.toml cannot be read",
-    "elicit --model m --task asia --out x.csv --prompts lab.toml,odd": "prompts must be distinct names among standard, mse",
+    "elicit --model m --task asia --out x.csv --prompts lab.toml,odd": "must be distinct",
     f"{ASIA} --temperature -1": "temperature and seed must be at least 0",
     f"{ASIA} --batch-size 0": "batch_size must be positive",
     f"{ASIA} --seed -1": "seed must be at least 0",
