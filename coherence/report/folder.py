@@ -22,6 +22,7 @@ from coherence.report.unit import Unit
 from coherence.report.view import Row
 from coherence.report.wording import NOT_GIVEN, clean, unit_heading
 from coherence.result import CheckResult
+from coherence.table.printable import spreadsheet_safe
 
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""
@@ -92,7 +93,8 @@ def write_figures(units: Sequence[Unit], folder: Path) -> list[str]:
             save_plot(figure.draw, folder / name, size=figure.size, salt=figure.key)
             written.append(name)
         of_unit = ("", "") if unit is None else (clean(unit.task), clean(unit.model))
-        table.writerow([figure.key, *of_unit, figure.title, figure.caption])
+        cells = [figure.key, *of_unit, figure.title, figure.caption]
+        table.writerow(map(spreadsheet_safe, cells))
     (folder / FIGURES).write_text(text.getvalue(), encoding="utf-8")
     return [*written, FIGURES]
 

@@ -176,7 +176,7 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
-    from coherence.table.writing import write_runs
+    from coherence.table.writing import write_table
 
     scores = score_mixing(answers, rng=args.seed)
     board = scores.leaderboard()
@@ -194,7 +194,7 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
     results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
     results.files["scores.json"] = partial(_write_json, scores)
     # Without rows too: no test of dependence was possible.
-    results.files["dependence.csv"] = partial(write_runs, scores.dependence)
+    results.files["dependence.csv"] = partial(write_table, scores.dependence)
     for number, model in enumerate(board["model"], start=1):
         curves = scores.curves[scores.curves["model"] == model]
         figure = mixing_figure(curves, title=model or "rates")

@@ -12,12 +12,15 @@ Commands that ask are killed again and again until they are done, each life afte
 its answers was written and a moment drawn from the time of a write, or, where all is answered, from
 the time that the tables and reports take: every answer that the store had must still be there, none
 of these may be written again, and answers and tables must be those of an undisturbed call. Who is
-asked is a simulated agent, a network that was not trained, or the model of `session`.
+asked is a simulated agent, a network that was not trained, the model of `session`, or the server of
+`answering`; every answer kept must then be one that the server sent, and it may receive no request
+whose answer was kept.
 """
 
 import argparse
 import contextlib
 import io
+import json
 import os
 import shutil
 import signal
@@ -27,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -46,9 +49,12 @@ DICE = (*GRID[:4], "--where", "n=1,2,3", "--faces", "4,6,8")
 TRAINING = ("--from-scratch", "--epochs", "2", "--goal", "1", "--threads", "1", "--seed", "1")
 BLANK = ("--threads", "1", "--batch-size", "4", "--model")
 SHORT = ("--draws", "2", "--max-new-tokens", "4", "--keep-going")
+PREFERENCES = ("--where", "scenario=preference", "--reps", "1")
+ANSWERING = Path(__file__).with_name("answering.py")
 FEW = ("--reps", "2", "--batch-size", "8")
 SESSIONS = {f"session-{way}": way for way in ("drawn", "forced", "exact")}
-ASKING = ("elicit", "study", "reveal-asked", "mix-asked", *SESSIONS)
+HOSTED = ("elicit-hosted", "reveal-hosted", "mix-hosted")
+ASKING = ("elicit", "study", "reveal-asked", "mix-asked", *SESSIONS, *HOSTED)
 COMMANDS = ("analyze", "reveal", "mix", "bets-train", *ASKING)
 STUDY = """
 [study]
@@ -106,8 +112,14 @@ def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
         "study": ["study", "run", str(folder / "two.toml")],
         "reveal-asked": ["reveal", *BLANK, str(folder / "blank"), *DICE, "--only-revealed"],
         "mix-asked": ["mix", *BLANK, str(folder / "blank"), *SHORT],
+        "elicit-hosted": ["elicit", "--task", "asia", "--contexts", "10", "--reps", "1"],
+        "reveal-hosted": ["reveal", *PREFERENCES],
+        "mix-hosted": ["mix", *SHORT],
     }[command]
-    return [*words, "--out", str(out / "runs.csv" if command == "elicit" else out)]
+    if command in HOSTED:
+        address = (folder / "address").read_text()
+        words += ["--model", "m", "--server", address, "--keep-going"]
+    return [*words, "--out", str(out / "runs.csv" if words[0] == "elicit" else out)]
 
 
 def said(words: list[str]) -> tuple[int, str]:
@@ -260,6 +272,38 @@ def held(folder: Path) -> dict[str, tuple[str, str]]:
     return rows
 
 
+@contextlib.contextmanager
+def answering(folder: Path) -> Iterator[None]:
+    """Have a server of another process answer, whose address and notes are in the folder."""
+    words = [sys.executable, str(ANSWERING), str(folder)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        (folder / "address").write_text(server.stdout.readline().strip())
+        try:
+            yield
+        finally:
+            server.kill()
+
+
+def requests_of(notes: Path) -> dict[tuple[str, int, bool], str]:
+    """Return what a server noted: its answer by prompt, seed, and whether tokens were listed."""
+    lines = map(json.loads, notes.read_text().splitlines()) if notes.exists() else ()
+    return {(prompt, seed, lists): text for prompt, seed, lists, text in lines}
+
+
+def kept_requests(folder: Path) -> dict[tuple[str, int, bool], str]:
+    """Return what the stores of a folder hold, by the request that a server gets for it."""
+    rows: dict[tuple[str, int, bool], str] = {}
+    listing = """
+        SELECT text, seed, settings, answer FROM answers JOIN texts ON text_digest = texts.digest
+    """
+    for store in folder.glob("*.sqlite") if held(folder) else ():
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            for text, seed, settings, answer in database.execute(listing):
+                rows[text, seed & (1 << 31) - 1, "labels" in json.loads(settings)] = answer
+    return rows
+
+
 def tables(folder: Path) -> dict[str, bytes]:
     """Return the files that follow from answers, whenever these came."""
     files = {name: text for name, text in shown(folder).items() if ".sqlite" not in name}
@@ -312,8 +356,9 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
         out.mkdir()
         status = None
         while status != 0:
-            before = held(out)
+            before, kept = held(out), kept_requests(out) if command in HOSTED else {}
             log.write_text("")
+            (folder / "received").unlink(missing_ok=True)
             left = len(all_of_it) - len(before)
             wanted = int(rng.integers(max(len(all_of_it) // 6, 1))) + 1
             child = start(work_of(command, 1, folder, out))
@@ -328,6 +373,15 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
             counts["killed with answers kept"] += status != 0 and len(now) > len(before)
             counts["killed when all was answered"] += status != 0 and len(now) == len(all_of_it)
             counts["FAULT: asked again"] += len(set(log.read_text().split()) & set(before))
+            if command in HOSTED:
+                counts["FAULT: requested again"] += len(
+                    {*requests_of(folder / "received")} & {*kept}
+                )
+                sent = requests_of(folder / "sent")
+                counts["FAULT: not sent"] += sum(
+                    sent.get(request) is None if request[2] else sent.get(request) != answer
+                    for request, answer in kept_requests(out).items()
+                )
             counts["FAULT: lost or changed"] += sum(now.get(key) != before[key] for key in before)
             if status not in (0, -signal.SIGKILL):
                 counts[f"FAULT: status {status}"] += 1
@@ -352,7 +406,10 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
             from elicitation.training.organisms.blank import make_blank
 
             make_blank(folder / "blank")
-        if command in ASKING:
+        if command in HOSTED:
+            with answering(folder):
+                counts = asked(command, kills, rng, folder)
+        elif command in ASKING:
             counts = asked(command, kills, rng, folder)
         elif command == "bets-train":
             counts = trained(kills, rng, folder)
@@ -366,6 +423,12 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
 def warm(command: str) -> None:
     """Import what the command needs, by calling it once."""
     if command in SESSIONS:
+        return
+    if command in HOSTED:
+        # The loop of hosted models is a thread, which does not outlive a fork: nobody is asked.
+
+        import elicitation.models.hosted.connecting
+
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

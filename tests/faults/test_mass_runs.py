@@ -127,7 +127,7 @@ def test_killed_sessions_lose_nothing_and_end_with_the_tables_of_an_undisturbed_
 
 @needs_forks
 @pytest.mark.lengthy
-@pytest.mark.parametrize("command", ["elicit", "session-forced", "session-exact"])
+@pytest.mark.parametrize("command", ["elicit", "elicit-hosted", "session-forced", "session-exact"])
 def test_killed_sessions_of_other_kinds(command):
     killed(command, 8)
 

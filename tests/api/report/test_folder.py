@@ -76,7 +76,7 @@ def test_equal_reports_give_equal_files(reports):
 @pytest.fixture
 def units(unit, choices):
     beliefs = choices(actions=("yes", "no"), n_contexts=40, n_reps=1)
-    return [unit(model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
+    return [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
 
 
 @pytest.mark.lengthy
@@ -87,7 +87,7 @@ def test_each_figure_is_written_in_every_format_and_listed(units, tmp_path):
         listed = list(csv.DictReader(file))
     titles = [figure.title for _, figure in all_figures(units)]
     assert [row["title"] for row in listed] == titles
-    assert {row["model"] for row in listed} == {"../m<b>"}
+    assert {(row["task"], row["model"]) for row in listed} == {("'=1+1", "../m<b>")}  # no formula
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     for row in listed:
         for ending in ENDINGS:

@@ -93,6 +93,17 @@ def test_why_a_corrected_score_is_missing_is_said(tmp_path, run):
     assert "no corrected score" in said
 
 
+def test_the_name_of_a_model_is_no_formula_in_any_table(answers, tmp_path, run):
+    table = pd.read_csv(answers)
+    one = table[table["model"] == table["model"].iloc[0]].assign(model="=HYPERLINK(1)")
+    one.to_parquet(tmp_path / "named.parquet")
+    run(f"mix --answers {tmp_path}/named.parquet --out {tmp_path}/out --paper {tmp_path}/paper")
+    written = [*(tmp_path / "out").glob("*.csv"), *(tmp_path / "paper").glob("*.csv")]
+    named = {file.name: set(pd.read_csv(file).get("model", ())) for file in written}
+    assert {name for name, names in named.items() if names} >= {"dependence.csv", "scores.csv"}
+    assert set().union(*named.values()) <= {"'=HYPERLINK(1)"}
+
+
 def test_a_wrong_paper_folder_leaves_no_results_folder(tmp_path, run):
     simulate_mixing("ideal", rng=0).to_parquet(tmp_path / "ideal.parquet")
     (tmp_path / "paper").write_text("a file")
