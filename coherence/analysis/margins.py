@@ -62,9 +62,9 @@ def _sentence(result: CheckResult, least: float, margin: float) -> str:
     if least < margin:
         return (
             f"Within {margin:g} {result.unit} by {name}: two one-sided tests at 2.5% exclude "
-            f"differences above {amount}."
+            f"average differences above {amount}."
         )
     return (
-        f"Not shown to be within {margin:g} {result.unit} by {name}: differences up to {amount} "
-        "are not excluded."
+        f"Not shown to be within {margin:g} {result.unit} by {name}: average differences up to "
+        f"{amount} are not excluded."
     )

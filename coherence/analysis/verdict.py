@@ -276,7 +276,7 @@ def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
             beside = room_beside(moves, reach, result.unit)
             beside = f", {beside}" if beside and reach else ""
             room = _room_for(result, reach)
-            if reach > shown:
+            if reach > shown + 1e-9:
                 room += " in one of the other actions"
             return f"Passing proves nothing: {clean(result.check)} {room}{beside}."
     return "Passing proves nothing, and without an interval it is not known what was missed."

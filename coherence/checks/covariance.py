@@ -60,6 +60,7 @@ SEPARATED = (
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
+NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
@@ -229,6 +230,8 @@ def covariance_of(
         reasons = filter(None, [without_interval, result.reason])
         return replace(result, reason="; ".join(reasons))
     low, high = (float(details[end][headline]) for end in ("low", "high"))
+    if high - low < 1e-9:
+        return replace(result, reason="; ".join(filter(None, [NO_SPREAD, result.reason])))
     error = "HC3 error over contexts" if group is None else "CR3 error over groups"
     interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")
     return replace(result, interval=interval.within(-1.0, 1.0))

@@ -113,3 +113,21 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, acc
         assert " ".join(sentence.split()) in text
         assert sentence[1:] in report.to_html()
         assert sentence in report.to_json()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_two_actions_there_are_no_others(seed):
+    """The intervals of both differ in their last bits."""
+    rng = np.random.default_rng([41, seed])
+    belief = rng.integers(1, 20, 60) / 20
+    context = np.repeat(np.arange(60), 3)
+    table = pd.DataFrame(
+        {
+            "context": context,
+            "p": belief[context],
+            "theta": (rng.random(60) < belief).astype(int)[context],
+            "action": np.where(rng.random(180) < 0.2 + 0.6 * belief[context], "yes", "no"),
+        }
+    )
+    said = str(analyze(table, checks=["residual_covariance"], rng=0))
+    assert "other actions" not in " ".join(said.split())

@@ -159,6 +159,14 @@ def test_a_single_answer_shows_no_noise_to_take_out():
 
 
 @pytest.mark.lengthy
+def test_the_order_of_rates_has_no_interval_below_twenty_draws():
+    for n_draws, known in ((19, False), (20, True)):
+        answers = simulate_mixing("beta", n_draws=n_draws, rng=0)
+        measures = score_mixing(answers, n_resamples=100, rng=0).measures.set_index("measure")
+        assert measures.loc[["direction"], "loss_low"].notna().all() == known
+        assert measures.drop("direction")["loss_low"].notna().all()
+
+
 def test_the_leaderboard_ranks_by_the_corrected_total():
     answers = pd.concat(
         [simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal", "argmax")]
