@@ -43,19 +43,20 @@ def as_they_come(
 ) -> Generator[tuple[int, Result | Exception], None, None]:
     """Yield the position and the result, or the error, of every item as it is there.
 
+    No more than `n_at_once` are under way or wait to be taken: what waits, a killed process loses.
     Closing the generator ends the calls that are under way.
     """
     done: queue.SimpleQueue[tuple[int, Result | Exception] | None] = queue.SimpleQueue()
 
-    async def work() -> None:
-        free = asyncio.Semaphore(n_at_once)
+    free = asyncio.Semaphore(n_at_once)
 
+    async def work() -> None:
         async def one(i: int, item: Item) -> None:
-            async with free:
-                try:
-                    result: Result | Exception = await ask(item)
-                except Exception as error:
-                    result = error
+            await free.acquire()  # released once the result has been taken
+            try:
+                result: Result | Exception = await ask(item)
+            except Exception as error:
+                result = error
             done.put((i, result))
 
         # A task, and with it a context, for each: what Inspect notes there of a call goes with it.
@@ -70,5 +71,6 @@ def as_they_come(
                 future.result()
                 raise RuntimeError("the calls ended before all were answered")
             yield got
+            _loop().call_soon_threadsafe(free.release)
     finally:
         future.cancel()

@@ -373,6 +373,16 @@ def test_a_caller_that_stops_early_leaves_nothing_under_way():
         assert model.generate(requests(1))[0].text == "fine"
 
 
+def test_no_more_is_asked_than_a_slow_store_has_taken():
+    """Breaks if answers that a kill would lose pile up while one is written."""
+    fake = Fake(after_opening(lambda body, n: answer("fine")))
+    with connected(fake, concurrency=2) as model:
+        opening = len(fake.asked)
+        for taken, _ in enumerate(model.stream_answers(requests(8))):
+            time.sleep(0.1)
+            assert len(fake.asked) - opening <= taken + 2
+
+
 def test_several_threads_and_a_running_loop_may_ask():
     import asyncio
 
