@@ -13,7 +13,6 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-FOLDER = Path(sys.argv[1])
 FORMS = {
     "Can decide": ("Can decide: Yes\nDecision: No", "Can decide: Yes\nDecision: Yes"),
     "Yes: ": tuple(f"No: {1 - n / 10:.2f}\nYes: {n / 10:.2f}" for n in range(11)),
@@ -69,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def note(name, line):
     # One write of a file opened to append: lines of two threads do not mix.
-    with (FOLDER / name).open("a") as lines:
+    with Path(sys.argv[1], name).open("a") as lines:
         lines.write(line + "\n")
 
 
