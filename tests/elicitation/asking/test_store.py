@@ -80,9 +80,13 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
 
 
 def test_ctrl_c_at_any_line_leaves_a_store_that_takes_the_answer(tmp_path):
-    lines = itertools.count()  # of the interpreter, in the store and what it calls
+    lines = itertools.count()  # that the store runs
 
     def interrupting(frame, event, _):
+        # An error raised within a handler of contextlib would leave that one behind as the context
+        # of all later errors of the thread.
+        if not frame.f_code.co_filename.endswith("store.py"):
+            return None
         if event == "line" and next(lines) == at:
             raise KeyboardInterrupt
         return interrupting
@@ -102,7 +106,7 @@ def test_ctrl_c_at_any_line_leaves_a_store_that_takes_the_answer(tmp_path):
             assert len(store) == at + 1
             if next(lines) <= at:
                 break
-    assert at > 50
+    assert at > 30
 
 
 def test_other_files_are_not_taken_for_stores(tmp_path):
