@@ -75,7 +75,7 @@ def joint(
         if 8 * states <= max_bytes and 3 * states + _ROW * len(part) < plan.cost:
             free = _entries(part[:, scope], [numbers[member] for member in scope])
             if 3 * states + _ROW * len(part) + free < plan.cost:
-                result[members] = _added_up(tables, scope, part, targets, numbers, max_bytes)
+                result[members] = _added_up(tables, scope, part, targets, numbers)
                 continue
         if 8 * plan.largest > max_bytes or plan.cost > _SPLIT:
             # What all rows of a part observe needs no axis.
@@ -233,7 +233,6 @@ def _added_up(
     codes: Codes,
     targets: Sequence[int],
     numbers: Sequence[int],
-    max_bytes: int,
 ) -> Floats:
     """Make the joint table, and add up for every row the entries that agree with it."""
 
