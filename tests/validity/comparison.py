@@ -26,6 +26,7 @@ from coherence import Agent, benjamini_hochberg, holm, simulate
 from coherence.agents import ACTIONS
 from coherence.analysis.comparison.effects import EFFECTS, Answers
 from coherence.analysis.comparison.ranking import rank_effect
+from coherence.analysis.reading import as_runs
 from coherence.result import rejects
 
 RESULTS = Path(__file__).parent / "comparison.csv"
@@ -134,7 +135,7 @@ def _answers(kind: Kind, cases: pd.DataFrame, common, n_reps: int, rng) -> pd.Da
 
 
 def _given(rows: pd.DataFrame) -> Answers:
-    return Answers(rows, PROMPTS[0], PROMPTS[1:], None, (0, 1))
+    return Answers(as_runs(rows), PROMPTS[0], PROMPTS[1:], None, (0, 1))
 
 
 def truth(kind: Kind) -> dict[str, float]:
@@ -167,10 +168,13 @@ def study(
         )
         there = [row for row in ranked.estimates if row["rank_low"] is not None]
         true = {f"m{place}": truths[kind][name] for place, kind in enumerate(design.kinds)}
-        others = np.array([true[row["model"]] for row in there])
+        # Effects of either sign are ranked by their distance from 0.
+        size = abs if EFFECTS[name].signed else float
+        ranked_by = {model: size(value) for model, value in true.items()}
+        others = np.array([ranked_by[row["model"]] for row in there])
         held = all(
-            row["rank_low"] <= 1 + (others < true[row["model"]] - SAME).sum()
-            and row["rank_high"] >= len(there) - (others > true[row["model"]] + SAME).sum()
+            row["rank_low"] <= 1 + (others < ranked_by[row["model"]] - SAME).sum()
+            and row["rank_high"] >= len(there) - (others > ranked_by[row["model"]] + SAME).sum()
             for row in there
         )
         apart = [true[each["model_a"]] - true[each["model_b"]] for each in ranked.differences]

@@ -4,12 +4,20 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from comparison import DESIGNS, RESULTS, page, study, truth
+from comparison import DESIGNS, FAIR, GOOD, QUICK, RESULTS, Design, page, study, truth
 from scipy import stats
 
 N = 25
 # At a true rate of .05 a binomial count passes its bound once in a thousand lines.
 SURE = 0.999
+
+
+def test_a_small_study_counts_every_effect():
+    """Breaks if the simulation no longer fits what it simulates."""
+    truths = {kind: dict.fromkeys(QUICK, 0.0) for kind in (GOOD, FAIR)}
+    rows = pd.DataFrame(study(Design("small", (GOOD, FAIR), 20), [1, 0, 0], truths))
+    assert {*QUICK, "all, BH", "all, Holm"} <= {*rows["effect"]}
+    assert (rows["n_models"] == 2).any()
 
 
 @pytest.mark.slow
