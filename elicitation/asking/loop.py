@@ -67,8 +67,8 @@ def ask_missing(
     # Equal questions have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, questions, strict=True))
     answers = store.get(needed)
-    batches = _batches(keys, answers, strategy)
-    asked = {key for batch in batches for key in batch}
+    portions = portions_left(keys, answers, strategy.portion, whole=strategy.whole)
+    asked = {key for portion in portions for key in portion}
     # Of a portion that is asked again, what the store had is left aside: it was computed among
     # other neighbours.
     answers = {key: stored for key, stored in answers.items() if key not in asked}
@@ -106,11 +106,11 @@ def ask_missing(
     if progress:
         progress(len(answers), len(needed))
     # A portion that was asked and kept stays kept, whatever becomes of the next.
-    for batch in filter(None, batches):
+    for portion in filter(None, portions):
         if patience:
             patience.check()
         # Closing ends what a server still has under way, instead of leaving it to the collector.
-        with closing(strategy.answers([needed[key] for key in batch])) as stream:
+        with closing(strategy.answers([needed[key] for key in portion])) as stream:
             try:
                 for pairs in stream:
                     waiting += pairs
@@ -132,10 +132,12 @@ def ask_missing(
     return [answers[key] for key in keys], len(asked)
 
 
-def _batches(keys: Sequence[str], held: Container[str], strategy: Strategy) -> list[list[str]]:
+def portions_left(
+    keys: Sequence[str], held: Container[str], portion: int | None, *, whole: bool = True
+) -> list[list[str]]:
     """Return all keys without an answer, in portions, or the portions in which any has none."""
-    if strategy.portion is None or not strategy.whole:
+    if portion is None or not whole:
         keys = [key for key in keys if key not in held]
-    size = strategy.portion or max(len(keys), 1)
+    size = portion or max(len(keys), 1)
     portions = (list(dict.fromkeys(keys[at : at + size])) for at in range(0, len(keys), size))
     return [batch for batch in portions if not all(key in held for key in batch)]

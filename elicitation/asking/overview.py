@@ -6,7 +6,7 @@ No model is loaded and nothing is asked.
 import os
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from elicitation.answers.reading import decode_answer
+from elicitation.asking.loop import portions_left
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import OTHER, Question, Topic
@@ -113,6 +114,9 @@ class Preview:
     n_expected_tokens: float | None
     # time for the rest at the speed of the answers in the store; None where it has too few
     seconds: float | None
+    # tokens of the questions and answers that are stored; None where the model did not count them
+    n_text_tokens_stored: int | None = None
+    n_answer_tokens_stored: int | None = None
 
     @property
     def n_left(self) -> int:
@@ -121,24 +125,27 @@ class Preview:
 
 
 def preview(
-    plan: Plan,
+    plan: Plan | Sequence[Question],
     *,
-    model_name: str,
+    model_name: str | Collection[str],
     store: str | os.PathLike[str] | None = None,
     system: str | None = None,
+    portion: int | None = None,
 ) -> Preview:
     """Count what a plan would ask; a time is told from answers already given.
 
     Parameters
     ----------
-    plan : Plan
-        From `plan_task` or `plan_own_questions`.
-    model_name : str
-        Name of the model in the store.
+    plan : Plan or sequence of Question
+        From `plan_task` or `plan_own_questions`; or the questions of a battery.
+    model_name : str or collection of str
+        Name of the model in the store; several where it answers in two ways.
     store : path-like or None
         The store, if there is one yet.
     system : str, optional
         System message that goes with every question.
+    portion : int, optional
+        Where questions are asked again in portions of so many, if any of a portion has no answer.
 
     Returns
     -------
@@ -156,49 +163,64 @@ def preview(
     >>> preview(plan, model_name="mine").n_left
     320
     """
+    questions = plan.questions if isinstance(plan, Plan) else plan
+    names = {model_name} if isinstance(model_name, str) else set(model_name)
     stored = read_store(store) if store is not None and Path(store).exists() else ()
     topic_of = cache(Topic.load)
-    kept: set[str] = set()
+    kept: dict[str, tuple[int | None, int | None]] = {}  # tokens of question and answer, by key
     fingerprints: set[str] = set()
     lengths: list[int] = []
     written: dict[bool, list[str]] = {False: [], True: []}  # by whether a distribution was read
     for row in stored:
-        if row.model != model_name or row.answer is None:
+        if row.model not in names or row.answer is None:
             continue
-        kept.add(row.key)
+        kept[row.key] = row.answer.n_prompt_tokens, row.answer.n_tokens
         fingerprints.add(row.fingerprint)
         lengths += [] if row.answer.n_tokens is None else [row.answer.n_tokens]
         way = (topic_of(row.about) or OTHER).way
         if way != "forced":  # these came in an instant, after a reading
             written[way == "exact"].append(row.answer.created or "")
 
-    def is_kept(question: Question) -> bool:
-        return any(question.key(fingerprint) in kept for fingerprint in fingerprints)
+    def stored_key(question: Question) -> str | None:
+        keys = map(question.key, fingerprints)
+        return next((key for key in keys if key in kept), None)
 
     # Under no fingerprint: only which questions are equal matters here.
-    needed = {question.key(""): question for question in plan.questions}
-    missing = [question for question in needed.values() if not is_kept(question)]
+    needed = {question.key(""): question for question in questions}
+    held = {key: at for key, question in needed.items() if (at := stored_key(question))}
+    keys = [question.key("") for question in questions]
+    asked = {key for batch in portions_left(keys, held, portion) for key in batch}
+    missing = [needed[key] for key in needed if key in asked]
+    taken = [kept[at] for key, at in held.items() if key not in asked]
     # All answers to a question that are drawn in a form follow from one reading of the question,
     # and cost nothing beside it.
     readings = {
         reading.key(""): reading
         for question in missing
         if question.form is not None
-        and not is_kept(reading := Question.of_form(question.text, question.form))
+        and not stored_key(reading := Question.of_form(question.text, question.form))
     }
     work = {False: sum(each.form is None for each in missing), True: len(readings)}
     paces = {kind: _seconds_per_answer(written[kind]) for kind, number in work.items() if number}
     known = [work[kind] * pace for kind, pace in paces.items() if pace is not None]
     n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
     return Preview(
-        n_questions=len(plan.questions),
+        n_questions=len(questions),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
         n_text_tokens=n_bytes / BYTES_PER_TOKEN,
         n_answer_tokens=sum(0 if each.exact else each.request.max_new_tokens for each in missing),
         n_expected_tokens=statistics.fmean(lengths) * len(missing) if lengths else None,
         seconds=sum(known) if len(known) == len(paces) else None,
+        n_text_tokens_stored=sum_of_tokens(text for text, _ in taken),
+        n_answer_tokens_stored=sum_of_tokens(answer for _, answer in taken),
     )
+
+
+def sum_of_tokens(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None where the model did not count all of them."""
+    known = list(counts)
+    return None if None in known else sum(each for each in known if each is not None)
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:

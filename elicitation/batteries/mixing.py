@@ -108,6 +108,11 @@ class MixingQuestion:
         return 1 + self.answers[0].count("\n")
 
     @property
+    def exact(self) -> OutcomeQuestion:
+        """It, as a model that gives probabilities is asked."""
+        return OutcomeQuestion(self.text, self.answers, opened=True)
+
+    @property
     def about(self) -> str:
         """How to read the answer, for those who look into the store."""
         return Topic("choice", self.experiment, self.answers).about
@@ -274,10 +279,9 @@ def elicit_mixing(
             )
         masses = _exact_masses(model, asked, store, batch_size, progress)
         return _exact_table(model.name, asked, masses)
-    # By draws first: a session cut short has some answers to every condition.
-    order = [(number, question) for number in range(draws) for question in asked]
-    planned = [mixing_draw(question, number, seed, max_new_tokens) for number, question in order]
-    asked_by = {draw: question for draw, (_, question) in zip(planned, order, strict=True)}
+    planned = mixing_draws(asked, draws, seed, max_new_tokens)
+    repeated = asked * draws
+    asked_by = dict(zip(planned, repeated, strict=True))
 
     def readable(draw: Question, answer: Answer) -> bool:
         ended = answer.finish_reason
@@ -288,8 +292,8 @@ def elicit_mixing(
     return tabulate_mixing(
         model.name,
         [
-            (question, number, answer.text, answer.finish_reason)
-            for (number, question), answer in zip(order, stored, strict=True)
+            (question, draw.number, answer.text, answer.finish_reason)
+            for draw, question, answer in zip(planned, repeated, stored, strict=True)
         ],
     )
 
@@ -333,6 +337,17 @@ def mixing_draw(
     )
 
 
+def mixing_draws(
+    questions: Sequence[MixingQuestion], draws: int, seed: int, max_new_tokens: int | None = None
+) -> list[Question]:
+    """Return all answers to be had; by draws first: a session cut short has some to each."""
+    return [
+        mixing_draw(question, number, seed, max_new_tokens)
+        for number in range(draws)
+        for question in questions
+    ]
+
+
 def _exact_masses(
     model: ScoringModel | LabelModel,
     asked: Sequence[MixingQuestion],
@@ -342,8 +357,8 @@ def _exact_masses(
 ) -> list[list[float]]:
     """Return the probabilities of the answers to every question."""
     if isinstance(model, ScoringModel):
-        wanted = [OutcomeQuestion(one.text, one.answers, opened=True) for one in asked]
         at_once = min(batch_size, EXACT_AT_ONCE)
+        wanted = [one.exact for one in asked]
         masses, _ = read_masses(model, wanted, store, portion=at_once, progress=progress)
         return [
             [row[answer] for answer in question.answers]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, prepare_folder
+from elicitation.commands.looking import Ahead, add_looking_options, check_prices, print_ahead
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -60,6 +61,8 @@ class Battery(Generic[Answers]):
     title: str
     written: str  # pattern of all files that the command may write, but for the store
     earlier: str  # pattern of the tables of the paper
+    check: Callable[[argparse.Namespace], None]  # raises for options that do not go together
+    ahead: Callable[[argparse.Namespace, str, str], Ahead]  # of a model: its name here, its place
     read: Callable[[argparse.Namespace], Answers]
     ask: "Callable[[argparse.Namespace, Asked, AnswerStore], Answers]"
     score: Callable[[argparse.Namespace, Answers], Results]
@@ -88,6 +91,7 @@ def add_battery_options(
     parser.add_argument("--max-new-tokens", type=int, metavar="N", help=room)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"{seed} (default: 0)")
     add_store_options(parser, usual="DIR/answers.sqlite")
+    add_looking_options(parser.add_argument_group("looking without asking"), rare)
 
 
 def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
@@ -119,6 +123,11 @@ def check_options(args: argparse.Namespace, **least: int) -> None:
             f"needed: --model DIR to ask a model, {beside}or --answers FILE to score answers, and "
             f"{'only one of these' if pair else 'not both'}. See 'coherence {args.command} --help'."
         )
+    check_prices(args)
+    if args.dry_run and args.answers is not None:
+        raise InputError(
+            "--dry-run is for --model; the answers of --answers are there already. Leave it out."
+        )
     if args.server is not None and models_named(args) is None:
         raise InputError("--server needs --model, the model's name there. Leave --server out.")
     if args.out is None:
@@ -141,35 +150,49 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def find_models(args: argparse.Namespace) -> "Asked":
-    """Return hosted models, or places of local ones, by name.
+def places_of(args: argparse.Namespace) -> dict[str, str]:
+    """Return what `--model`, or `--base` and `--instruct`, name, by what results call it.
 
-    What is wrong with any of them shows before the first is asked. Folders may have one name: as
-    much of the path as tells them apart is added.
+    Folders may have one name: as much of the path as tells them apart is added.
     """
     from coherence.batteries.battery import distinct_names
     from coherence.errors import InputError
-    from elicitation.models.local.sources import find_source
 
     named = models_named(args)
-    places = [args.base, args.instruct] if named is None else named
-    if is_hosted(args):
-        if len(set(places)) < len(places):
-            raise InputError(f"--model must name different models; received {', '.join(places)}.")
-        return {name: connect_to(args, name) for name in places}
-    for place in places:
-        find_source(place, revision=args.revision)
     if named is None:
         return {"base": args.base, "instruct": args.instruct}
+    if is_hosted(args):
+        if len(set(named)) < len(named):
+            raise InputError(f"--model must name different models; received {', '.join(named)}.")
+        return dict(zip(named, named, strict=True))
     # The last name, not the target of a link: linking tells two folders of one name apart.
-    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in places]
+    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in named]
     if len(set(names)) < len(names):
-        names = distinct_names([Path(place) for place in places])
-    return dict(zip(names, places, strict=True))
+        names = distinct_names([Path(place) for place in named])
+    return dict(zip(names, named, strict=True))
+
+
+def find_models(args: argparse.Namespace) -> "Asked":
+    """Return hosted models, or places of local ones, by name.
+
+    What is wrong with any of them shows before the first is asked.
+    """
+    from elicitation.models.local.sources import find_source
+
+    places = places_of(args)
+    if is_hosted(args):
+        return {name: connect_to(args, place) for name, place in places.items()}
+    for place in places.values():
+        find_source(place, revision=args.revision)
+    return dict(places)
 
 
 def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
-    """Ask or read, score, write and print."""
+    """Ask or read, score, write and print; or only look."""
+    battery.check(args)
+    if args.dry_run:
+        _look(args, battery)
+        return 0
     if args.answers is not None:
         # Before folders are made: a table with errors leaves none behind.
         results = battery.score(args, battery.read(args))
@@ -180,11 +203,26 @@ def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
         models = find_models(args)
         # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
         paper, folder, inputs = paper_folder(args), prepare_folder(args.out), []
-        with answer_store(args, folder / "answers.sqlite") as store:
+        with answer_store(args, store_of(args)) as store:
             answers = battery.ask(args, models, store)
         results = battery.score(args, answers)
     write_results(folder, battery.written, results, inputs, paper, battery.title, battery.earlier)
     return 0
+
+
+def _look(args: argparse.Namespace, battery: Battery[Answers]) -> None:
+    from coherence.report.wording import clean
+
+    places = places_of(args)
+    for number, (name, place) in enumerate(places.items()):
+        if len(places) > 1:
+            print(f"{'' if number == 0 else chr(10)}model      {clean(name)}")
+        print_ahead(args, battery.ahead(args, name, place), store_of(args))
+
+
+def store_of(args: argparse.Namespace) -> str:
+    """Return where answers are kept."""
+    return args.store or os.path.join(args.out, "answers.sqlite")
 
 
 def write_results(

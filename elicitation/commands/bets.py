@@ -19,7 +19,13 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
-from elicitation.commands.model_options import add_device_options, is_hosted, load_local
+from elicitation.commands.looking import Ahead
+from elicitation.commands.model_options import (
+    add_device_options,
+    is_hosted,
+    load_local,
+    name_in_store,
+)
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
@@ -254,8 +260,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print; or write questions, train, or test transfer."""
     take_settings(args, declare)
     if args.action is None:
-        _check(args)
-        return run_battery(args, _BATTERY)
+        return run_battery(args, BATTERY)
     _only_for_scores(args)
     if args.action == "questions":
         from elicitation.commands.bets_questions import write_questions
@@ -310,6 +315,29 @@ def _check(args: argparse.Namespace) -> None:
             f"the log {args.answers} holds its questions. Leave out --questions, --items, "
             "--chance, --stake and --payout."
         )
+
+
+def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
+    """Return what a model would be asked."""
+    names, questions = (name_in_store(args, place),), scored_questions(args)
+    if is_hosted(args):
+        from elicitation.batteries.bets.words import bet_draws
+
+        return Ahead(names, bet_draws(questions, **_drawing(args)))
+    from elicitation.batteries.bets.models import PORTION, option_questions
+
+    return Ahead(names, option_questions(questions), portion=PORTION)
+
+
+def _drawing(args: argparse.Namespace) -> "dict[str, Any]":
+    """Return how answers in words are drawn."""
+    from elicitation.batteries.bets.words import ROOM
+
+    return {
+        "temperature": 0.0 if args.temperature is None else args.temperature,
+        "seed": args.seed,
+        "max_new_tokens": ROOM if args.max_new_tokens is None else args.max_new_tokens,
+    }
 
 
 def _read(args: argparse.Namespace) -> "Tables":
@@ -380,18 +408,16 @@ def _ask_model(
             return score_choices(
                 local, questions, likelihood=args.likelihood, store=store, progress=progress
             )
-    from elicitation.batteries.bets.words import ROOM, choose_in_words
+    from elicitation.batteries.bets.words import choose_in_words
 
     with answer_progress(model.name) as progress:
         return choose_in_words(
             model,
             questions,
             store,
-            temperature=0.0 if args.temperature is None else args.temperature,
-            seed=args.seed,
-            max_new_tokens=ROOM if args.max_new_tokens is None else args.max_new_tokens,
             keep_going=args.keep_going,
             progress=progress,
+            **_drawing(args),
         )
 
 
@@ -439,6 +465,13 @@ def _score(args: argparse.Namespace, asked: "Tables") -> Results:
     return results
 
 
-_BATTERY = Battery(
-    title="Thinking in bets", written=_WRITTEN, earlier=PAPER, read=_read, ask=_ask, score=_score
+BATTERY = Battery(
+    title="Thinking in bets",
+    written=_WRITTEN,
+    earlier=PAPER,
+    check=_check,
+    ahead=_ahead,
+    read=_read,
+    ask=_ask,
+    score=_score,
 )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.progress import answer_progress, duration
+from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
@@ -18,11 +18,11 @@ from elicitation.commands.elicit_options import (
     plan_of,
     source_of,
 )
+from elicitation.commands.looking import Ahead, check_prices, print_ahead
 from elicitation.commands.model_options import answer_store, drawn_at_a_time, is_hosted
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
-    from elicitation.asking.overview import Preview
     from elicitation.asking.session import Tally
     from elicitation.questions.plan import Plan
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     store = args.store or f"{args.out}.answers.sqlite"
     earlier = _earlier_rows(args.out)
     if args.dry_run:
-        _print_preview(args, plan, store)
+        print_ahead(args, Ahead((named_model(args),), plan.questions), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
@@ -253,34 +253,12 @@ def _print_status(path: str) -> None:
 
 
 def _check_preview(args: argparse.Namespace) -> None:
-    """Raise for prices that are none, or that nothing is made of."""
+    """Raise for numbers of prompts and prices that are none, or that nothing is made of."""
     from coherence.errors import InputError
 
     if args.show_prompts is not None and args.show_prompts < 1:
         raise InputError(f"--show-prompts must be at least 1; received {args.show_prompts}.")
-    for name in ("price_in", "price_out"):
-        price = getattr(args, name)
-        if price is not None and not 0 <= price < float("inf"):
-            raise InputError(f"{name} must be at least 0 and finite; received {price}.")
-        if price is not None and not args.dry_run:
-            raise InputError(f"{name} belongs to --dry-run. Add that, or leave the price out.")
-
-
-def _print_preview(args: argparse.Namespace, plan: "Plan", store: str) -> None:
-    """Say what would be asked."""
-    from elicitation.asking.overview import preview
-
-    outlook = preview(plan, model_name=named_model(args), store=store, system=args.system)
-    print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
-    print(f"in store   {outlook.n_stored}")
-    print(f"to ask     {outlook.n_left}")
-    print(
-        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their length), "
-        f"{_answer_tokens(outlook)}"
-    )
-    if args.price_in is not None or args.price_out is not None:
-        print(f"price      {_price(args, outlook)}")
-    print(f"time       {_time(outlook)}")
+    check_prices(args)
 
 
 def _print_prompts(plan: "Plan", n: int) -> None:
@@ -294,26 +272,3 @@ def _print_prompts(plan: "Plan", n: int) -> None:
         what = f"{topic.role} ({topic.key})" if topic.key else topic.role
         print(f"--- {number}: {clean(what)}, context {question.case + 1}")
         print("\n".join(clean(line) for line in question.text.splitlines()))
-
-
-def _time(outlook: "Preview") -> str:
-    if outlook.seconds is None:
-        return "not known before the store has answers of this model"
-    return f"about {duration(outlook.seconds)}, at the speed of the answers in the store"
-
-
-def _answer_tokens(outlook: "Preview") -> str:
-    most = f"at most {outlook.n_answer_tokens:,} in answers"
-    if outlook.n_expected_tokens is None:
-        return most
-    return f"{most}, {outlook.n_expected_tokens:,.0f} if they are as long as those in the store"
-
-
-def _price(args: argparse.Namespace, outlook: "Preview") -> str:
-    per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
-    texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
-    said = f"about {texts:,.2f} for texts, at most {most:,.2f} for answers"
-    if outlook.n_expected_tokens is not None:
-        usual = texts + outlook.n_expected_tokens * per_answer
-        said += f", {usual:,.2f} if answers are as long as those in the store"
-    return said

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elicitation.commands.looking import add_looking_options
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
     connect_to,
     is_hosted,
     load_local,
+    name_in_store,
 )
 
 if TYPE_CHECKING:
@@ -39,18 +41,7 @@ def add_options(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) 
     _add_ways(parser, rare)
     add_store_options(parser, usual="OUT.answers.sqlite", rare=rare)
     group = parser.add_argument_group("looking without asking")
-    group.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be asked, and how long it may take and cost",
-    )
-    for name, what in (("in", "questions"), ("out", "answers, thinking included")):
-        rare.add_argument(
-            f"--price-{name}",
-            type=float,
-            metavar="X",
-            help=f"price of a million tokens of {what}, for --dry-run",
-        )
+    add_looking_options(group, rare)
     group.add_argument(
         "--show-prompts",
         type=int,
@@ -266,14 +257,7 @@ def plan_of(args: argparse.Namespace, source: Source, design: "Design") -> "Plan
 
 def named_model(args: argparse.Namespace) -> str:
     """Return the name that the model would have in the store, without loading it."""
-    if args.agent is not None:
-        return str(args.agent)
-    # Only the name is known without loading: a preview counts answers of all weights of it.
-    if is_hosted(args):
-        return str(args.model)
-    from elicitation.models.local.sources import name_of
-
-    return name_of(args.model)
+    return str(args.agent) if args.agent is not None else name_in_store(args, args.model)
 
 
 def load_model(args: argparse.Namespace, source: Source) -> "Model":

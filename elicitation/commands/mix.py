@@ -16,7 +16,13 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.model_options import drawn_at_a_time, is_hosted, load_causal
+from elicitation.commands.looking import Ahead
+from elicitation.commands.model_options import (
+    drawn_at_a_time,
+    is_hosted,
+    load_causal,
+    name_in_store,
+)
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
@@ -64,9 +70,14 @@ def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> N
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
+    take_settings(args, declare)
+    return run_battery(args, BATTERY)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise for options that do not go together."""
     from coherence.errors import InputError
 
-    take_settings(args, declare)
     check_options(args, draws=1)
     if args.answers is not None and (args.exact or args.draws is not None):
         raise InputError(
@@ -84,7 +95,23 @@ def run(args: argparse.Namespace) -> int:
             "which bound its rates, no more. Leave --exact out to draw answers, or name a "
             "folder."
         )
-    return run_battery(args, _BATTERY)
+
+
+def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
+    """Return what a model would be asked."""
+    from elicitation.batteries.mixing import mixing_draws, mixing_questions
+
+    questions = mixing_questions()
+    planned = (
+        [question.exact.asked for question in questions]
+        if args.exact
+        else mixing_draws(questions, _draws(args), args.seed, args.max_new_tokens)
+    )
+    return Ahead((name_in_store(args, place),), planned)
+
+
+def _draws(args: argparse.Namespace) -> int:
+    return 100 if args.draws is None else int(args.draws)
 
 
 def _read(args: argparse.Namespace) -> "pd.DataFrame":
@@ -130,7 +157,7 @@ def _ask_model(
     from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 
     gc.collect()  # what is left of the model before: no two of them in memory
-    draws = 100 if args.draws is None else args.draws
+    draws = _draws(args)
     if args.exact:
         # Minutes may go by before the first portion is read and the time left is known.
         print(
@@ -226,10 +253,12 @@ def _write_json(scores: "MixingScores", path: Path) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-_BATTERY = Battery(
+BATTERY = Battery(
     title="Failure to mix",
     written=_WRITTEN,
     earlier=r"mixing\.(md|tex|csv)",
+    check=_check,
+    ahead=_ahead,
     read=_read,
     ask=_ask,
     score=_score,

@@ -346,6 +346,19 @@ def _json_object(text: str | None, option: str) -> dict[str, Any] | None:
     return fields
 
 
+def name_in_store(args: argparse.Namespace, model: str, *, continuing: bool = False) -> str:
+    """Return the name that a model would have in the store, without loading or calling it."""
+    # Only the name is known: a look ahead counts answers of all weights of it.
+    if not is_hosted(args):
+        from elicitation.models.local.sources import name_of
+
+        return name_of(model)
+    from elicitation.models.hosted.names import completing
+
+    in_chat = not continuing and getattr(args, "chat", None) is not False
+    return model if in_chat or args.server is not None else completing(model)
+
+
 @contextmanager
 def answer_store(
     args: argparse.Namespace, usual: str | os.PathLike[str]

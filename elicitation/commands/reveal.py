@@ -20,7 +20,8 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.model_options import connect_to, is_hosted, load_causal
+from elicitation.commands.looking import Ahead
+from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.scenarios.setting import Setting
+    from elicitation.batteries.revealed.served import Drawing
     from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
 
@@ -122,9 +124,7 @@ def run(args: argparse.Namespace) -> int:
     if args.questions is not None:
         _write_questions(args)
         return 0
-    _check(args)
-    _settings(args)  # a grid that is none is said before folders are made
-    return run_battery(args, _BATTERY)
+    return run_battery(args, BATTERY)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -137,6 +137,7 @@ def _check(args: argparse.Namespace) -> None:
             "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
             "and nothing is drawn. Leave it out."
         )
+    _settings(args)  # a grid that is none is said before folders are made
 
 
 def _write_questions(args: argparse.Namespace) -> None:
@@ -144,8 +145,9 @@ def _write_questions(args: argparse.Namespace) -> None:
     from coherence.table.files import replacing
     from elicitation.batteries.revealed.questions import questions_table
 
-    unused = ("model", "base", "instruct", "answers", "out", "paper")
-    if beside := [f"--{name}" for name in unused if getattr(args, name) is not None]:
+    unused = ("model", "base", "instruct", "answers", "out", "paper", "dry_run")
+    said = [name for name in unused if getattr(args, name) not in (None, False)]
+    if beside := [f"--{name.replace('_', '-')}" for name in said]:
         raise InputError(
             f"--questions writes the questions and stops, so that {', '.join(beside)} has no "
             "meaning beside it. Leave it out."
@@ -201,6 +203,53 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
     return select(settings, where)
 
 
+def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
+    """Return what a model would be asked."""
+    from coherence.errors import InputError
+    from elicitation.batteries.revealed.questions import (
+        belief_questions,
+        stated_questions,
+        wager_questions,
+    )
+
+    settings, stored = _settings(args), name_in_store(args, place)
+    stated = [question for setting in settings for question in stated_questions(setting)]
+    beliefs, bets = wager_questions(settings)
+    if args.only_revealed:
+        stated, beliefs, bets = [], [], []
+    if not is_hosted(args):
+        asked = belief_questions(settings) + (stated if _states(args, name) else []) + beliefs
+        return Ahead((stored,), [question.read.asked for question in [*asked, *bets]])
+    from elicitation.batteries.revealed.served import letter_draws, listed, worded
+
+    drawn = letter_draws(stated + bets, _drawing(args))
+    words = belief_questions(worded(settings))
+    try:
+        continuing = name_in_store(args, place, continuing=True)
+    except InputError:  # it answers in chats alone
+        words = []
+    if not drawn and not words:
+        raise InputError(
+            f"--only-revealed leaves nothing to ask of {name}: beliefs about numbers need the "
+            "model's files, those about words a server that continues texts."
+        )
+    names = (stored, continuing) if words else (stored,)
+    return Ahead(names, drawn, perhaps=list(map(listed, words)))
+
+
+def _states(args: argparse.Namespace, source: str) -> bool:
+    # The stated answers of a base model to questions with options are no use to compare with; bets
+    # are its actions all the same.
+    return args.base is None or source == "instruct"
+
+
+def _drawing(args: argparse.Namespace) -> "Drawing":
+    from elicitation.batteries.revealed.served import ROOM, Drawing
+
+    room = ROOM if args.max_new_tokens is None else args.max_new_tokens
+    return Drawing(args.reps, args.seed, room, args.keep_going)
+
+
 def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
     from elicitation.batteries.revealed.questions import (
@@ -224,9 +273,7 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
             battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
         if not args.only_revealed:
             asked = in_chat(model)
-            # The stated answers of a base model to questions with options are no use to compare
-            # with; bets are its actions all the same.
-            if args.base is None or source == "instruct":
+            if _states(args, source):
                 with answer_progress(f"{source}, stated answers") as progress:
                     battery.stated.append(
                         state(asked, settings, store, source=source, progress=progress)
@@ -256,8 +303,6 @@ def _ask_hosted(
     """Put to a hosted model what it can answer, and say before what it cannot."""
     from elicitation.batteries.revealed.questions import tabulate_bets, wagered
     from elicitation.batteries.revealed.served import (
-        ROOM,
-        Drawing,
         bet_in_words,
         reveal_by_tokens,
         state_in_words,
@@ -273,8 +318,7 @@ def _ask_hosted(
             )
     if args.only_revealed:
         return
-    room = ROOM if args.max_new_tokens is None else args.max_new_tokens
-    drawing = Drawing(args.reps, args.seed, room, args.keep_going)
+    drawing = _drawing(args)
     with answer_progress(f"{name}, stated answers") as progress:
         battery.stated.append(
             state_in_words(model, settings, store, drawing, source=name, progress=progress)
@@ -421,10 +465,12 @@ def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":
     return pd.concat(filled, ignore_index=True) if filled else None
 
 
-_BATTERY = Battery(
+BATTERY = Battery(
     title="Revealed beliefs",
     written=_WRITTEN,
     earlier=r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)",
+    check=_check,
+    ahead=_ahead,
     read=_read,
     ask=_ask,
     score=_score,

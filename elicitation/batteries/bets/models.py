@@ -40,7 +40,8 @@ Likelihood = Literal["total", "token"]
 SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
-_PORTION = 256
+PORTION = 256
+"""Neighbours in a batch move the last digits of a score: so many are asked as a whole."""
 _ABOUT = "scores of options"
 
 
@@ -105,10 +106,8 @@ def score_choices(
             "model must be a local multiple-choice or causal model; received a "
             f"{type(model).__name__}. Score its answers from a file."
         )
-    texts = questions["text"].tolist()
-    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     with nullcontext(store) if store is not None else AnswerStore(":memory:") as kept:
-        measures = _ask_or_recall(model, texts, options, kept, progress)
+        measures = _ask_or_recall(model, option_questions(questions), kept, progress)
     if isinstance(model, MultipleChoiceModel):
         logits = measures[:, 0]
         scores = expit(logits)
@@ -122,18 +121,22 @@ def score_choices(
     return table
 
 
+def option_questions(questions: pd.DataFrame) -> list[Question]:
+    """Return the questions for the scores of options, as the store knows them."""
+    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    return [
+        Question.of_labels(text, tuple(labels), about=_ABOUT)
+        for text, labels in zip(questions["text"], options, strict=True)
+    ]
+
+
 def _ask_or_recall(
     model: MultipleChoiceModel | CausalModel,
-    texts: Sequence[str],
-    options: Sequence[Sequence[str]],
+    draws: Sequence[Question],
     store: AnswerStore,
     progress: AskingProgress | None,
 ) -> NDArray[np.float64]:
     """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
-    draws = [
-        Question.of_labels(text, tuple(labels), about=_ABOUT)
-        for text, labels in zip(texts, options, strict=True)
-    ]
 
     def answer(batch: Sequence[Question]) -> AnswerStream:
         if isinstance(model, MultipleChoiceModel):
@@ -145,9 +148,8 @@ def _ask_or_recall(
         answers = [Answer(json.dumps(row)) for row in measures.tolist()]
         yield list(zip(batch, answers, strict=True))
 
-    # Neighbours in a batch move the last digits of a score, so that portions are asked as a whole.
     stored, _ = ask_missing(
-        model, draws, store, Strategy(answer, portion=_PORTION), progress=progress
+        model, draws, store, Strategy(answer, portion=PORTION), progress=progress
     )
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
     measures = [_recalled(answer.text, rows) for answer in stored]

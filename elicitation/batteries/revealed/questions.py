@@ -161,6 +161,16 @@ def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list
     ]
 
 
+def wager_questions(
+    settings: Sequence[Setting],
+) -> tuple[list[BatteryQuestion], list[BatteryQuestion]]:
+    """Return the beliefs that bear on bets, and the bets."""
+    chosen = wagered(settings)
+    inner = [each for each in belief_questions(inner_settings(chosen)) if each.wording == REFERENCE]
+    offers = [question for setting in chosen for question in even_bet_questions(setting)]
+    return [*belief_questions(chosen), *inner], offers
+
+
 COLUMNS = (
     *("kind", "question", "setting", "wording", "text", "outcome", "option"),
     *("probability", "rep", "answer"),
@@ -273,10 +283,7 @@ def ask_wagers(
     progress: Progress | None = None,
 ) -> tuple[Beliefs, dict[str, Bet]]:
     """Ask for bets on events, and for all beliefs that bear on them."""
-    chosen = wagered(settings)
-    inner = [each for each in belief_questions(inner_settings(chosen)) if each.wording == REFERENCE]
-    plain = [*belief_questions(chosen), *inner]
-    offers = [question for setting in chosen for question in even_bet_questions(setting)]
+    plain, offers = wager_questions(settings)
     texts, asked = [each.read for each in plain], [each.read for each in offers]
     # One count for both models. Equal questions are asked once, and counted once.
     n_texts = len({each.text for each in texts})

@@ -104,6 +104,11 @@ class OutcomeQuestion:
         return self.outcomes + beginnings
 
     @property
+    def asked(self) -> Question:
+        """It, as the store knows it."""
+        return Question.of_labels(self.text, self.labels, about=self.about)
+
+    @property
     def numeric(self) -> bool:
         """Whether the outcomes are numbers."""
         return all(outcome.isdigit() for outcome in self.outcomes)
@@ -118,10 +123,7 @@ def read_masses(
     progress: Progress | None = None,
 ) -> tuple[list[Masses], int]:
     """Read the probabilities of outcomes after texts, from the store where they are there."""
-    draws = [
-        Question.of_labels(question.text, question.labels, about=question.about)
-        for question in questions
-    ]
+    draws = [question.asked for question in questions]
     question_of = dict(zip(draws, questions, strict=True))
 
     def answer(missing: Sequence[Question]) -> AnswerStream:

@@ -87,16 +87,9 @@ def _shares(question: BatteryQuestion, drawn: Sequence[str | None]) -> Masses:
     return {letter: drawn.count(letter) / len(drawn) for letter in question.outcomes}
 
 
-def _drawn_letters(
-    model: Model,
-    questions: Sequence[BatteryQuestion],
-    store: AnswerStore,
-    drawing: Drawing,
-    progress: Progress | None,
-) -> list[tuple[BatteryQuestion, list[str | None]]]:
-    """Return the letters of all draws of every question, None where one cannot be read."""
-    # By draws first: a session cut short has some answers to every question.
-    planned = [
+def letter_draws(questions: Sequence[BatteryQuestion], drawing: Drawing) -> list[Question]:
+    """Return all answers to be had; by draws first: a session cut short has some to each."""
+    return [
         Question.of(
             question.text,
             number,
@@ -109,6 +102,17 @@ def _drawn_letters(
         for number in range(drawing.reps)
         for question in questions
     ]
+
+
+def _drawn_letters(
+    model: Model,
+    questions: Sequence[BatteryQuestion],
+    store: AnswerStore,
+    drawing: Drawing,
+    progress: Progress | None,
+) -> list[tuple[BatteryQuestion, list[str | None]]]:
+    """Return the letters of all draws of every question, None where one cannot be read."""
+    planned = letter_draws(questions, drawing)
     repeated = list(questions) * drawing.reps
     asked_by = dict(zip(planned, repeated, strict=True))
 
@@ -136,6 +140,11 @@ def worded(settings: Sequence[Setting]) -> list[Setting]:
     return [setting for setting in settings if setting.scenario == "preference"]
 
 
+def listed(question: BatteryQuestion) -> Question:
+    """Return a belief over words as a server is asked for it."""
+    return Question.of_labels(question.text, question.outcomes, about=question.read.about)
+
+
 def reveal_by_tokens(
     model: BoundingModel,
     settings: Sequence[Setting],
@@ -146,9 +155,7 @@ def reveal_by_tokens(
 ) -> pd.DataFrame:
     """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
-    draws = [
-        Question.of_labels(each.text, each.outcomes, about=each.read.about) for each in questions
-    ]
+    draws = list(map(listed, questions))
 
     def answer(missing: Sequence[Question]) -> AnswerStream:
         groups: dict[tuple[str, ...], list[Question]] = {}

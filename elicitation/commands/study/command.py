@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "status" or args.dry_run:
         from elicitation.commands.study.outlook import look_at, tell
 
-        print(tell(look_at(units), battery_units(study, folder)))
+        print(tell(look_at(units, battery_units(study, folder))))
         return 0
     return _run(args, study, units, folder)
 

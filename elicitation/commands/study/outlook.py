@@ -1,14 +1,15 @@
 """A study seen from outside: what it would ask, what it has, what it costs. No model is loaded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
 from coherence.table.printable import numbered
+from elicitation.commands.battery import store_of
 from elicitation.commands.elicit_options import named_model
 from elicitation.commands.study.study_file import ModelEntry
-from elicitation.commands.study.units import STORE, Finished, Unit, held_answers
+from elicitation.commands.study.units import STORE, Unit, held_answers
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
@@ -19,11 +20,15 @@ HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out"
 
 @dataclass(frozen=True)
 class Outlook:
-    """One unit from outside."""
+    """One model on one task, or in one battery, from outside."""
 
-    unit: Unit  # which
-    finished: Finished | None  # what is written down of it, where it is finished
-    ahead: "Preview | None"  # what it would ask, where it is not
+    model: ModelEntry  # who
+    name: str  # of the task or battery
+    finished: bool
+    answers: str  # how many there are
+    tokens: tuple[float | None, float | None]  # as `Preview` and `Finished` have them
+    ahead: "Preview | None"  # what it would ask, where it is not finished
+    condition: str = ""  # see `Ahead`
 
     @property
     def n_left(self) -> int:
@@ -33,24 +38,16 @@ class Outlook:
     @property
     def state(self) -> str:
         """In a word or two."""
-        if self.finished is not None:
+        if self.finished:
             return "finished"
         if self.ahead is not None and self.ahead.n_stored and self.ahead.n_left:
             return "begun"
         return "not begun" if self.n_left else "answered, no table yet"
 
     @property
-    def tokens(self) -> tuple[float | None, float | None]:
-        """Tokens of questions and answers: taken where it is finished, at most where not."""
-        if self.finished is not None:
-            return self.finished.tokens_in, self.finished.tokens_out
-        assert self.ahead is not None
-        return self.ahead.n_text_tokens, self.ahead.n_answer_tokens
-
-    @property
     def price(self) -> float | None:
         """What `tokens` cost; None without prices, or where tokens were not counted."""
-        return price_of(self.unit.model, *self.tokens)
+        return price_of(self.model, *self.tokens)
 
 
 def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | None) -> float | None:
@@ -65,37 +62,64 @@ def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | Non
     return sum(part for part in parts if part is not None)
 
 
-def look_at(units: Sequence[Unit]) -> list[Outlook]:
-    """Look at every unit."""
+def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> list[Outlook]:
+    """Look at every unit and at every battery."""
     from elicitation.asking.overview import preview
 
     outlooks = []
     held = held_answers(units[0].folder) if units else set()
     for unit in units:
-        finished = unit.finished(held)
-        ahead = None
-        if finished is None:
-            ahead = preview(
-                unit.plan(),
-                model_name=named_model(unit.options),
-                store=unit.folder / STORE,
-                system=unit.options.system,
-            )
-        outlooks.append(Outlook(unit, finished, ahead))
+        model, name = unit.model, unit.task.name
+        if done := unit.finished(held):
+            share = done.n_readable / done.n_answers
+            answers = f"{done.n_answers:,} ({share:.0%} readable)"
+            tokens = done.tokens_in, done.tokens_out
+            outlooks.append(Outlook(model, name, True, answers, tokens, None))
+            continue
+        look = preview(
+            unit.plan(),
+            model_name=named_model(unit.options),
+            store=unit.folder / STORE,
+            system=unit.options.system,
+        )
+        outlooks.append(_unfinished(model, name, look))
+    for battery in batteries:
+        model, name, ahead = battery.model, battery.battery.name, battery.ahead()
+        store, made = store_of(battery.options), battery.is_finished
+        # What a finished one did not ask, its model could not answer.
+        look = ahead.preview(battery.options, store, sure=made)
+        if made and not look.n_left:
+            tokens = look.n_text_tokens_stored, look.n_answer_tokens_stored
+            outlooks.append(Outlook(model, name, True, f"{look.n_stored:,}", tokens, None))
+            continue
+        look = ahead.preview(battery.options, store) if made else look
+        condition = ahead.condition(battery.options, store)
+        outlooks.append(replace(_unfinished(model, name, look), condition=condition))
     return outlooks
 
 
-def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -> str:
-    """Return a table of all units, their sums, and which batteries are finished."""
+def _unfinished(model: ModelEntry, name: str, look: "Preview") -> Outlook:
+    answers = f"{look.n_stored:,} of {look.n_distinct:,}"
+    tokens = look.n_text_tokens, look.n_answer_tokens
+    return Outlook(model, name, False, answers, tokens, look)
+
+
+def tell(outlooks: Sequence[Outlook]) -> str:
+    """Return a table of all units and batteries, and their sums."""
     from coherence.report.columns import aligned
     from coherence.report.wording import clean
 
     rows = [[clean(cell) for cell in _row(outlook)] for outlook in outlooks]
-    n_finished = sum(outlook.finished is not None for outlook in outlooks)
+    n_finished = sum(outlook.finished for outlook in outlooks)
     lines = aligned([list(HEAD), *rows], right=tuple(range(3, len(HEAD)))) if rows else []
     n_left = sum(outlook.n_left for outlook in outlooks)
     to_ask = f"{n_left:,} {numbered(n_left, 'answer')} to ask"
     lines.append(f"{n_finished} of {len(outlooks)} finished; {to_ask}")
+    lines += [
+        clean(f"{each.model.name}, {each.name}: {each.n_left:,} to ask{each.condition}", limit=None)
+        for each in outlooks
+        if each.condition
+    ]
     left = [outlook for outlook in outlooks if outlook.n_left]
     if left:
         known = [
@@ -114,26 +138,18 @@ def tell(outlooks: Sequence[Outlook], batteries: "Sequence[BatteryUnit]" = ()) -
         lines.append(
             "tokens and prices of what is not finished: of what is to ask; of answers at most"
         )
-    for unit in batteries:
-        state = "finished" if unit.is_finished else "to ask, in no sum above"
-        lines.append(f"{clean(unit.label)}: {state}")
     return "\n".join(lines)
 
 
 def _row(outlook: Outlook) -> list[str]:
-    finished, ahead = outlook.finished, outlook.ahead
-    if finished is not None:
-        share = finished.n_readable / finished.n_answers
-        answers = f"{finished.n_answers:,} ({share:.0%} readable)"
-    else:
-        answers = f"{ahead.n_stored:,} of {ahead.n_distinct:,}" if ahead is not None else ""
+    ahead = outlook.ahead
     tokens = ["not counted" if count is None else f"{count:,.0f}" for count in outlook.tokens]
     price = outlook.price
     return [
-        outlook.unit.model.name,
-        outlook.unit.task.name,
+        outlook.model.name,
+        outlook.name,
         outlook.state,
-        answers,
+        outlook.answers,
         f"{outlook.n_left:,}",
         *tokens,
         "" if price is None else f"{price:,.2f}",
@@ -149,11 +165,11 @@ def _money(outlooks: Sequence[Outlook]) -> list[str]:
     lines = []
     groups = (("taken by what is finished", True), ("for what is to ask, at most", False))
     for words, done in groups:
-        own = [each for each in outlooks if (each.finished is not None) == done]
+        own = [each for each in outlooks if each.finished == done]
         priced = [each.price for each in own if each.price is not None]
         if priced:
             lines.append(f"price {words}: {sum(priced):,.2f}")
-        bare = [each for each in own if each.price is None and each.unit.model.has_prices]
+        bare = [each for each in own if each.price is None and each.model.has_prices]
         if bare:
             lines.append(
                 f"not in it: {len(bare)} unit{'s'[: len(bare) > 1]} whose model did not count "

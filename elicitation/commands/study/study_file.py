@@ -18,6 +18,7 @@ from coherence.errors import InputError, closest, suggestion
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
+    NOT_IN_A_STUDY,
     TASK,
     beside_the_file,
     keys_of,
@@ -216,8 +217,8 @@ def _battery(table: dict[str, Any]) -> BatteryEntry:
     command = table.get("battery")
     if command not in BATTERIES:
         raise InputError(f"battery must be one of {', '.join(BATTERIES)}; received {command!r}.")
-    own = ("out", "store", "resume", *_STUDY_OWNS)
-    known = tuple(key for key in keys_of(command) if key not in {*model_keys(), *own})
+    own = {*model_keys(), *NOT_IN_A_STUDY, *_STUDY_OWNS}
+    known = tuple(key for key in keys_of(command) if key not in own)
     options = {key: value for key, value in table.items() if key not in _OF_BATTERY}
     _refuse(unknown_keys(options, (*known, *_OF_BATTERY)))
     parse(command, options)

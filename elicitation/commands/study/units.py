@@ -11,7 +11,7 @@ import importlib
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from coherence.cli.main import MODULES
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.table.printable import counted
+from elicitation.commands.battery import places_of
 from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
 from elicitation.commands.model_options import drawn_at_a_time
 from elicitation.commands.study.options import keys_of, merged, model_keys, parse
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
+    from elicitation.commands.looking import Ahead
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
@@ -151,6 +153,7 @@ class Unit:
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
         from coherence.table.writing import write_runs
+        from elicitation.asking.overview import sum_of_tokens
         from elicitation.asking.session import run_plan
 
         plan = self.plan()
@@ -176,8 +179,8 @@ class Unit:
             tally.readable,
             tally.repaired,
             tally.truncated,
-            _sum(answer.n_prompt_tokens for answer in answers),
-            _sum(answer.n_tokens for answer in answers),
+            sum_of_tokens(answer.n_prompt_tokens for answer in answers),
+            sum_of_tokens(answer.n_tokens for answer in answers),
         )
         replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
         print(
@@ -213,11 +216,6 @@ def _plain(value: Any) -> str | float | None:
         return float(value)
     except (TypeError, ValueError):
         return str(value)
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else sum(each for each in known if each is not None)
 
 
 def held_answers(folder: Path) -> set[str]:
@@ -329,6 +327,17 @@ class BatteryUnit:
         options = parse(self.battery.command, {**own, **self.battery.options})
         options.out, options.store = str(self.folder), str(self.study_folder / STORE)
         return options
+
+    def ahead(self) -> "Ahead":
+        """Return what it asks; raise for options that do not go together."""
+        battery = importlib.import_module(MODULES[self.battery.command]).BATTERY
+        try:
+            battery.check(self.options)
+            ((name, place),) = places_of(self.options).items()
+            ahead: Ahead = battery.ahead(self.options, name, place)
+        except InputError as error:
+            raise InputError(f"{self.label}: {error}") from error
+        return ahead
 
     @property
     def is_finished(self) -> bool:

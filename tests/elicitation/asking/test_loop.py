@@ -73,11 +73,11 @@ def score(model, store, n=22):
     """Score the options of `n` questions, in portions of four."""
     table = pd.DataFrame({"question": range(n), "text": [f"text {i}" for i in range(n)]})
     table[["option_a", "option_b", "option_c"]] = ["a car", "a pen", "neither"]
-    usual, bet_models._PORTION = bet_models._PORTION, BATCH
+    usual, bet_models.PORTION = bet_models.PORTION, BATCH
     try:
         return bet_models.score_choices(model, table, store=store).to_dict("records")
     finally:
-        bet_models._PORTION = usual
+        bet_models.PORTION = usual
 
 
 WAYS = pytest.mark.parametrize(("kind", "asked_of"), [(Reader, read), (Chooser, score)])

@@ -1,0 +1,114 @@
+"""``--dry-run`` of the commands that ask: how much, how long it may take, and what it may cost.
+
+No model is loaded, nothing is asked, and nothing is written.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coherence.cli.progress import duration
+
+if TYPE_CHECKING:
+    from elicitation.asking.overview import Preview
+    from elicitation.questions.question import Question
+
+
+def add_looking_options(
+    group: "argparse._ActionsContainer", rare: "argparse._ActionsContainer"
+) -> None:
+    """Declare the option, and prices among those that few users need."""
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be asked, and how long it may take and cost",
+    )
+    for name, what in (("in", "questions"), ("out", "answers, thinking included")):
+        rare.add_argument(
+            f"--price-{name}",
+            type=float,
+            metavar="X",
+            help=f"price of a million tokens of {what}, for --dry-run",
+        )
+
+
+def check_prices(args: argparse.Namespace) -> None:
+    """Raise for prices that are none, or that nothing is made of."""
+    from coherence.errors import InputError
+
+    for name in ("price_in", "price_out"):
+        price = getattr(args, name)
+        if price is not None and not 0 <= price < float("inf"):
+            raise InputError(f"{name} must be at least 0 and finite; received {price}.")
+        if price is not None and not args.dry_run:
+            raise InputError(f"{name} belongs to --dry-run. Add that, or leave the price out.")
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What one model would be asked."""
+
+    names: tuple[str, ...]  # of the model in the store
+    questions: "Sequence[Question]"
+    # those that are put to it only if it can answer them, which nobody knows without asking
+    perhaps: "Sequence[Question]" = ()
+    # where questions are asked again in portions of so many, if any of a portion has no answer
+    portion: int | None = None
+
+    def condition(self, args: argparse.Namespace, store: str) -> str:
+        """Return how many are asked under which condition; nothing where all are asked."""
+        looks = [self.preview(args, store, sure=sure) for sure in (False, True) if self.perhaps]
+        number = looks[0].n_left - looks[1].n_left if looks else 0
+        only = f", {number} of them only where the server continues texts and lists likely tokens"
+        return only if number else ""
+
+    def preview(self, args: argparse.Namespace, store: str, *, sure: bool = False) -> "Preview":
+        """Count the questions that the store has no answer to, or those that are sure."""
+        from elicitation.asking.overview import preview
+
+        return preview(
+            [*self.questions, *(() if sure else self.perhaps)],
+            model_name=self.names,
+            store=store,
+            system=getattr(args, "system", None),
+            portion=self.portion,
+        )
+
+
+def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
+    """Say what one model would be asked."""
+    outlook = ahead.preview(args, store)
+    print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
+    print(f"in store   {outlook.n_stored}")
+    print(f"to ask     {outlook.n_left}{ahead.condition(args, store)}")
+    print(
+        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their length), "
+        f"{_answer_tokens(outlook)}"
+    )
+    if args.price_in is not None or args.price_out is not None:
+        print(f"price      {_price(args, outlook)}")
+    print(f"time       {_time(outlook)}")
+
+
+def _time(outlook: "Preview") -> str:
+    if outlook.seconds is None:
+        return "not known before the store has answers of this model"
+    return f"about {duration(outlook.seconds)}, at the speed of the answers in the store"
+
+
+def _answer_tokens(outlook: "Preview") -> str:
+    most = f"at most {outlook.n_answer_tokens:,} in answers"
+    if outlook.n_expected_tokens is None:
+        return most
+    return f"{most}, {outlook.n_expected_tokens:,.0f} if they are as long as those in the store"
+
+
+def _price(args: argparse.Namespace, outlook: "Preview") -> str:
+    per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
+    texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
+    said = f"about {texts:,.2f} for texts, at most {most:,.2f} for answers"
+    if outlook.n_expected_tokens is not None:
+        usual = texts + outlook.n_expected_tokens * per_answer
+        said += f", {usual:,.2f} if answers are as long as those in the store"
+    return said

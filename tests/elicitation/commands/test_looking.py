@@ -1,0 +1,179 @@
+"""``--dry-run`` of all commands that ask.
+
+Breaks if what is said before is not what is asked, of the rest of a session too, if looking asks,
+writes or needs a model, or if prices are of other tokens.
+"""
+
+import os
+import re
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from elicitation import AnswerStore
+
+from ..models.hosted.fake_server import Fake, answer, probing, serving
+from .test_reveal import replying
+
+COINS = "--where scenario=coins --where variant=single --where n=2,3"
+WORDS = "--where scenario=preference --where variant=single --labels Heads/Tails"
+SESSIONS = {
+    "elicit": "elicit --task asia --contexts 4 --reps 2 --prompts standard",
+    "elicit, exact": "elicit --task asia --contexts 4 --prompts standard --answers exact",
+    "mix": "mix --draws 2",
+    "mix, exact": "mix --exact",
+    "bets": "bets --items {things}",
+    "reveal": f"reveal {COINS}",
+    "reveal, beliefs": f"reveal {COINS} --only-revealed",
+    "reveal, words": f"reveal {WORDS}",
+}
+HOSTED = [name for name in SESSIONS if "exact" not in name and "beliefs" not in name]
+
+
+class Session:
+    """A command line, run or looked at."""
+
+    def __init__(self, run, words, folder):
+        self.call, self.out = run, folder / "out"
+        self.words = f"{words} --keep-going --out {self.out}{'/r.csv' * ('elicit' in words)}"
+        self.store = self.out / ("r.csv.answers.sqlite" if "elicit" in words else "answers.sqlite")
+
+    def look(self, more=""):
+        lines = self.call(f"{self.words} --dry-run {more}").out.splitlines()
+        return dict(line.split(maxsplit=1) for line in lines)
+
+    def left(self, more=""):
+        return int(self.look(more)["to"].removeprefix("ask").split(",")[0])
+
+    def run(self, more=""):
+        self.out.mkdir(exist_ok=True)
+        self.call(f"{self.words} {more}")
+
+    def lose_half(self):
+        """Take about half of the answers away, of no session in particular."""
+        with closing(sqlite3.connect(self.store)) as database:
+            database.execute("DELETE FROM answers WHERE key < '8'")
+            database.commit()
+
+
+@pytest.fixture
+def session(run, tmp_path, list_of_things):
+    things = tmp_path / "things.csv"
+    things.write_text(list_of_things, encoding="utf-8")
+    return lambda name, who: Session(run, f"{SESSIONS[name].format(things=things)} {who}", tmp_path)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The numbers of answers that were written at a time, those asked again included."""
+    numbers, put = [], AnswerStore.put
+
+    def counted(store, questions, answers, **who):
+        numbers.append(sum("distribution" not in each.about for each in questions))
+        put(store, questions, answers, **who)
+
+    monkeypatch.setattr(AnswerStore, "put", counted)
+    return numbers
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_local_model_is_asked_what_was_said_before(
+    name, session, blank_models, tmp_path, asked, monkeypatch
+):
+    monkeypatch.setattr("elicitation.batteries.bets.models.PORTION", 30)
+    base, instruct = blank_models
+    mine = session(name, f"--model {instruct}")
+    if "elicit" in name:
+        mine.out.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    first = mine.left()
+    assert first > 0
+    assert sorted(tmp_path.rglob("*")) == before
+    mine.run()
+    assert sum(asked) == first
+    assert mine.left() == 0
+    mine.lose_half()
+    half = mine.left()
+    assert 0 < half <= first
+    asked.clear()
+    mine.run()
+    assert sum(asked) == half
+    assert mine.left() == 0
+    # Another model has answered none of it.
+    assert session(name, f"--model {base}").left() == first
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_a_hosted_model_is_asked_what_was_said_before(name, session, tmp_path):
+    fake = Fake(lambda body, n: answer("(a)"))
+    with serving(fake) as address:
+        mine = session(name, f"--model m --server {address}")
+        if name == "elicit":
+            mine.out.mkdir()
+        said = mine.look("--set price_in=2 --set price_out=8")
+        assert fake.asked == []
+        # Beliefs about words need lists of tokens, which this server does not give.
+        n, *only = re.findall(r"\d+", said["to"])
+        assert (only != []) == (name == "reveal, words")
+        n = int(n) - sum(map(int, only))
+        mine.run()
+        asked = [body for _, body in fake.asked if not probing(body)]
+        assert len(asked) == n
+        most = sum(body["max_tokens"] for body in asked) + sum(map(int, only))
+        assert f"at most {most:,} in answers" in said["tokens"]
+        assert f"at most {most * 8e-6:,.2f} for answers" in said["price"]
+        texts = float(said["tokens"].split()[1].replace(",", ""))
+        assert f"about {texts * 2e-6:,.2f} for texts" in said["price"]
+        if not only:
+            n_bytes = sum(len(body["messages"][0]["content"].encode()) for body in asked)
+            assert texts == pytest.approx(n_bytes / 4, abs=1)
+        fake.asked.clear()
+        assert mine.left() == sum(map(int, only))
+        mine.lose_half()
+        half = mine.left() - sum(map(int, only))
+        assert fake.asked == []
+        mine.run()
+    assert 0 < half < n
+    assert sum(not probing(body) for _, body in fake.asked) == half
+
+
+def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
+    """And none are of a service that answers in chats alone."""
+    with serving(fake := replying(completes=True)) as address:
+        mine = session("reveal, words", f"--model m --server {address}")
+        n = mine.left()
+        mine.run()
+    assert sum(not probing(body) for _, body in fake.asked) == n
+    assert mine.look()["to"] == "ask     0"
+    other = session("reveal, words", "--model anthropic/m")
+    assert 0 < other.left() < n
+    assert "nothing to ask" in other.call(f"{other.words} --dry-run --only-revealed", 2).err
+
+
+def test_several_models_and_wrong_words(session, blank_models, tmp_path, run, answers):
+    base, instruct = blank_models
+    said = run(f"reveal --base {base} --instruct {instruct} {COINS} --out {tmp_path}/o --dry-run")
+    first, second = said.out.split("\n\n")
+    assert first.startswith("model      base\n")
+    assert second.startswith("model      instruct\n")
+    # Of a base model no answers are stated.
+    n_first, n_second = (int(re.search(r"to ask +(\d+)", part)[1]) for part in (first, second))
+    assert n_first < n_second
+    assert not (tmp_path / "o").exists()
+    assert (
+        "--dry-run is for --model"
+        in run(f"mix --answers {answers} --out {tmp_path}/o --dry-run", 2).err
+    )
+    assert (
+        "price_in belongs to --dry-run"
+        in run(f"mix --model {base} --out {tmp_path}/o --set price_in=1", 2).err
+    )
+    assert (
+        "--dry-run has no meaning" in run(f"reveal --questions {tmp_path}/q.csv --dry-run", 2).err
+    )
+    assert (
+        "--dry-run does not belong"
+        in run(f"bets --dry-run train --from-scratch --modality coin --out {tmp_path}/t", 2).err
+    )
+    assert not os.path.exists(tmp_path / "q.csv")
