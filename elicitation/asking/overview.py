@@ -6,7 +6,7 @@ No model is loaded and nothing is asked.
 import os
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -22,7 +22,7 @@ from elicitation.questions.plan import Plan
 from elicitation.questions.question import OTHER, Question, Topic
 
 BYTES_PER_TOKEN = 4.0  # of texts in UTF-8: a letter of English has one, a Chinese word some three
-"""A rule of thumb for texts in English; the count of a dry run is as rough as this."""
+"""A rule of thumb for texts in English; a dry run without a tokenizer is as rough as this."""
 
 BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
 # Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
@@ -106,7 +106,7 @@ class Preview:
     # answers that the store has of a model of this name and that would be found again
     n_stored: int
     # tokens of the texts still to be asked, and of the system message of each, estimated from their
-    # length in UTF-8
+    # length in UTF-8 unless they are `counted`
     n_text_tokens: float
     n_answer_tokens: int  # tokens of their answers at most
     # tokens of their answers if they are as long as those that the store has of this model; None
@@ -117,6 +117,7 @@ class Preview:
     # tokens of the questions and answers that are stored; None where the model did not count them
     n_text_tokens_stored: int | None = None
     n_answer_tokens_stored: int | None = None
+    counted: bool = False  # whether a tokenizer counted the tokens of the texts
 
     @property
     def n_left(self) -> int:
@@ -131,6 +132,7 @@ def preview(
     store: str | os.PathLike[str] | None = None,
     system: str | None = None,
     portion: int | None = None,
+    count: Callable[[Question], int] | None = None,
 ) -> Preview:
     """Count what a plan would ask; a time is told from answers already given.
 
@@ -146,6 +148,9 @@ def preview(
         System message that goes with every question.
     portion : int, optional
         Where questions are asked again in portions of so many, if any of a portion has no answer.
+    count : callable, optional
+        Returns the tokens of a question as a local model reads it. Answers whose probabilities are
+        computed then take none. None estimates the tokens, of a hosted model.
 
     Returns
     -------
@@ -203,17 +208,27 @@ def preview(
     work = {False: sum(each.form is None for each in missing), True: len(readings)}
     paces = {kind: _seconds_per_answer(written[kind]) for kind, number in work.items() if number}
     known = [work[kind] * pace for kind, pace in paces.items() if pace is not None]
-    n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
+    if count is None:
+        n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
+        n_text_tokens = n_bytes / BYTES_PER_TOKEN
+        written_out = [each for each in missing if not each.exact]
+    else:
+        written_out = [each for each in missing if each.form is None and not each.labels]
+        read = [*(each for each in missing if each.form is None), *readings.values()]
+        n_text_tokens = sum(map(count, read))
     return Preview(
         n_questions=len(questions),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
-        n_text_tokens=n_bytes / BYTES_PER_TOKEN,
-        n_answer_tokens=sum(0 if each.exact else each.request.max_new_tokens for each in missing),
-        n_expected_tokens=statistics.fmean(lengths) * len(missing) if lengths else None,
+        n_text_tokens=n_text_tokens,
+        n_answer_tokens=sum(each.request.max_new_tokens for each in written_out),
+        n_expected_tokens=(
+            statistics.fmean(lengths) * len(written_out) if lengths and written_out else None
+        ),
         seconds=sum(known) if len(known) == len(paces) else None,
         n_text_tokens_stored=sum_of_tokens(text for text, _ in taken),
         n_answer_tokens_stored=sum_of_tokens(answer for _, answer in taken),
+        counted=count is not None,
     )
 
 

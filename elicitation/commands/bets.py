@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
-from elicitation.commands.looking import Ahead
+from elicitation.commands.looking import Ahead, token_counter
 from elicitation.commands.model_options import (
     add_device_options,
     is_hosted,
@@ -326,7 +326,8 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
         return Ahead(names, bet_draws(questions, **_drawing(args)))
     from elicitation.batteries.bets.models import PORTION, option_questions
 
-    return Ahead(names, option_questions(questions), portion=PORTION)
+    count = token_counter(args, place)
+    return Ahead(names, option_questions(questions), portion=PORTION, count=count)
 
 
 def _drawing(args: argparse.Namespace) -> "dict[str, Any]":

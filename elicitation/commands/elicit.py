@@ -12,13 +12,13 @@ from coherence.table.printable import counted
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
     add_options,
+    ahead_of,
     design_of,
     load_model,
-    named_model,
     plan_of,
     source_of,
 )
-from elicitation.commands.looking import Ahead, check_prices, print_ahead
+from elicitation.commands.looking import check_prices, print_ahead
 from elicitation.commands.model_options import answer_store, drawn_at_a_time, is_hosted
 from elicitation.commands.settings import add_with_settings, take_settings
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     store = args.store or f"{args.out}.answers.sqlite"
     earlier = _earlier_rows(args.out)
     if args.dry_run:
-        print_ahead(args, Ahead((named_model(args),), plan.questions), store)
+        print_ahead(args, ahead_of(args, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.looking import add_looking_options
+from elicitation.commands.looking import Ahead, add_looking_options, token_counter
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -258,6 +258,12 @@ def plan_of(args: argparse.Namespace, source: Source, design: "Design") -> "Plan
 def named_model(args: argparse.Namespace) -> str:
     """Return the name that the model would have in the store, without loading it."""
     return str(args.agent) if args.agent is not None else name_in_store(args, args.model)
+
+
+def ahead_of(args: argparse.Namespace, plan: "Plan") -> Ahead:
+    """Return what the model would be asked."""
+    count = None if args.agent is not None else token_counter(args, args.model)
+    return Ahead((named_model(args),), plan.questions, count=count)
 
 
 def load_model(args: argparse.Namespace, source: Source) -> "Model":

@@ -4,14 +4,18 @@ No model is loaded, nothing is asked, and nothing is written.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
+from elicitation.commands.model_options import is_hosted
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
+    from elicitation.models.local.causal import Prompting
     from elicitation.questions.question import Question
 
 
@@ -55,6 +59,7 @@ class Ahead:
     perhaps: "Sequence[Question]" = ()
     # where questions are asked again in portions of so many, if any of a portion has no answer
     portion: int | None = None
+    count: "Callable[[Question], int] | None" = None  # tokens of a question; see `token_counter`
 
     def condition(self, args: argparse.Namespace, store: str) -> str:
         """Return how many are asked under which condition; nothing where all are asked."""
@@ -73,7 +78,58 @@ class Ahead:
             store=store,
             system=getattr(args, "system", None),
             portion=self.portion,
+            count=self.count,
         )
+
+
+def token_counter(
+    args: argparse.Namespace, model: str, *, plain: "Container[Question]" = ()
+) -> "Callable[[Question], int] | None":
+    """Return what counts the tokens of a question as a model that lies here reads it.
+
+    None where its tokenizer is not at hand. Questions in `plain` go without the chat template.
+    """
+    from coherence.errors import InputError
+
+    if is_hosted(args) or not _at_hand(model, args.revision):
+        return None
+    options = {name: vars(args).get(name) for name in ("chat", "system", "prefill")}
+    try:
+        usual = _reader(model, args.revision, *options.values())
+    except InputError:  # said when it is loaded
+        return None
+
+    @cache
+    def number(text: str, chat: bool | None) -> int:
+        reader = usual if chat is None else _reader(model, args.revision, chat, None, "")
+        return len(reader.encode([text])[0])
+
+    return lambda question: number(question.text, False if question in plain else None)
+
+
+def _at_hand(model: str, revision: str | None) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    from elicitation.models.local.sources import is_hub_name
+
+    if Path(model).exists():
+        return True
+    name = model.removeprefix("hf/")
+    return is_hub_name(name) and isinstance(
+        try_to_load_from_cache(name, "config.json", revision=revision), str
+    )
+
+
+@cache
+def _reader(
+    model: str, revision: str | None, chat: bool | None, system: str | None, prefill: str | None
+) -> "Prompting":
+    from elicitation.models.local.causal import load_prompting
+    from elicitation.models.local.multiple_choice import is_multiple_choice
+
+    if is_multiple_choice(model, revision=revision):  # it has neither template nor message
+        chat, system = False, None
+    return load_prompting(model, revision=revision, chat=chat, system=system, prefill=prefill or "")
 
 
 def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
@@ -82,10 +138,9 @@ def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     print(f"to ask     {outlook.n_left}{ahead.condition(args, store)}")
-    print(
-        f"tokens     about {outlook.n_text_tokens:,.0f} in texts (by their length), "
-        f"{_answer_tokens(outlook)}"
-    )
+    texts = f"{outlook.n_text_tokens:,.0f} in texts"
+    said = texts if outlook.counted else f"about {texts} (by their length)"
+    print(f"tokens     {said}, {_answer_tokens(outlook)}")
     if args.price_in is not None or args.price_out is not None:
         print(f"price      {_price(args, outlook)}")
     print(f"time       {_time(outlook)}")
@@ -107,7 +162,8 @@ def _answer_tokens(outlook: "Preview") -> str:
 def _price(args: argparse.Namespace, outlook: "Preview") -> str:
     per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
     texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
-    said = f"about {texts:,.2f} for texts, at most {most:,.2f} for answers"
+    about = "" if outlook.counted else "about "
+    said = f"{about}{texts:,.2f} for texts, at most {most:,.2f} for answers"
     if outlook.n_expected_tokens is not None:
         usual = texts + outlook.n_expected_tokens * per_answer
         said += f", {usual:,.2f} if answers are as long as those in the store"

@@ -20,7 +20,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.looking import Ahead
+from elicitation.commands.looking import Ahead, token_counter
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
 from elicitation.commands.settings import add_with_settings, take_settings
 
@@ -218,8 +218,11 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
     if args.only_revealed:
         stated, beliefs, bets = [], [], []
     if not is_hosted(args):
-        asked = belief_questions(settings) + (stated if _states(args, name) else []) + beliefs
-        return Ahead((stored,), [question.read.asked for question in [*asked, *bets]])
+        # Texts are continued without a chat template, questions with options go through it.
+        texts = [each.read.asked for each in [*belief_questions(settings), *beliefs]]
+        options = [each.read.asked for each in [*(stated if _states(args, name) else []), *bets]]
+        count = token_counter(args, place, plain=set(texts))
+        return Ahead((stored,), [*texts, *options], count=count)
     from elicitation.batteries.revealed.served import letter_draws, listed, worded
 
     drawn = letter_draws(stated + bets, _drawing(args))

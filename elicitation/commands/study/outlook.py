@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.progress import duration
 from coherence.table.printable import numbered
 from elicitation.commands.battery import store_of
-from elicitation.commands.elicit_options import named_model
+from elicitation.commands.elicit_options import ahead_of
 from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Unit, held_answers
 
@@ -64,8 +64,6 @@ def price_of(model: ModelEntry, tokens_in: float | None, tokens_out: float | Non
 
 def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> list[Outlook]:
     """Look at every unit and at every battery."""
-    from elicitation.asking.overview import preview
-
     outlooks = []
     held = held_answers(units[0].folder) if units else set()
     for unit in units:
@@ -76,12 +74,8 @@ def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> l
             tokens = done.tokens_in, done.tokens_out
             outlooks.append(Outlook(model, name, True, answers, tokens, None))
             continue
-        look = preview(
-            unit.plan(),
-            model_name=named_model(unit.options),
-            store=unit.folder / STORE,
-            system=unit.options.system,
-        )
+        store = str(unit.folder / STORE)
+        look = ahead_of(unit.options, unit.plan()).preview(unit.options, store)
         outlooks.append(_unfinished(model, name, look))
     for battery in batteries:
         model, name, ahead = battery.model, battery.battery.name, battery.ahead()

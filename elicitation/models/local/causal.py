@@ -20,10 +20,15 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.local.forward import check_fits, reading_order
 from elicitation.models.local.generation import Row, generate_batch
-from elicitation.models.local.loading import Placement, load_network, require_transformers
+from elicitation.models.local.loading import (
+    Placement,
+    load_network,
+    load_tokenizer,
+    require_transformers,
+)
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
-from elicitation.models.local.sources import find_source
+from elicitation.models.local.sources import find_source, without_network
 from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
@@ -123,102 +128,22 @@ def load_causal_model(
     )
 
 
-class CausalModel:
-    """A causal language model that answers batches of texts.
+class Prompting:
+    """Texts as a causal model reads them, by its tokenizer alone.
 
     Parameters
     ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode.
     tokenizer : transformers.PreTrainedTokenizerBase
-        Its tokenizer; an end token is needed for answers that end by themselves.
-    name, fingerprint : str
-        See `Model`.
-    batch_size : int or None
-        Most texts per forward pass; None leaves it to memory.
-    chat : bool
-        Whether texts go through the chat template.
-    system : str or None
-        System message, with `chat` only.
-    prefill : str
-        What every answer begins with.
+        The model's own.
+    name, chat, system, prefill
+        As of `CausalModel`.
     """
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        name: str,
-        fingerprint: str,
-        batch_size: int | None = None,
-        chat: bool = False,
-        system: str | None = None,
-        prefill: str = "",
+        self, tokenizer: Any, *, name: str, chat: bool, system: str | None = None, prefill: str = ""
     ) -> None:
-        require_transformers(network, tokenizer)
-        self.network, self.tokenizer = network, tokenizer
-        self.name, self.fingerprint = name, fingerprint
-        # One size for all that this model does: what memory allows is learnt once.
-        self.portions = Portions(batch_size, grows=network.device.type != "cpu")
+        self.tokenizer, self.name = tokenizer, name
         self.chat, self.system, self.prefill = chat, system, prefill
-        # The generation settings may name several end tokens, such as the end of a turn.
-        ends = network.generation_config.eos_token_id
-        ends = tokenizer.eos_token_id if ends is None else ends
-        self._ends = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
-        if system and not chat:
-            raise InputError(
-                "system needs a chat template, and texts go without one. "
-                "Put the message into the texts, or use a chat model."
-            )
-        # Some templates drop a system message without a word.
-        if system and system.strip() not in self.render("text"):
-            raise InputError(
-                f"the chat template of {name} leaves out the system message. Put it into the texts."
-            )
-
-    def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer every request; texts of similar length share a batch, for speed alone.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests; a text begins with `prefill`.
-
-        Raises
-        ------
-        InputError
-            A text and its answer do not fit into the model's context.
-        CoherenceError
-            Memory does not suffice for a single text.
-        """
-        require_requests(requests)
-        prompts = self.encode([request.text for request in requests])
-        # All are checked before the first is answered, so that no work is lost.
-        sizes = []
-        for prompt, request in zip(prompts, requests, strict=True):
-            n_new = request.max_new_tokens
-            sizes.append(len(prompt) + n_new)
-            check_fits(
-                self.network,
-                sizes[-1],
-                f"a text of {len(prompt)} tokens with {n_new} for its answer",
-            )
-
-        # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
-        asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
-
-        def answer(portion: list[int]) -> list[Answer]:
-            # Made anew for each attempt: a portion that ran out of memory has drawn already.
-            rows = [Row(asked[i], self._ends, self.prefill) for i in portion]
-            return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
-
-        return self.portions.results(sizes, answer)
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
         """Return the tokens that precede an answer.
@@ -277,6 +202,119 @@ class CausalModel:
         # Not through the template: some strip the blank at the end of the prefill, or close the
         # turn.
         return rendered + self.prefill
+
+
+def load_prompting(
+    model: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    chat: bool | None = None,
+    system: str | None = None,
+    prefill: str = "",
+) -> Prompting:
+    """Load a tokenizer without its model, whose options these are; nothing is fetched."""
+    with without_network():
+        source = find_source(model, revision=revision)
+        tokenizer = load_tokenizer(source)
+    with_chat = tokenizer.chat_template is not None if chat is None else chat
+    return Prompting(tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill)
+
+
+class CausalModel(Prompting):
+    """A causal language model that answers batches of texts.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        In evaluation mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Its tokenizer; an end token is needed for answers that end by themselves.
+    name, fingerprint : str
+        See `Model`.
+    batch_size : int or None
+        Most texts per forward pass; None leaves it to memory.
+    chat : bool
+        Whether texts go through the chat template.
+    system : str or None
+        System message, with `chat` only.
+    prefill : str
+        What every answer begins with.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        fingerprint: str,
+        batch_size: int | None = None,
+        chat: bool = False,
+        system: str | None = None,
+        prefill: str = "",
+    ) -> None:
+        require_transformers(network, tokenizer)
+        super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
+        self.network, self.fingerprint = network, fingerprint
+        # One size for all that this model does: what memory allows is learnt once.
+        self.portions = Portions(batch_size, grows=network.device.type != "cpu")
+        # The generation settings may name several end tokens, such as the end of a turn.
+        ends = network.generation_config.eos_token_id
+        ends = tokenizer.eos_token_id if ends is None else ends
+        self._ends = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
+        if system and not chat:
+            raise InputError(
+                "system needs a chat template, and texts go without one. "
+                "Put the message into the texts, or use a chat model."
+            )
+        # Some templates drop a system message without a word.
+        if system and system.strip() not in self.render("text"):
+            raise InputError(
+                f"the chat template of {name} leaves out the system message. Put it into the texts."
+            )
+
+    def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        """Answer every request; texts of similar length share a batch, for speed alone.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            Independent of each other.
+
+        Returns
+        -------
+        list of Answer
+            One per request, in the order of the requests; a text begins with `prefill`.
+
+        Raises
+        ------
+        InputError
+            A text and its answer do not fit into the model's context.
+        CoherenceError
+            Memory does not suffice for a single text.
+        """
+        require_requests(requests)
+        prompts = self.encode([request.text for request in requests])
+        # All are checked before the first is answered, so that no work is lost.
+        sizes = []
+        for prompt, request in zip(prompts, requests, strict=True):
+            n_new = request.max_new_tokens
+            sizes.append(len(prompt) + n_new)
+            check_fits(
+                self.network,
+                sizes[-1],
+                f"a text of {len(prompt)} tokens with {n_new} for its answer",
+            )
+
+        # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
+        asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
+
+        def answer(portion: list[int]) -> list[Answer]:
+            # Made anew for each attempt: a portion that ran out of memory has drawn already.
+            rows = [Row(asked[i], self._ends, self.prefill) for i in portion]
+            return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
+
+        return self.portions.results(sizes, answer)
 
     def log_probabilities(
         self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
