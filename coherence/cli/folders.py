@@ -7,17 +7,32 @@ must not end with that.
 import errno
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coherence.table.files import earlier_set, new_files, replace_text, require_replaceable
 
-__all__ = ["in_place", "new_files", "prepare_folder", "replace_text"]
+__all__ = ["in_place", "new_files", "no_empty_folders", "prepare_folder", "replace_text"]
 
 
 def in_place(folder: Path, names: str) -> str:
     """Say whether a set of files takes the place of an earlier one, before it does."""
     return ", in place of those of an earlier call" if earlier_set(folder, names) else ""
+
+
+@contextmanager
+def no_empty_folders(*names: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Take away again, if the block fails, what it made of folders and left without a file."""
+    given = [Path(name) for name in names if name is not None]
+    new = [part for folder in given for part in (folder, *folder.parents) if not part.exists()]
+    try:
+        yield
+    except BaseException:
+        for folder in new:  # from the innermost on
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def prepare_folder(

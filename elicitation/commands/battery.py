@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from coherence.cli.folders import in_place, new_files, prepare_folder
+from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from elicitation.commands.looking import Ahead, add_looking_options, check_prices, print_ahead
 from elicitation.commands.model_options import (
     add_model_options,
@@ -193,6 +193,12 @@ def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
     if args.dry_run:
         _look(args, battery)
         return 0
+    with no_empty_folders(args.out, args.paper):
+        _ask_and_write(args, battery)
+    return 0
+
+
+def _ask_and_write(args: argparse.Namespace, battery: Battery[Answers]) -> None:
     if args.answers is not None:
         # Before folders are made: a table with errors leaves none behind.
         results = battery.score(args, battery.read(args))
@@ -207,7 +213,6 @@ def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
             answers = battery.ask(args, models, store)
         results = battery.score(args, answers)
     write_results(folder, battery.written, results, inputs, paper, battery.title, battery.earlier)
-    return 0
 
 
 def _look(args: argparse.Namespace, battery: Battery[Answers]) -> None:

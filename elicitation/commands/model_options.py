@@ -363,11 +363,41 @@ def name_in_store(args: argparse.Namespace, model: str, *, continuing: bool = Fa
 def answer_store(
     args: argparse.Namespace, usual: str | os.PathLike[str]
 ) -> "Iterator[AnswerStore]":
-    """Open the store of a command, and say after Ctrl-C what is kept."""
+    """Open the store of a command, and say after Ctrl-C what is kept.
+
+    A new one without an answer goes again where a model could not be loaded, say.
+    """
+    path = Path(args.store or usual)
+    is_new = not path.exists()
+    try:
+        with _opened(args, path) as store:
+            yield store
+    except BaseException:
+        if is_new and path.exists() and _is_empty(path):
+            path.unlink()
+        raise
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a store has no answer, and no other process will put one into it."""
+    from coherence.errors import CoherenceError
+    from elicitation.asking.store import read_store
+
+    # What SQLite keeps beside a store goes with its last user.
+    if any(Path(f"{path}-{end}").exists() for end in ("wal", "shm")):
+        return False
+    try:
+        return not any(True for _ in read_store(path))
+    except CoherenceError:  # whatever it is, it is none of this call's empty stores
+        return False
+
+
+@contextmanager
+def _opened(args: argparse.Namespace, path: Path) -> "Iterator[AnswerStore]":
     from coherence.errors import InputError
     from elicitation.asking.store import AnswerStore
 
-    with AnswerStore(args.store or usual) as store:
+    with AnswerStore(path) as store:
         # An empty store was made by the line above, or by a call that asked nothing.
         if not args.resume and len(store):
             raise InputError(

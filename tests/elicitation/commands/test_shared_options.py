@@ -1,13 +1,14 @@
 """Options that elicit, reveal, bets and mix share: breaks if one of them drops or misreads one."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
 from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
 
-from ..models.hosted.fake_server import Fake, answer, probing, serving
+from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
 
 SESSIONS = {
     "elicit": "--task asia --contexts 2 --reps 1 --no-lie --prompts standard --out {out}/r.csv",
@@ -95,3 +96,29 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(kind, session, tmp_path, run, 
     name, settings = caught.value.args
     assert name == kind
     assert {"device": "cpu", "threads": 2, "batch_size": 7}.items() <= settings.items()
+
+
+@pytest.mark.parametrize("command", ["reveal", "bets", "mix"])
+def test_a_model_that_cannot_be_loaded_leaves_nothing_behind(
+    command, blank_models, session, tmp_path, run
+):
+    broken = tmp_path / "broken"
+    shutil.copytree(blank_models[0], broken)
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    words = session(command).replace(f"{tmp_path}/out", f"{tmp_path}/new/out")
+    words += f" --paper {tmp_path}/paper --model"
+    before = sorted(tmp_path.rglob("*"))
+    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
+    assert sorted(tmp_path.rglob("*")) == before
+    # What another model has answered stays.
+    run(f"{words} {blank_models[0]} --keep-going")
+    there = sorted(tmp_path.rglob("*"))
+    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
+    assert sorted(tmp_path.rglob("*")) == there
+
+
+def test_a_server_that_fails_at_once_leaves_no_store(session, tmp_path, run):
+    reply = after_opening(lambda body, n: raw(400, b"{}"))
+    with serving(Fake(reply)) as address:
+        run(f"{session('elicit')} --model m --server {address}", status=2)
+    assert list((tmp_path / "out").iterdir()) == []
