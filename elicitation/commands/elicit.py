@@ -19,7 +19,12 @@ from elicitation.commands.elicit_options import (
     source_of,
 )
 from elicitation.commands.looking import check_prices, print_ahead
-from elicitation.commands.model_options import answer_store, drawn_at_a_time, is_hosted
+from elicitation.commands.model_options import (
+    answer_store,
+    drawn_at_a_time,
+    is_hosted,
+    warn_of_versions,
+)
 from elicitation.commands.settings import add_with_settings, take_settings
 
 if TYPE_CHECKING:
@@ -187,8 +192,6 @@ def _earlier_rows(path: str) -> int:
 
 
 def _print_tally(opening: str, tally: "Tally", *, local: bool) -> None:
-    from coherence.report.wording import clean
-
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.
@@ -201,9 +204,7 @@ def _print_tally(opening: str, tally: "Tally", *, local: bool) -> None:
         f"{tally.unparsed_rows:.1%} of rows unparsed",
         file=sys.stderr,
     )
-    if len(tally.served_by) > 1:
-        names = ", ".join(f"{clean(name)} ({n})" for name, n in tally.served_by.items())
-        print(f"warning: answers came from several versions of the model: {names}", file=sys.stderr)
+    warn_of_versions(tally.served_by)
     if share < FEW_PARSED and local:
         print(
             f"warning: {1 - share:.1%} of answers are unparsed. --answers exact reads the "

@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -357,6 +357,13 @@ def name_in_store(args: argparse.Namespace, model: str, *, continuing: bool = Fa
 
     in_chat = not continuing and getattr(args, "chat", None) is not False
     return model if in_chat or args.server is not None else completing(model)
+
+
+def warn_of_versions(served_by: Mapping[str, int]) -> None:
+    """Say where a server named several versions of the model that answered."""
+    if len(served_by) > 1:
+        names = ", ".join(f"{clean(name)} ({n})" for name, n in served_by.items())
+        print(f"warning: answers came from several versions of the model: {names}", file=sys.stderr)
 
 
 @contextmanager

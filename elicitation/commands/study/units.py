@@ -24,7 +24,7 @@ from coherence.errors import CoherenceError, InputError
 from coherence.table.printable import counted
 from elicitation.commands.battery import places_of
 from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
-from elicitation.commands.model_options import drawn_at_a_time
+from elicitation.commands.model_options import drawn_at_a_time, warn_of_versions
 from elicitation.commands.study.options import keys_of, merged, model_keys, parse
 from elicitation.commands.study.study_file import (
     BatteryEntry,
@@ -67,6 +67,8 @@ class Finished:
     # them
     tokens_in: int | None
     tokens_out: int | None
+    # answers by the server's own name for the weights, where it gives one
+    served_by: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -181,6 +183,7 @@ class Unit:
             tally.truncated,
             sum_of_tokens(answer.n_prompt_tokens for answer in answers),
             sum_of_tokens(answer.n_tokens for answer in answers),
+            dict(tally.served_by),
         )
         replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
         print(
@@ -188,6 +191,7 @@ class Unit:
             f"{tally.readable / tally.total:.1%} of answers parsed",
             file=sys.stderr,
         )
+        warn_of_versions(tally.served_by)
         return tally.asked
 
 

@@ -276,14 +276,19 @@ def served(address, more=""):
 @pytest.mark.lengthy
 def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(study):
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    fake = Fake(lambda body, n: {**answer("No: 0.6\nYes: 0.4"), "usage": usage})
+    reply = {**answer("No: 0.6\nYes: 0.4"), "usage": usage}
+    fake = Fake(lambda body, n: {**reply, "model": "m, May" if n % 2 else "m, June"})
     with serving(fake) as address:
         text = served(address, "price_in=2e3\nprice_out=5e3")
         for _ in range(2):
-            study.run(text)
+            said = study.run(text).err
+            assert said.count("warning: answers came from several versions of the model: ") == 2
             assert sum(not probing(body) for _, body in fake.asked) == 32
     rows, below = study.look(text)
     assert rows["m", "asia"]["rest"][:2] == ["1,600", "160"]
+    record = json.loads(study.table("m", "asia").with_suffix(".json").read_text(encoding="utf-8"))
+    assert set(record["served_by"]) == {"m, May", "m, June"}
+    assert sum(record["served_by"].values()) == record["n_answers"] == 16
     # 3,200 tokens at 2,000 and 320 at 5,000 a million.
     assert "price taken by what is finished: 8.00" in below
     assert study.report(text).count(">4.00</td>") == 2
