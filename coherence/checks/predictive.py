@@ -256,7 +256,10 @@ def predictive_gain_test(
     seeds: Any = generator.integers(2**31, size=most) if published else range(most)
     if not published:
         data, evidence = in_canonical_order(data, evidence)
-    models = [_losses(learner, published, design, data) for design in designs(data, evidence)]
+    models = [
+        _losses(learner, published, design, data, result.n_contexts)
+        for design in designs(data, evidence)
+    ]
     repetitions: list[list[Floats]] = []
     for seed in seeds:
         repetitions.append([model(n_folds, int(seed)) for model in models])
@@ -372,11 +375,11 @@ def _context_order(rows: Codes, context: Codes, n_contexts: int) -> Codes:
 
 
 def _losses(
-    learner: str, published: bool, design: LearnerInputs, data: ChoiceData
+    learner: str, published: bool, design: LearnerInputs, data: ChoiceData, n_contexts: int
 ) -> Callable[[int, int], Floats]:
     """Out-of-fold losses of one model, by the number of folds and the seed that assigns them."""
     if learner == TREES and not published:
-        return TreeCrossFit(design, data).losses
+        return TreeCrossFit(design, data, n_contexts).losses
     model = PublishedTrees() if published else OF_ROWS[learner]
     return partial(cross_fitted_losses, model, design, data)
 

@@ -1,10 +1,9 @@
 """CatBoost's trees that predict the action out of fold: the learner of `predictive_gain_test`.
 
-Depth and iterations with which a fold is predicted are chosen by the losses on the other folds.
-Rows that are equal are learnt once, with the weight of all.
+A fold is predicted by an average over depths and numbers of iterations, weighted by the losses on
+the other folds. Rows that are equal are learnt once, with the weight of all.
 """
 
-import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,17 +20,16 @@ from coherence.statistics.choices import ChoiceData
 from coherence.statistics.learners import LearnerInputs, Predictor, expected_losses
 from coherence.statistics.resample import context_folds
 
-MAX_ITERATIONS = 1000
+# Iterations after which trees are judged, each about 1.4 times the one before; the shares of the
+# actions come first.
+STAGES = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 362, 512, 724, 1000)
+MAX_ITERATIONS = STAGES[-1]
 # Probabilities without noise can be followed ever more closely, and nothing would stop the trees.
-POLICY_ITERATIONS = 200
-FIRST_ITERATIONS = 40  # grown at first, and this factor more while the losses still fall
-LONGER = 4
-PATIENCE = 10  # iterations without improvement on other folds that end the search
-# What counts as an improvement: a share of the first loss, and in large tables nats over all rows.
-# Without it trees follow choices that beliefs settle ever more closely, and two models that say the
-# same stop at different iterations.
-FALL_SHARE = 1e-4
-FALL_NATS = 0.1
+POLICY_ITERATIONS = 181
+FIRST_STAGES = 12  # grown at first, and this many more while the losses still fall
+MORE_STAGES = 4
+FALL_NATS = 0.1  # over all rows, between the last stage and the best before, for growing on
+NEGLIGIBLE = 1e-6  # weight of a stage that need not predict
 DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
 N_BORDERS = 32  # finer than stated beliefs are
 MAX_LEVELS = 255  # of a category that is asked about level by level
@@ -61,7 +59,7 @@ def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | N
 
 @dataclass(frozen=True)
 class _Fit:
-    """Trees fitted to all folds but one, and what they lose on that one as they grow."""
+    """Trees fitted to all folds but one, and what they lose on that one at each stage."""
 
     model: Any
     path: Floats
@@ -100,13 +98,13 @@ class _Fold:
             pools.append(pool(self.table.iloc[rows], actions, weight=weight, baseline=start))
         return pools[0], pools[1], float(self._train[self._train > 0].mean())
 
-    def path(self, depth: int, iterations: int) -> Floats:
-        """Total loss on this fold after each iteration, shape (iterations,)."""
+    def path(self, depth: int, n_stages: int) -> Floats:
+        """Total loss on this fold at each of the first stages, shape (n_stages,)."""
         if not self.learns or not self._judged.any():
-            return np.zeros(iterations)
-        if depth not in self._fits or self._fits[depth].path.size < iterations:
-            self._fits[depth] = self._fitted(depth, iterations)
-        return self._fits[depth].path[:iterations]
+            return np.zeros(n_stages)
+        if depth not in self._fits or self._fits[depth].path.size < n_stages:
+            self._fits[depth] = self._fitted(depth, STAGES[n_stages - 1])
+        return self._fits[depth].path[:n_stages]
 
     def _fitted(self, depth: int, iterations: int) -> _Fit:
         import catboost
@@ -129,106 +127,96 @@ class _Fold:
             **QUIET,
         )
         model.fit(learnt, eval_set=judges)
-        path = np.array(model.get_evals_result()["validation"][loss])
-        return _Fit(model, path * float(self._judged.sum()))
+        path = np.array(model.get_evals_result()["validation"][loss]) * self._judged.sum()
+        constant = -(self._judged * np.log(self.shares[self.seen])).sum()
+        return _Fit(model, np.append(constant, path)[[s for s in STAGES if s <= path.size]])
 
-    def predicted(self, depth: int, iterations: int) -> Floats:
-        """Probabilities of actions, shape (n_rows, n_actions)."""
+    def predicted(self, weights: dict[int, Floats]) -> Floats:
+        """Probabilities of actions, shape (n_rows, n_actions), from depths and stages by weight."""
         predicted = np.tile(self.shares, (len(self.table), 1))
-        if depth in self._fits:
-            rows, model = pool(self.table), self._fits[depth].model
-            raw = model.predict(rows, prediction_type="RawFormulaVal", ntree_end=iterations)
-            raw = raw.reshape(len(self.table), -1) + self._start
-            if self.seen.size == 2:
-                raw = np.hstack([np.zeros_like(raw), raw])
-            predicted[:, self.seen] = special.softmax(raw, axis=1)
+        if not self._fits:
+            return predicted
+        rows, mixed = pool(self.table), np.zeros((len(self.table), self.seen.size))
+        for depth, of_stages in weights.items():
+            for stage, weight in zip(STAGES, of_stages.tolist(), strict=False):
+                if weight < NEGLIGIBLE:
+                    continue
+                raw = np.tile(self._start, (len(self.table), 1))
+                if stage:
+                    model = self._fits[depth].model
+                    grown = model.predict(rows, prediction_type="RawFormulaVal", ntree_end=stage)
+                    raw += grown.reshape(raw.shape)
+                if self.seen.size == 2:
+                    raw = np.hstack([np.zeros_like(raw), raw])
+                mixed += weight * special.softmax(raw, axis=1)
+        predicted[:, self.seen] = mixed / mixed.sum(axis=1, keepdims=True)
         return predicted
 
 
 class TreeCrossFit:
     """Boosted trees of one design, judged out of fold.
 
-    For every fold trees are fitted to the others, and their loss on it is followed as they grow.
-    The depth and the number of iterations with which a fold is predicted are those that have lost
-    least on all other folds, so that no loss of a context has a say in the constants of the model
-    that it judges; but for the depth of later repetitions, which is that of the first.
+    For every fold trees are fitted to the others, and their loss on it is followed as they grow. A
+    fold is predicted by the average over depths and stages of growth, exponentially weighted by
+    their losses on all other folds: no loss of a context has a say in the weights of what judges
+    it, and one context more or less moves weights a little, where it could move a choice far.
+
+    `n_contexts` says how many independent losses the rows hold: those of a context count as one.
+
+    References
+    ----------
+    Leung and Barron (2006), Information theory and mixing least-squares regressions.
     """
 
-    def __init__(self, design: LearnerInputs, data: ChoiceData) -> None:
+    def __init__(self, design: LearnerInputs, data: ChoiceData, n_contexts: int) -> None:
         table = as_table(design)
         self.data = data
         self._item = table.groupby(list(table.columns), dropna=False, sort=False).ngroup()
         self._table = table[~self._item.duplicated()].reset_index(drop=True)
-        self._share = data.share
-        self._depths: tuple[int, ...] = DEPTHS
-        self._grown: dict[int, int] = {}
+        self._per_context = data.n_rows / n_contexts
+        self._grown = dict.fromkeys(DEPTHS, FIRST_STAGES)
 
     def losses(self, n_folds: int, repetition: int) -> Floats:
         """Out-of-fold log-loss of each row in nats, shape (n,); of policies, expected.
 
-        Folds depend on the order of contexts and on the number of the repetition alone. The first
-        call chooses a depth for each fold; later ones keep the depth that most folds had.
+        Folds depend on the order of contexts and on the number of the repetition alone.
         """
         data, item = self.data, self._item.to_numpy()
         rng = np.random.default_rng(repetition)
         folds = context_folds(data.context, data.n_contexts, n_folds, rng)
         weights = np.zeros((int(folds.max()) + 1, len(self._table), len(data.actions)))
-        np.add.at(weights, (folds, item), self._share)
+        np.add.at(weights, (folds, item), data.share)
         # Summed and not subtracted, so that nothing is left where no other fold has anything.
         fits = [
             _Fold(self._table, np.delete(weights, fold, axis=0).sum(axis=0), judged)
             for fold, judged in enumerate(weights)
         ]
         limit = MAX_ITERATIONS if data.policy is None else POLICY_ITERATIONS
-        constants = _chosen_constants(fits, limit, self._depths, self._grown)
-        found = [depth for depth, _ in constants]
-        self._depths = (min(found, key=lambda depth: (-found.count(depth), depth)),)
+        paths = {depth: self._paths(fits, depth, limit) for depth in DEPTHS}
         losses = np.empty(data.n_rows)
-        for fold, (fit, chosen) in enumerate(zip(fits, constants, strict=True)):
+        for fold, fit in enumerate(fits):
             test = folds == fold
-            predicted, n_train = fit.predicted(*chosen)[item[test]], int((~test).sum())
-            losses[test] = expected_losses(predicted, self._share[test], n_train)
+            predicted, n_train = fit.predicted(self._weights(paths, fold)), int((~test).sum())
+            losses[test] = expected_losses(predicted[item[test]], data.share[test], n_train)
         return losses
 
+    def _paths(self, fits: list[_Fold], depth: int, limit: int) -> Floats:
+        """Loss on each fold at each stage, shape (n_folds, n_stages), grown while it falls."""
+        most = STAGES.index(limit) + 1
+        while True:
+            n_stages = min(self._grown[depth], most)
+            paths = np.stack([fit.path(depth, n_stages) for fit in fits])
+            total = paths.sum(axis=0)
+            if n_stages == most or total[-1] > total[:-1].min() - FALL_NATS:
+                return paths
+            self._grown[depth] += MORE_STAGES
 
-def _chosen_constants(
-    fits: list[_Fold], limit: int, depths: tuple[int, ...], grown: dict[int, int]
-) -> list[tuple[int, int]]:
-    """One of the depths, and iterations, for each fold: those that lose least on all the others.
-
-    `grown` holds the iterations to grow at first for each depth, and is set to what was needed.
-    """
-    best = [(math.inf, depths[0], 1)] * len(fits)
-    for depth in depths:
-        stops, grown[depth] = _stops(fits, depth, limit, grown.get(depth, FIRST_ITERATIONS))
-        for fold, (loss, iterations) in enumerate(stops):
-            best[fold] = min(best[fold], (loss, depth, iterations))
-    return [(depth, iterations) for _, depth, iterations in best]
-
-
-def _stops(
-    fits: list[_Fold], depth: int, limit: int, grown: int
-) -> tuple[list[tuple[float, int]], int]:
-    """Loss on all other folds, and the iterations after which it stops falling, for each fold."""
-    grown = min(grown, limit)
-    while True:
-        paths = np.stack([fit.path(depth, grown) for fit in fits])
-        stops = [stop(np.delete(paths, fold, axis=0).sum(axis=0)) for fold in range(len(fits))]
-        if grown == limit or max(iterations for _, iterations in stops) + PATIENCE <= grown:
-            return stops, grown
-        grown = min(LONGER * grown, limit)
-
-
-def stop(path: Floats) -> tuple[float, int]:
-    """Find where a path of losses, shape (iterations,), first fails to fall for a while."""
-    smallest, end = float(path[0]), 0
-    margin = min(FALL_SHARE * smallest, FALL_NATS)
-    for position, loss in enumerate(path.tolist()):
-        if loss < smallest - margin:
-            smallest, end = loss, position
-        elif position - end >= PATIENCE:
-            break
-    return smallest, end + 1
+    def _weights(self, paths: dict[int, Floats], fold: int) -> dict[int, Floats]:
+        """Weights of the stages of each depth in what predicts a fold, by the losses on others."""
+        totals = [np.delete(path, fold, axis=0).sum(axis=0) for path in paths.values()]
+        weights = special.softmax(-np.concatenate(totals) / self._per_context)
+        ends = np.cumsum([total.size for total in totals])[:-1]
+        return dict(zip(paths, np.split(weights, ends), strict=True))
 
 
 def free_threads() -> int:

@@ -329,7 +329,7 @@ def losses_of_rows(seen):
     """
 
     class Trees:
-        def __init__(self, design, data):
+        def __init__(self, design, data, n_contexts):
             self.design, self.data = design, data
 
         def losses(self, n_folds, seed):
