@@ -173,11 +173,11 @@ def predictive_gain_test(
     actions, and a permutation that is fixed for each repetition assigns them to folds.
 
     The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
-    learnt once, with the weight of all. Iterations (at most 1000, or
-    200 where actions are probabilities) with which a fold is predicted are those that lose least on
-    the other folds, and so is the depth (1 or 4) in the first repetition; the others keep the depth
-    that most folds had. The leaf size of the forest and the penalty of the regression are chosen
-    for each model on held-out contexts of the training folds.
+    learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
+    and numbers of iterations (0 to 1000, or to 181 where actions are probabilities), each weighed
+    by the exponential of minus its loss on the other folds, where the rows of a context count as
+    one. The leaf size of the forest and the penalty of the regression are chosen for each model on
+    held-out contexts of the training folds.
 
     Under the null the gain is at or below zero on average, because the larger model spends its
     freedom on noise; the test is then conservative. The interval describes the procedure fitted to
@@ -197,8 +197,8 @@ def predictive_gain_test(
 
     References
     ----------
-    Prokhorenkova, Gusev, Vorobev, Dorogush and Gulin (2018) for CatBoost; Nadeau and Bengio (2003)
-    on tests of cross-validated losses.
+    Prokhorenkova, Gusev, Vorobev, Dorogush and Gulin (2018) for CatBoost; Leung and Barron (2006)
+    on exponential weights; Nadeau and Bengio (2003) on tests of cross-validated losses.
 
     Examples
     --------

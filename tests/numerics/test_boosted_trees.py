@@ -1,0 +1,58 @@
+"""Average over stages of growth with which boosted trees predict a fold."""
+
+import numpy as np
+import pytest
+
+from coherence import predictive_gain_test
+from coherence.statistics.boosted_trees import DEPTHS, STAGES, TreeCrossFit
+from coherence.statistics.choices import as_choices
+from coherence.statistics.learners import designs
+
+
+def cross_fit(n_contexts=40, n_reps=3, slope=4.0):
+    rng = np.random.default_rng(0)
+    belief = np.repeat(rng.uniform(size=n_contexts), n_reps)
+    action = rng.uniform(size=belief.size) < 1 / (1 + np.exp(-slope * (belief - 0.5)))
+    truth = np.repeat(rng.integers(0, 2, n_contexts), n_reps)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    data = as_choices(belief, action.astype(int), truth, context)
+    return TreeCrossFit(designs(data, None)[0], data, n_contexts), data
+
+
+def test_stages_weigh_by_the_losses_on_other_folds_per_context():
+    trees, _ = cross_fit(n_reps=3)
+    paths = {1: np.array([[6.0, 3.0], [900.0, 0.0]]), 4: np.array([[6.0, 6.0], [0.0, 500.0]])}
+    weights = trees._weights(paths, 1)  # the losses on fold 1 itself have no say
+    expected = np.exp([-2, -1, -2, -2])
+    expected /= expected.sum()
+    assert [*weights[1], *weights[4]] == pytest.approx(expected)
+
+
+def test_a_constant_is_predicted_where_trees_learn_nothing():
+    trees, data = cross_fit(slope=0.0)
+    constant = -np.log(np.where(data.action == 1, data.action.mean(), 1 - data.action.mean()))
+    assert trees.losses(5, 0).mean() == pytest.approx(constant.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize(("slope", "grows_on"), [(0.0, False), (400.0, True)])
+def test_trees_grow_on_while_losses_fall(slope, grows_on):
+    trees, _ = cross_fit(slope=slope)
+    trees.losses(5, 0)
+    grown = [STAGES[trees._grown[depth] - 1] for depth in DEPTHS]
+    assert min(grown) >= 45
+    assert (max(grown) > 45) is grows_on
+
+
+@pytest.mark.lengthy
+def test_one_context_less_moves_the_pvalue_as_in_a_regression():
+    """With a number of iterations that is chosen, p ranged over .93 on these tables."""
+    rng = np.random.default_rng(8)
+    belief, truth = rng.uniform(size=150), rng.integers(0, 2, 150)
+    action = rng.uniform(size=(150, 3)) < belief[:, None]
+    pvalues = []
+    for left_out in range(6):
+        kept = np.arange(150) != left_out
+        rows = [np.repeat(belief[kept], 3), action[kept].ravel(), np.repeat(truth[kept], 3)]
+        context = np.repeat(np.arange(149), 3)
+        pvalues.append(predictive_gain_test(*rows, context=context).pvalue)
+    assert np.ptp(pvalues) < 0.3
