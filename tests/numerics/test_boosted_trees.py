@@ -36,7 +36,7 @@ def test_a_constant_is_predicted_where_trees_learn_nothing():
 
 @pytest.mark.parametrize(("slope", "grows_on"), [(0.0, False), (400.0, True)])
 def test_trees_grow_on_while_losses_fall(slope, grows_on):
-    trees, _ = cross_fit(slope=slope)
+    trees, _ = cross_fit(100, slope=slope)
     trees.losses(5, 0)
     grown = [STAGES[trees._grown[depth] - 1] for depth in DEPTHS]
     assert min(grown) >= 45
