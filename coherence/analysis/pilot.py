@@ -81,12 +81,12 @@ def intervals_of_pilot(
     for result in filterfalse(plan.estimates, simulations.results):
         for cell in cells:
             promise, noise = _probit(simulations.numbers(cell, result), threshold)
-            others = np.array([_probit(of.numbers(cell, result), threshold) for of in refits])
+            others = [_probit(of.numbers(cell, result), threshold)[0] for of in refits]
             row = {"check": result, **asdict(cell), "pilot_low": math.nan, "pilot_high": math.nan}
             if len(others) >= FEWEST_REFITS:
-                # What the few studies of a refit scatter by is no error of the pilot.
-                spread = max(float(others[:, 0].var(ddof=1) - (others[:, 1] ** 2).mean()), 0.0)
-                reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(math.sqrt(spread), noise)
+                # The few studies of a refit add to the spread: an interval that is a little wide.
+                spread = float(np.std(others, ddof=1))
+                reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(spread, noise)
                 row["pilot_low"] = float(stats.norm.cdf(promise - reach))
                 row["pilot_high"] = float(stats.norm.cdf(promise + reach))
             rows.append(row)

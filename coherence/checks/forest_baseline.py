@@ -124,8 +124,9 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     to sum to 1 over the values of a variable.
 
     The estimate belongs to the cases: given ``p_true`` and ``p_z_true`` it is the same for every
-    model that was asked about them, whatever it answered, and for any order of the rows. Of more
-    than 2000 complete contexts as many are taken, always the same, and `assumptions` says so.
+    model that was asked about them, whatever it answered, and for any order of rows and columns.
+    Of more than 2000 complete contexts as many are taken, always the same, and `assumptions` says
+    so.
 
     References
     ----------
@@ -140,7 +141,8 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     """
     require_columns(runs, (*KEY, "p_z"))
     n_trees = whole_number(n_trees, "n_trees", 1)
-    names = Runs(runs).features
+    # Forests draw columns by position, and another order would be another forest.
+    names = sorted(Runs(runs).features)
     undefined = CheckResult(
         check=NAME,
         null=NULL,

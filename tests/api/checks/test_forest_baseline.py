@@ -114,13 +114,13 @@ def test_equal_gaps_have_no_interval_and_say_so(runs):
     assert quick(runs).reason == ""
 
 
-def test_names_of_rows_and_kinds_of_labels_do_not_matter(runs):
+def test_names_of_rows_order_of_columns_and_kinds_of_labels_do_not_matter(runs):
     """Breaks if columns are joined by row labels that are not those of the table."""
     labels = runs.assign(x_7=np.where(runs["x_1"] > 0, "high", "low"))
     first = quick(labels)
     again = labels.set_axis(labels.index[::-1] + 1000)
     kinds = dict.fromkeys(("context", "z", "z_state", "x_7"), "category")
-    for other in (again, labels.astype(kinds)):
+    for other in (again, labels.astype(kinds), labels[labels.columns[::-1]]):
         assert quick(other).statistic == first.statistic
         assert quick(other).details["gap"].tolist() == first.details["gap"].tolist()
     assert (first.check, first.unit) == ("iterated_expectation:random_forest", "of belief")
