@@ -87,8 +87,11 @@ def intervals_of_pilot(
                 # The few studies of a refit add to the spread: an interval that is a little wide.
                 spread = float(np.std(others, ddof=1))
                 reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(spread, noise)
-                row["pilot_low"] = float(stats.norm.cdf(promise - reach))
-                row["pilot_high"] = float(stats.norm.cdf(promise + reach))
+                low, high = (float(stats.norm.cdf(promise + side * reach)) for side in (-1, 1))
+                # Where all studies reject, or none, a probit knows nothing of a power of 1 or 0.
+                rejected = simulations.numbers(cell, result) <= threshold
+                ends = stats.binomtest(int(rejected.sum()), rejected.size).proportion_ci()
+                row["pilot_low"], row["pilot_high"] = min(low, ends.low), max(high, ends.high)
             rows.append(row)
     return pd.DataFrame(rows)
 
