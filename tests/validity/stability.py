@@ -1,7 +1,7 @@
 """How far p-values move with the seed, and with one context of 150.
 
     PYTHONPATH=. python tests/validity/stability.py --tables 24 --seed 1
-    PYTHONPATH=. python tests/validity/stability.py --tables 12 --seed 1 --tests predictive_gain
+    PYTHONPATH=. python tests/validity/stability.py --tables 48 --seed 1 --tests predictive_gain
 
 ``tests/validity/stability.csv`` has a line per test and kind of table: the median range of p where
 30 contexts are left out in turn, one at a time, the same of a plain regression or t-test on the
