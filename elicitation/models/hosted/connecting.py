@@ -333,4 +333,8 @@ def _raise(model: HostedModel, error: Exception, *, has_key: bool) -> None:
         hint = " Check the model's name at the server."
     elif status is not None and status >= 500:
         hint = " The server's own log may say why."
-    raise HostedError(f"{model.name} does not answer: {said}.{hint}") from error
+    failure = HostedError(f"{model.name} does not answer: {said}.{hint}")
+    # Inspect tells of a path that is not there in an error of its own.
+    failure.status = status or getattr(error.__context__, "status_code", None)
+    failure.said = said
+    raise failure from error

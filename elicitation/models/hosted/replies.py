@@ -44,9 +44,16 @@ _FAILED = frozenset(("error", "abort", "aborted", "cancelled", "failed"))
 _PASSING = re.compile(r"408|429|5\d\d")
 _PAUSE = 3.0  # seconds, as Inspect's first
 
+NOT_OFFERED = frozenset((400, 404, 405, 501))
+"""Codes of a server that does not have what was called, whoever calls and whenever."""
+
 
 class HostedError(CoherenceError):
     """A service or server does not answer, or no longer; what it answered before is kept."""
+
+    # of the reply that refused the opening call: its code, and what it says
+    status: int | None = None
+    said: str = ""
 
 
 class ReplyError(Exception):

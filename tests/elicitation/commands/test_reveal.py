@@ -20,7 +20,7 @@ from elicitation import load_causal_model
 from elicitation.batteries.revealed.questions import battery
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
-from ..models.hosted.fake_server import Fake, answer, raw, serving
+from ..models.hosted.fake_server import Fake, answer, probing, raw, serving
 
 ROOT = Path(__file__).parents[3]
 COINS = "--where scenario=coins --where variant=single"
@@ -253,7 +253,7 @@ def test_the_paper_has_the_figures_of_both_ways_of_asking(fill_in, tmp_path, run
     assert tables | {"paper.md", "paper.tex", "misses.svg", "misses.pdf"} <= written(paper)
 
 
-def replying(*, completes):
+def replying(*, completes, refusal=404):
     """A server right in stated questions of coins as far as A is, and for every bet."""
 
     def chat(text):
@@ -264,7 +264,7 @@ def replying(*, completes):
         if "messages" in body:
             return chat(body["messages"][-1]["content"])
         if not completes:
-            return raw(404, b"no such route")
+            return raw(refusal, b"no such route")
         listed = {" Heads": 0.6, " heads": 0.1, " Tails": 0.298, " the": 0.001}
         values = {token: math.log(p) for token, p in listed.items()}
         first = {"tokens": [" Heads"], "token_logprobs": [values[" Heads"]]}
@@ -282,6 +282,33 @@ def test_stated_answers_and_bets_need_words_alone(tmp_path, run):
     stated = pd.read_csv(tmp_path / "out" / "stated.csv")
     assert set(stated.loc[stated["letter"] == "A", "mass"]) == {1.0}
     assert not (tmp_path / "out" / "runs.parquet").exists()
+
+
+WORDED = "--where scenario=preference --where variant=single --labels Heads/Tails"
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 501])
+def test_a_server_of_chats_alone_is_asked_the_rest(status, tmp_path, run):
+    with serving(fake := replying(completes=False, refusal=status)) as address:
+        words = f"reveal --server {address} --model m --out {tmp_path}/out {WORDED} --reps 1"
+        said = run(words).err
+        assert "completions, which the server does not offer (" in said
+        assert f"HTTP {status}: no such route" in said or status == 404  # of which Inspect tells
+        asked = len(fake.asked)
+        assert "nothing to ask" in run(f"{words} --only-revealed", status=2).err
+        assert all(probing(body) for _, body in fake.asked[asked:])
+    assert "stated.csv" in written(tmp_path / "out")
+    assert "beliefs.csv" not in written(tmp_path / "out")
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 503])
+def test_a_server_that_refuses_or_fails_is_an_error(status, tmp_path, run):
+    """It may continue texts at another time, and beliefs would be left out in silence."""
+    with serving(fake := replying(completes=False, refusal=status)) as address:
+        words = f"reveal --server {address} --model m --out {tmp_path}/out {WORDED} --reps 1"
+        assert f"HTTP {status}" in run(words, status=2).err
+    assert all(probing(body) for _, body in fake.asked)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.lengthy
