@@ -1,12 +1,13 @@
 """The questions of the "failure to mix" battery, and what an answer to them says.
 
 Every question asks for one draw at given rates, or for one decision that is best made at random.
-An answer gives the outcome that its first line is, as it stands or behind "Answer:" and its like; a
-remark may follow a full stop. The rates come from many draws, or from the probabilities of the
-outcomes where a model gives them: of the same event, that an answer begins so.
+An answer gives the outcome that stands alone on its first line, as it is or behind "Answer:" and
+its like. The rates come from many draws, or from the probabilities of the outcomes where a model
+gives them: of the same event, that an answer begins so.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ _CONDITION = ("model", "experiment", "p", "item", "order")
 _SPARE_TOKENS = 32
 _PASSAGE = "repaired:passage"
 _WAIT = "\n\nYour answer:"
+_HEADING = re.compile(r"[^\n]*:[* ]*")
 
 FLIP = (
     "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a "
@@ -171,7 +173,7 @@ def read_mixing_answer(
 ) -> tuple[str | None, str]:
     """Read the outcome that an answer begins with: the event whose probability is read exactly.
 
-    What lines behind it say, which are not asked for, must not be another outcome.
+    A later line, which is not asked for, must not be another outcome, by itself or behind a colon.
     """
     if finish_reason == WITHHELD:
         return None, REFUSED
@@ -184,8 +186,9 @@ def read_mixing_answer(
     lines = rest.split("\n")
     for at in range(1, len(lines)):
         below = "\n".join(lines[at : at + question.max_lines + 1])
-        if opened_with(below, question.answers)[0] not in (None, answer):
-            return None, UNPARSED
+        for later in (below, _HEADING.sub("", below, count=1)):
+            if opened_with(later, question.answers)[0] not in (None, answer):
+                return None, UNPARSED
     if answer is None:
         refused = sounds_like_refusal(said)
         return None, REFUSED if refused else TRUNCATED if was_cut or still_open else UNPARSED

@@ -38,12 +38,14 @@ class Spelling:
     text: bytes  # what the answer begins with, in UTF-8
     # what must not follow directly; none of them begins with another
     forbidden: tuple[bytes, ...] = ()
+    # in place of `forbidden`: one of these must follow, unless the answer ends before it does
+    ends: tuple[bytes, ...] = ()
 
     @cached_property
     def open_tails(self) -> frozenset[bytes]:
-        """What may follow the text and leave it open whether something forbidden does."""
+        """What may follow the text and leave it open whether the outcome happens."""
         return frozenset(
-            forbidden[:end] for forbidden in self.forbidden for end in range(len(forbidden))
+            tail[:end] for tail in self.forbidden or self.ends for end in range(len(tail))
         )
 
     def overlap(self, longer: "Spelling") -> Overlap:

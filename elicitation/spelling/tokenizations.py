@@ -59,14 +59,14 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
             if source is not None:
                 steps[source] += [(token, number[target]) for token in vocabulary.ids(target[end:])]
     # Spellings that end alike are decided by the same tokens: " Heads", "Heads" and "heads".
-    known: dict[tuple[bytes, bytes, tuple[bytes, ...]], list[Range]] = {}
+    known: dict[tuple[bytes, bytes, tuple[bytes, ...], tuple[bytes, ...]], list[Range]] = {}
     deciding: list[list[tuple[int, int, int]]] = []
     for state in states:
         deciding.append([])
         for k in alive[state]:
             spelling = spellings[k]
             missing, tail = spelling.text[len(state) :], state[len(spelling.text) :]
-            key = missing, tail, spelling.forbidden
+            key = missing, tail, spelling.forbidden, spelling.ends
             if key not in known:
                 known[key] = _deciding(missing, tail, spelling, vocabulary)
             deciding[-1] += [(k, *span) for span in known[key]]
@@ -107,6 +107,12 @@ def _deciding(
         ]
         forbidden = [other[len(tail) :] for other in spelling.forbidden if other.startswith(tail)]
         whole = (0, vocabulary.size)  # tokens without text are among these: the answer ends here
+    if spelling.ends:
+        ends = [missing + end[len(tail) :] for end in spelling.ends if end.startswith(tail)]
+        spans = [vocabulary.beginning(end) for end in ends]
+        if not missing:
+            spans.append(vocabulary.ending)
+        return [(start, stop) for start, stop in spans if start < stop]
     # A token that goes on in a forbidden way decides against the spelling however it ends; one that
     # is exactly an open tail decides nothing yet.
     against = [vocabulary.beginning(text) for text in forbidden]

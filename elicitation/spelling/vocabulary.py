@@ -68,6 +68,11 @@ class Vocabulary:
         )
         return bisect_left(self._sorted_texts, text), last
 
+    @property
+    def ending(self) -> tuple[int, int]:
+        """The places in `order` of the tokens without text, which end the answer."""
+        return len(self._sorted_texts), self.size
+
     @classmethod
     def of(cls, tokenizer: Any, size: int) -> "Vocabulary":
         """Read the vocabulary of a tokenizer."""

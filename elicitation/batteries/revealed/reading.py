@@ -8,6 +8,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from elicitation.answers.outcomes import outcome_probabilities
@@ -57,16 +58,18 @@ _LEAST_OPENING_TOLERANCE = 1e-6
 """Many forms of improbable answers would be followed for nothing: what has less is unread."""
 _OPENING_GAP = 2e-3
 """Of the mass of all outcomes in their many forms: most that may have been given up beside it."""
-OPENED = "|"
+OPENED = "$"
 """Ends the name of an outcome that is read in all the forms of `opening_spellings`."""
-# An outcome stands alone: "1: 30%", "1, 0", "man or woman" begin with one and do not choose it.
-# Behind it the line ends, or a closing mark or a full stop comes.
-_CLOSING = b".!*\"')`"
-_GOES_ON = tuple(
-    before + bytes([byte])
-    for before, allowed in ((b"", _CLOSING + b" \r\n"), (b" ", b" \r\n"))
-    for byte in range(256)
-    if byte not in allowed
+# An outcome stands alone: "1: 30%", "1. The coin shows 0", "man or woman" begin with one and do not
+# choose it. Behind it come at most a stop, a closing mark and two blanks, and the line ends.
+_STOPS = ("", ".", "!")
+_CLOSING_MARKS = ("", "*", "**", '"', ")")
+_ENDS = tuple(
+    dict.fromkeys(
+        "".join(parts).encode()
+        for marks in ((_STOPS, _CLOSING_MARKS), (_CLOSING_MARKS, _STOPS))
+        for parts in product(*marks, ("", " ", "  "), "\r\n")
+    )
 )
 LARGEST_GAP = 0.01
 """Of the probability on the outcomes: a belief that may lack more than this is not read."""
@@ -189,29 +192,25 @@ def opening_spellings(outcomes: tuple[str, ...]) -> list[Spelling]:
             *(mark + case for mark in _OPENING_MARKS for case in cases),
             *(lead + mark + outcome for lead in _LEADS if lead for mark in _OPENING_MARKS),
         ]
-    return [
-        replace(
-            spelling,
-            forbidden=(*(f for f in spelling.forbidden if not f.startswith(_GOES_ON)), *_GOES_ON),
-        )
-        for spelling in spellings_of(forms)
-    ]
+    return [replace(spelling, forbidden=(), ends=_ENDS) for spelling in spellings_of(forms)]
 
 
 def opened_with(
     text: str, outcomes: Sequence[str], *, cut: bool = False
 ) -> tuple[str | None, str, bool]:
-    """Read a drawn answer as `opening_spellings` has it: the same event, of one text."""
+    """Read a drawn answer as `opening_spellings` has it: the same event, of one text.
+
+    It is the outcome, what follows, and whether it was cut where the line might have gone on.
+    """
     said = text.encode("utf-8", "replace")
     for spelling in opening_spellings(tuple(outcomes)):
         if not said.startswith(spelling.text):
             continue
         rest = said[len(spelling.text) :]
-        if any(rest.startswith(forbidden) for forbidden in spelling.forbidden):
-            continue
-        if cut and rest in spelling.open_tails:
-            return None, "", True
-        return spelling.outcome, rest.decode("utf-8", "replace"), False
+        if rest in spelling.open_tails:
+            return (None, "", True) if cut else (spelling.outcome, rest.decode(), False)
+        if rest.startswith(spelling.ends):
+            return spelling.outcome, rest.decode("utf-8", "replace"), False
     return None, text, False
 
 

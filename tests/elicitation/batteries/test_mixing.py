@@ -132,7 +132,12 @@ def test_prompts_ask_for_the_form_that_is_read():
         ("Man (50%) or woman (50%)", (None, "unparsed")),
         ("man\nwoman", (None, "unparsed")),
         ("man, by a hair", (None, "unparsed")),
-        ("man. The coin showed its first side.", ("man", "repaired:passage")),
+        ("man. The coin showed its first side.", (None, "unparsed")),
+        ("**man** or **woman**", (None, "unparsed")),
+        ("man.\n\nThe coin showed its first side.", ("man", "repaired:passage")),
+        ("man\n**Answer:** woman", (None, "unparsed")),
+        ("man\n\nFinal answer: woman", (None, "unparsed")),
+        ("man\n**Final answer:** man", ("man", "repaired:passage")),
         ("", (None, "unparsed")),
         ("I can\u2019t choose between them.", (None, "refused")),
         ("I will not say man", (None, "refused")),
@@ -182,7 +187,13 @@ def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, said):
 
 
 OTHERS = ["10", "0.3", "1 0", "-1", "one", "01", "1, 0, 0, 1", "1\n0\n0\n1", "0-1", "0%", "1 = 0.3"]
-OTHERS += ["1: 30%, 0: 70%", "1st toss: 0", "1 (30%)"]
+OTHERS += ["1: 30%, 0: 70%", "1st toss: 0", "1 (30%)", "1. The coin shows 0.", "(1) or (0)", "1  0"]
+OTHERS += ["1! No, 0!", "1\n\nFinal answer: 0", "1\n**Final answer: 0**"]
+
+
+def test_a_letter_that_begins_a_list_of_options_is_no_choice():
+    assert read("A) B", one("reads", 0.5)) == (None, "unparsed")
+    assert read("A)", one("reads", 0.5))[0] == "A"
 
 
 @pytest.mark.parametrize("text", OTHERS)

@@ -34,8 +34,9 @@ class Told:
             for answer, mass in self.beliefs[self.texts[number]].items():
                 for column, spelling in enumerate(spellings):
                     text = spelling.text.decode()
-                    bounded = answer == text if spelling.forbidden else answer.startswith(text)
-                    masses[row, column] += mass * bounded
+                    bounded = spelling.forbidden or spelling.ends
+                    told = answer == text if bounded else answer.startswith(text)
+                    masses[row, column] += mass * told
         return SpellingMasses(masses, np.full(len(texts), self.unresolved), [])
 
 

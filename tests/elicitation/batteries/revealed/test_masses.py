@@ -1,5 +1,7 @@
 """Reading: breaks if a number is taken for a longer one, or an answer is asked for twice."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,8 @@ from elicitation.batteries.revealed.reading import (
     read_masses,
 )
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
+from elicitation.spelling.tokenizations import spelling_graph
+from elicitation.spelling.vocabulary import Vocabulary
 
 
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):
@@ -202,15 +206,41 @@ def test_a_drawn_answer_is_read_as_its_probability_counts_it(outcomes):
     n_open = 0
     for spelling in opening_spellings(outcomes):
         text = spelling.text.decode()
-        for tail in ("", ".", "\n", "!", "**"):
+        for tail in ("", ".", "\n", "!", "**", ").", ".** \nIt came."):
             assert opened_with(text + tail, outcomes)[0] == spelling.outcome
-        for forbidden in spelling.forbidden:
-            assert opened_with(text + forbidden.decode("utf-8", "replace"), outcomes)[
-                0
-            ] is None or (not forbidden.isascii())
+        for tail in (":", " It", ". It", ".  0", ") 1", "** or", "   \n"):
+            assert opened_with(text + tail, outcomes)[0] is None
         n_open += opened_with(text, outcomes, cut=True)[2]
     assert n_open == len(opening_spellings(outcomes))  # what may go on is not known where it is cut
     assert opened_with("neither", outcomes) == (None, "neither", False)
+
+
+def test_the_tokens_that_decide_are_those_of_the_text_that_they_spell():
+    """All answers of up to four tokens: breaks if one counts exactly and not where it is drawn."""
+    vocabulary = Vocabulary(
+        [b"0", b"1", b".", b".\n", b"\n0", b" ", b"  \n", b"**", b"*", b'"', b") It", b"1)\n", None]
+    )
+    outcomes, end = ("0", "1"), vocabulary.size - 1
+    spellings = opening_spellings(outcomes)
+    graph = spelling_graph(spellings, vocabulary)
+    place = {int(token): at for at, token in enumerate(vocabulary.order)}
+    n_counted = 0
+    for tokens in product(range(end), repeat=4):
+        state, counted = 0, []
+        for token in (*tokens, end):
+            decided = [
+                k for k, start, stop in graph.deciding[state] if start <= place[token] < stop
+            ]
+            counted += [spellings[k].outcome for k in decided]
+            onward = dict(graph.steps[state])
+            if token not in onward:
+                break
+            state = onward[token]
+        text = b"".join(vocabulary.spelling[token] for token in tokens).decode()
+        drawn = opened_with(text, outcomes)[0]
+        assert counted == ([] if drawn is None else [drawn]), text
+        n_counted += len(counted)
+    assert n_counted > 1000
 
 
 def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
