@@ -175,9 +175,9 @@ def predictive_gain_test(
     The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
     learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
     and numbers of iterations (0 to 1000, or to 181 where actions are probabilities), each weighed
-    by the exponential of minus its loss on the other folds, where the rows of a context count as
-    one. The leaf size of the forest and the penalty of the regression are chosen for each model on
-    held-out contexts of the training folds.
+    by the exponential of minus its total loss on the other folds over the mean number of rows of a
+    context. The leaf size of the forest and the penalty of the regression are chosen for each model
+    on held-out contexts of the training folds.
 
     Under the null the gain is at or below zero on average, because the larger model spends its
     freedom on noise; the test is then conservative. The interval describes the procedure fitted to

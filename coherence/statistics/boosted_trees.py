@@ -28,7 +28,10 @@ MAX_ITERATIONS = STAGES[-1]
 POLICY_ITERATIONS = 181
 FIRST_STAGES = 12  # grown at first, and this many more while the losses still fall
 MORE_STAGES = 4
-FALL_NATS = 0.1  # over all rows, between the last stage and the best before, for growing on
+# What the last stage must lose less than the best before, for growing on: nats over all rows, and
+# in large tables, where trees follow ever more closely, a part of the loss without trees.
+FALL_NATS = 0.1
+FALL_SHARE = 1e-4
 NEGLIGIBLE = 1e-6  # weight of a stage that need not predict
 DEPTHS = (1, 4)  # stumps for weak additive signals, deeper trees for interactions
 N_BORDERS = 32  # finer than stated beliefs are
@@ -42,9 +45,15 @@ SETTLED = {"boosting_type": "Plain", "bootstrap_type": "No", "random_strength": 
 
 
 def as_table(design: LearnerInputs) -> pd.DataFrame:
-    """Return what trees see: numbers, then categories as text."""
+    """Return what trees see: numbers, which CatBoost takes in single precision, then categories."""
     words = pd.DataFrame(design.words, dtype=object)
-    return pd.concat([pd.DataFrame(design.numeric), words], axis=1, ignore_index=True)
+    numbers = pd.DataFrame(design.numeric, dtype=np.float32)
+    return pd.concat([numbers, words], axis=1, ignore_index=True)
+
+
+def varies(table: pd.DataFrame) -> bool:
+    """Tell whether any column takes two values, a missing one included: CatBoost refuses others."""
+    return any(table[name].nunique(dropna=False) > 1 for name in table.columns)
 
 
 def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | None) -> Any:
@@ -77,9 +86,9 @@ class _Fold:
         self.shares = train.sum(axis=0) / train.sum()
         self.seen = np.flatnonzero(self.shares)
         self._train, self._judged = train[:, self.seen], judged[:, self.seen]
-        there = table[self._train.any(axis=1)]
-        varies = any(there[name].nunique(dropna=False) > 1 for name in there.columns)
-        self.learns = self.seen.size > 1 and varies
+        self.learns = self.seen.size > 1 and varies(
+            table.iloc[np.flatnonzero(self._train.any(axis=1))]
+        )
         self._fits: dict[int, _Fit] = {}
 
     @cached_property
@@ -132,24 +141,29 @@ class _Fold:
         return _Fit(model, np.append(constant, path)[[s for s in STAGES if s <= path.size]])
 
     def predicted(self, weights: dict[int, Floats]) -> Floats:
-        """Probabilities of actions, shape (n_rows, n_actions), from depths and stages by weight."""
+        """Probabilities of actions, shape (n_rows, n_actions), from depths and stages by weight.
+
+        Of rows that this fold does not hold they are the shares.
+        """
         predicted = np.tile(self.shares, (len(self.table), 1))
-        if not self._fits:
+        held = self._judged.any(axis=1)
+        if not self._fits or not held.any():
             return predicted
-        rows, mixed = pool(self.table), np.zeros((len(self.table), self.seen.size))
+        rows = pool(self.table.iloc[np.flatnonzero(held)])
+        mixed = np.zeros((int(held.sum()), self.seen.size))
         for depth, of_stages in weights.items():
+            model, done = self._fits[depth].model, 0
+            raw = np.tile(self._start, (len(mixed), 1))
             for stage, weight in zip(STAGES, of_stages.tolist(), strict=False):
                 if weight < NEGLIGIBLE:
                     continue
-                raw = np.tile(self._start, (len(self.table), 1))
                 if stage:
-                    model = self._fits[depth].model
-                    grown = model.predict(rows, prediction_type="RawFormulaVal", ntree_end=stage)
-                    raw += grown.reshape(raw.shape)
-                if self.seen.size == 2:
-                    raw = np.hstack([np.zeros_like(raw), raw])
-                mixed += weight * special.softmax(raw, axis=1)
-        predicted[:, self.seen] = mixed / mixed.sum(axis=1, keepdims=True)
+                    between = {"ntree_start": done, "ntree_end": stage}
+                    grown = model.predict(rows, prediction_type="RawFormulaVal", **between)
+                    raw, done = raw + grown.reshape(raw.shape), stage
+                both = np.hstack([np.zeros_like(raw), raw]) if self.seen.size == 2 else raw
+                mixed += weight * special.softmax(both, axis=1)
+        predicted[np.ix_(held, self.seen)] = mixed / mixed.sum(axis=1, keepdims=True)
         return predicted
 
 
@@ -161,7 +175,8 @@ class TreeCrossFit:
     their losses on all other folds: no loss of a context has a say in the weights of what judges
     it, and one context more or less moves weights a little, where it could move a choice far.
 
-    `n_contexts` says how many independent losses the rows hold: those of a context count as one.
+    `n_contexts` says how many losses the rows are worth: total losses are divided by the mean
+    number of rows of a context.
 
     References
     ----------
@@ -207,7 +222,8 @@ class TreeCrossFit:
             n_stages = min(self._grown[depth], most)
             paths = np.stack([fit.path(depth, n_stages) for fit in fits])
             total = paths.sum(axis=0)
-            if n_stages == most or total[-1] > total[:-1].min() - FALL_NATS:
+            margin = max(FALL_NATS, FALL_SHARE * total[0])
+            if n_stages == most or total[-1] > total[:-1].min() - margin:
                 return paths
             self._grown[depth] += MORE_STAGES
 
@@ -242,6 +258,12 @@ class PublishedTrees:
         """Fit to all rows; see `Learner`."""
         import catboost
 
+        table = as_table(design)
+        if not varies(table):
+            shares = np.bincount(action, weights=weight) / (
+                len(action) if weight is None else weight.sum()
+            )
+            return lambda seen: np.tile(shares, (len(seen.belief), 1))
         model = catboost.CatBoostClassifier(
             loss_function="MultiClass" if action.max() > 1 else "Logloss",
             depth=PUBLISHED_DEPTH,
@@ -249,5 +271,5 @@ class PublishedTrees:
             random_seed=seed,
             **QUIET | {"thread_count": free_threads()},
         )
-        model.fit(pool(as_table(design), action, weight=weight))
+        model.fit(pool(table, action, weight=weight))
         return lambda seen: np.asarray(model.predict_proba(pool(as_table(seen))), dtype=np.float64)

@@ -271,8 +271,10 @@ def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]
         frame.shape[1] > 0,
         "features must have at least one column; received none. Leave the argument out instead.",
     )
-    for position, name in enumerate(frame.columns):
-        yield str(name), frame.iloc[:, position]
+    # Learners break ties by position: columns in another order are the same evidence.
+    names = [str(name) for name in frame.columns]
+    for position in sorted(range(len(names)), key=names.__getitem__):
+        yield names[position], frame.iloc[:, position]
 
 
 def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:

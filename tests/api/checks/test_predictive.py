@@ -391,3 +391,29 @@ def test_the_monte_carlo_error_of_two_fold_assignments_is_half_their_difference(
     error = two.details["monte_carlo_error"].iloc[2]
     assert error == pytest.approx(abs(first - mean))
     assert error > 0
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_what_single_precision_cannot_tell_apart_is_constant(published):
+    """CatBoost takes numbers in single precision, and refuses columns that are constant there."""
+    rng = np.random.default_rng(0)
+    action, truth = rng.integers(0, 2, (2, 60))
+    options = {"published": published, "n_bootstraps": 10, "rng": 1}
+    seconds = pd.DataFrame({"x": 1.7e9 + np.arange(60)})
+    near = np.where(np.arange(60) % 2, 0.5, 0.500000002)
+    for belief, features in ((np.full(60, 0.5), seconds), (near, None)):
+        result = predictive_gain_test(belief, action, truth, features=features, **options)
+        assert np.isfinite(result.statistic)
+
+
+def test_columns_of_evidence_may_come_in_any_order():
+    """Trees break ties by position: p was .39 in one order and .30 in the other."""
+    rng = np.random.default_rng(5)
+    belief, (action, truth) = rng.uniform(size=60).round(1), rng.integers(0, 2, (2, 60))
+    evidence = pd.DataFrame({"b": rng.normal(size=60), "a": rng.normal(size=60)})
+    evidence["c"] = list("xyz") * 20
+    first, second = (
+        predictive_gain_test(belief, action, truth, features=evidence[names], n_seeds=1)
+        for names in (["b", "a", "c"], ["c", "a", "b"])
+    )
+    assert first.pvalue == second.pvalue
