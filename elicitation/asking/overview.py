@@ -103,7 +103,7 @@ class Preview:
 
     n_questions: int  # answers that the runs table needs
     n_distinct: int  # answers to be had: at temperature 0 equal texts are asked once
-    # answers that the store has of a model of this name and that would be found again
+    # answers that the store has and that would be found again, of this model or of its name
     n_stored: int
     # tokens of the texts still to be asked, and of the system message of each, estimated from their
     # length in UTF-8 unless they are `counted`
@@ -118,6 +118,8 @@ class Preview:
     n_text_tokens_stored: int | None = None
     n_answer_tokens_stored: int | None = None
     counted: bool = False  # whether a tokenizer counted the tokens of the texts
+    # whether the store has answers of a model of this name, and they were told by the name alone
+    by_name: bool = False
 
     @property
     def n_left(self) -> int:
@@ -129,6 +131,7 @@ def preview(
     plan: Plan | Sequence[Question],
     *,
     model_name: str | Collection[str],
+    fingerprints: Collection[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     system: str | None = None,
     portion: int | None = None,
@@ -142,6 +145,10 @@ def preview(
         From `plan_task` or `plan_own_questions`; or the questions of a battery.
     model_name : str or collection of str
         Name of the model in the store; several where it answers in two ways.
+    fingerprints : collection of str, optional
+        What its answers are kept under, where that is known: answers under anything else, of
+        another reasoning effort or precision, say, would not be found again. None counts answers
+        of a model with this name whatever its weights and settings.
     store : path-like or None
         The store, if there is one yet.
     system : str, optional
@@ -155,8 +162,7 @@ def preview(
     Returns
     -------
     Preview
-        Counts; answers of a model with this name count as stored whatever its weights, because no
-        model is loaded.
+        Counts.
 
     Examples
     --------
@@ -173,21 +179,22 @@ def preview(
     stored = read_store(store) if store is not None and Path(store).exists() else ()
     topic_of = cache(Topic.load)
     kept: dict[str, tuple[int | None, int | None]] = {}  # tokens of question and answer, by key
-    fingerprints: set[str] = set()
+    found: set[str] = set()
     lengths: list[int] = []
     written: dict[bool, list[str]] = {False: [], True: []}  # by whether a distribution was read
     for row in stored:
-        if row.model not in names or row.answer is None:
+        mine = row.model in names if fingerprints is None else row.fingerprint in fingerprints
+        if not mine or row.answer is None:
             continue
         kept[row.key] = row.answer.n_prompt_tokens, row.answer.n_tokens
-        fingerprints.add(row.fingerprint)
+        found.add(row.fingerprint)
         lengths += [] if row.answer.n_tokens is None else [row.answer.n_tokens]
         way = (topic_of(row.about) or OTHER).way
         if way != "forced":  # these came in an instant, after a reading
             written[way == "exact"].append(row.answer.created or "")
 
     def stored_key(question: Question) -> str | None:
-        keys = map(question.key, fingerprints)
+        keys = map(question.key, found)
         return next((key for key in keys if key in kept), None)
 
     # Under no fingerprint: only which questions are equal matters here.
@@ -229,6 +236,7 @@ def preview(
         n_text_tokens_stored=sum_of_tokens(text for text, _ in taken),
         n_answer_tokens_stored=sum_of_tokens(answer for _, answer in taken),
         counted=count is not None,
+        by_name=fingerprints is None and bool(found),
     )
 
 

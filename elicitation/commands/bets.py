@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, scored_questions
-from elicitation.commands.looking import Ahead, token_counter
+from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
 from elicitation.commands.model_options import (
     add_device_options,
     is_hosted,
@@ -323,11 +323,17 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
     if is_hosted(args):
         from elicitation.batteries.bets.words import bet_draws
 
-        return Ahead(names, bet_draws(questions, **_drawing(args)))
+        drawn = bet_draws(questions, **_drawing(args))
+        return Ahead(names, drawn, kept_as=lambda: fingerprints_of(args, place))
     from elicitation.batteries.bets.models import PORTION, option_questions
 
-    count = token_counter(args, place)
-    return Ahead(names, option_questions(questions), portion=PORTION, count=count)
+    return Ahead(
+        names,
+        option_questions(questions),
+        portion=PORTION,
+        count=token_counter(args, place),
+        kept_as=lambda: fingerprints_of(args, place),
+    )
 
 
 def _drawing(args: argparse.Namespace) -> "dict[str, Any]":

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     store = args.store or f"{args.out}.answers.sqlite"
     earlier = _earlier_rows(args.out)
     if args.dry_run:
-        print_ahead(args, ahead_of(args, plan), store)
+        print_ahead(args, ahead_of(args, source, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.

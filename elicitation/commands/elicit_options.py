@@ -6,10 +6,11 @@ A study file says the same by the same names, and ``--set`` says what few users 
 import argparse
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.looking import Ahead, add_looking_options, token_counter
+from elicitation.commands.looking import Ahead, add_looking_options, fingerprints_of, token_counter
 from elicitation.commands.model_options import (
     add_model_options,
     add_store_options,
@@ -260,10 +261,14 @@ def named_model(args: argparse.Namespace) -> str:
     return str(args.agent) if args.agent is not None else name_in_store(args, args.model)
 
 
-def ahead_of(args: argparse.Namespace, plan: "Plan") -> Ahead:
+def ahead_of(args: argparse.Namespace, source: Source, plan: "Plan") -> Ahead:
     """Return what the model would be asked."""
-    count = None if args.agent is not None else token_counter(args, args.model)
-    return Ahead((named_model(args),), plan.questions, count=count)
+    names = (named_model(args),)
+    if args.agent is not None:  # it is its own cases, and made in an instant
+        made = partial(load_model, args, source)
+        return Ahead(names, plan.questions, kept_as=lambda: {made().fingerprint})
+    count, kept_as = token_counter(args, args.model), partial(fingerprints_of, args, args.model)
+    return Ahead(names, plan.questions, count=count, kept_as=kept_as)
 
 
 def load_model(args: argparse.Namespace, source: Source) -> "Model":

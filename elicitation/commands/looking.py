@@ -4,19 +4,27 @@ No model is loaded, nothing is asked, and nothing is written.
 """
 
 import argparse
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
-from elicitation.commands.model_options import is_hosted
+from elicitation.commands.model_options import connect_to, device_map_of, is_hosted
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
     from elicitation.models.local.causal import Prompting
     from elicitation.questions.question import Question
+
+
+_QUICKLY_READ = 8 << 30
+"""Bytes of weights that are read, in seconds, to tell whose answers a store has."""
+BY_NAME = (
+    "answers in the store are counted by the model's name: those under other settings or of "
+    "other weights are not told apart"
+)
 
 
 def add_looking_options(
@@ -60,6 +68,8 @@ class Ahead:
     # where questions are asked again in portions of so many, if any of a portion has no answer
     portion: int | None = None
     count: "Callable[[Question], int] | None" = None  # tokens of a question; see `token_counter`
+    # fingerprints under which the store is asked for its answers; None where they are not known
+    kept_as: "Callable[[], Collection[str] | None]" = lambda: None
 
     def condition(self, args: argparse.Namespace, store: str) -> str:
         """Return how many are asked under which condition; nothing where all are asked."""
@@ -75,11 +85,79 @@ class Ahead:
         return preview(
             [*self.questions, *(() if sure else self.perhaps)],
             model_name=self.names,
+            # Weights are read for it, and Inspect is loaded: not where nothing is stored.
+            fingerprints=self.kept_as() if Path(store).exists() else None,
             store=store,
             system=getattr(args, "system", None),
             portion=self.portion,
             count=self.count,
         )
+
+
+def fingerprints_of(
+    args: argparse.Namespace, model: str, *, continuing: bool = False
+) -> "Collection[str] | None":
+    """Return what the answers of a model are kept under, those `continuing` texts included.
+
+    None where that is not known: no key is there to connect with, a model is not at hand, or so
+    large that reading its weights would take minutes.
+    """
+    from coherence.errors import CoherenceError
+
+    ways = (False, True) if continuing else (False,)
+    try:
+        if is_hosted(args):
+            connected = [connect_to(args, model, continuing=way, opening=False) for way in ways]
+            return {each.fingerprint for each in connected}
+        if not _at_hand(model, args.revision):
+            return None
+        chat, *said = (vars(args).get(name) for name in ("chat", "system", "prefill"))
+        placed = args.dtype, args.device, args.device_map, args.quantization
+        mine = _fingerprint(model, args.revision, False if continuing else chat, *said, *placed)
+    except CoherenceError:  # said when it is loaded or connected to
+        return None
+    if mine is None or not continuing:
+        return None if mine is None else {mine}
+    from elicitation.batteries.revealed.reading import IN_CHAT
+
+    return {mine, mine + IN_CHAT}
+
+
+@cache
+def _fingerprint(
+    model: str,
+    revision: str | None,
+    chat: bool | None,
+    system: str | None,
+    prefill: str | None,
+    dtype: str,
+    device: str,
+    device_map: str | None,
+    quantization: str | None,
+) -> str | None:
+    from elicitation.models.local.causal import causal_fingerprint
+    from elicitation.models.local.loading import Placement, choose_device
+    from elicitation.models.local.multiple_choice import choice_fingerprint, is_multiple_choice
+    from elicitation.models.local.sources import find_source, without_network
+
+    with without_network():
+        source = find_source(model, revision=revision)
+        chooses = is_multiple_choice(model, revision=revision)
+    if sum(file.stat().st_size for file in source.files) > _QUICKLY_READ:
+        return None
+    placement = Placement(dtype, device, None, device_map_of(device_map), quantization)
+    precision = choose_device(device, dtype)[1]
+    if chooses:
+        return choice_fingerprint(source, placement, precision)
+    reader = _reader(model, revision, chat, system, prefill)
+    return causal_fingerprint(
+        source,
+        placement,
+        precision,
+        chat=reader.chat,
+        system=reader.system,
+        prefill=reader.prefill,
+    )
 
 
 def token_counter(
@@ -137,6 +215,8 @@ def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
     outlook = ahead.preview(args, store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
+    if outlook.by_name:
+        print(f"note       {BY_NAME}")
     print(f"to ask     {outlook.n_left}{ahead.condition(args, store)}")
     texts = f"{outlook.n_text_tokens:,.0f} in texts"
     said = texts if outlook.counted else f"about {texts} (by their length)"

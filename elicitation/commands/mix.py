@@ -16,7 +16,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.looking import Ahead, token_counter
+from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
 from elicitation.commands.model_options import (
     drawn_at_a_time,
     is_hosted,
@@ -107,7 +107,12 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
         if args.exact
         else mixing_draws(questions, _draws(args), args.seed, args.max_new_tokens)
     )
-    return Ahead((name_in_store(args, place),), planned, count=token_counter(args, place))
+    return Ahead(
+        (name_in_store(args, place),),
+        planned,
+        count=token_counter(args, place),
+        kept_as=lambda: fingerprints_of(args, place),
+    )
 
 
 def _draws(args: argparse.Namespace) -> int:

@@ -261,12 +261,12 @@ def _say_loading(model: str | os.PathLike[str]) -> None:
 
 def _local_options(args: argparse.Namespace) -> dict[str, Any]:
     options = {name: getattr(args, name) for name in ("batch_size", "dtype", "device", "threads")}
-    chosen = {"device_map": _device_map(args.device_map), "quantization": args.quantization}
+    chosen = {"device_map": device_map_of(args.device_map), "quantization": args.quantization}
     chosen["revision"] = args.revision
     return options | {name: value for name, value in chosen.items() if value is not None}
 
 
-def _device_map(text: str | None) -> str | dict[str, Any] | None:
+def device_map_of(text: str | None) -> str | dict[str, Any] | None:
     """Return a map from part to device, or the name of a way to make one."""
     from coherence.errors import InputError
 
@@ -305,8 +305,13 @@ def is_hosted(args: argparse.Namespace) -> bool:
     return bool(hosted)
 
 
-def connect_to(args: argparse.Namespace, model: str, *, continuing: bool = False) -> "HostedModel":
-    """Connect to a hosted model; `continuing` asks it to go on from texts, without a template."""
+def connect_to(
+    args: argparse.Namespace, model: str, *, continuing: bool = False, opening: bool = True
+) -> "HostedModel":
+    """Connect to a hosted model; `continuing` asks it to go on from texts, without a template.
+
+    Without `opening` it is not called, and known as the answers of it in a store are.
+    """
     from elicitation.models.hosted.connecting import connect
 
     # A command without these options asks in chats where there is one. Texts that are continued
@@ -328,6 +333,7 @@ def connect_to(args: argparse.Namespace, model: str, *, continuing: bool = False
         if continuing
         else _json_object(args.chat_template_kwargs, "--chat-template-kwargs"),
         extra_body=_json_object(args.extra_body, "--extra-body"),
+        opening=opening,
     )
 
 
@@ -348,7 +354,6 @@ def _json_object(text: str | None, option: str) -> dict[str, Any] | None:
 
 def name_in_store(args: argparse.Namespace, model: str, *, continuing: bool = False) -> str:
     """Return the name that a model would have in the store, without loading or calling it."""
-    # Only the name is known: a look ahead counts answers of all weights of it.
     if not is_hosted(args):
         from elicitation.models.local.sources import name_of
 

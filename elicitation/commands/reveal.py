@@ -20,7 +20,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.looking import Ahead, token_counter
+from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
 from elicitation.commands.settings import add_with_settings, take_settings
 
@@ -222,7 +222,8 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
         texts = [each.read.asked for each in [*belief_questions(settings), *beliefs]]
         options = [each.read.asked for each in [*(stated if _states(args, name) else []), *bets]]
         count = token_counter(args, place, plain=set(texts))
-        return Ahead((stored,), [*texts, *options], count=count)
+        kept_as = partial(fingerprints_of, args, place, continuing=True)
+        return Ahead((stored,), [*texts, *options], count=count, kept_as=kept_as)
     from elicitation.batteries.revealed.served import letter_draws, listed, worded
 
     drawn = letter_draws(stated + bets, _drawing(args))
@@ -237,7 +238,8 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
             "model's files, those about words a server that continues texts."
         )
     names = (stored, continuing) if words else (stored,)
-    return Ahead(names, drawn, perhaps=list(map(listed, words)))
+    kept_as = partial(fingerprints_of, args, place, continuing=bool(words))
+    return Ahead(names, drawn, perhaps=list(map(listed, words)), kept_as=kept_as)
 
 
 def _states(args: argparse.Namespace, source: str) -> bool:

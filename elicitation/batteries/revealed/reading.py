@@ -150,6 +150,10 @@ def read_masses(
     return [json.loads(answer.text) for answer in stored], asked
 
 
+IN_CHAT = " in its chat template"
+"""Ends the fingerprint of a model that is asked with its template beside texts without it."""
+
+
 def in_chat(model: "CausalModel") -> "CausalModel":
     """Return the same model with its chat template, for questions."""
     from elicitation.models.local.causal import CausalModel
@@ -160,7 +164,7 @@ def in_chat(model: "CausalModel") -> "CausalModel":
         model.network,
         model.tokenizer,
         name=model.name,
-        fingerprint=f"{model.fingerprint} in its chat template",
+        fingerprint=f"{model.fingerprint}{IN_CHAT}",
         chat=True,
     )
 

@@ -8,6 +8,7 @@ from coherence.cli.progress import duration
 from coherence.table.printable import numbered
 from elicitation.commands.battery import store_of
 from elicitation.commands.elicit_options import ahead_of
+from elicitation.commands.looking import BY_NAME
 from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Unit, held_answers
 
@@ -75,7 +76,7 @@ def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> l
             outlooks.append(Outlook(model, name, True, answers, tokens, None))
             continue
         store = str(unit.folder / STORE)
-        look = ahead_of(unit.options, unit.plan()).preview(unit.options, store)
+        look = ahead_of(unit.options, unit.source(), unit.plan()).preview(unit.options, store)
         outlooks.append(_unfinished(model, name, look))
     for battery in batteries:
         model, name, ahead = battery.model, battery.battery.name, battery.ahead()
@@ -114,6 +115,9 @@ def tell(outlooks: Sequence[Outlook]) -> str:
         for each in outlooks
         if each.condition
     ]
+    named = [each.model.name for each in outlooks if each.ahead is not None and each.ahead.by_name]
+    if named:
+        lines.append(clean(f"{', '.join(dict.fromkeys(named))}: {BY_NAME}", limit=None))
     left = [outlook for outlook in outlooks if outlook.n_left]
     if left:
         known = [

@@ -83,6 +83,7 @@ def connect(
     reasoning_effort: str | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
+    opening: bool = True,
 ) -> HostedModel:
     """Connect to a model behind a service or server, through Inspect, and call it once.
 
@@ -115,6 +116,9 @@ def connect(
         `server` none.
     reasoning_effort, chat_template_kwargs, extra_body
         Further fields of every request; part of the keys of stored answers.
+    opening : bool
+        Whether the model is called once; False leaves it to the first question to show whether it
+        is there.
 
     Returns
     -------
@@ -188,7 +192,8 @@ def connect(
         extra=extra,
         timeout=timeout,
     )
-    _open(hosted, has_key=key not in (None, NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
+    if opening:
+        _open(hosted, has_key=key not in (None, NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
     return hosted
 
 

@@ -28,7 +28,7 @@ from elicitation.models.local.loading import (
 )
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
-from elicitation.models.local.sources import find_source, without_network
+from elicitation.models.local.sources import ModelSource, find_source, without_network
 from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
@@ -111,21 +111,34 @@ def load_causal_model(
             "Leave chat out."
         )
     with_chat = tokenizer.chat_template is not None if chat is None else chat
-    # Without a system message and a prefill the digest is what it was before there were any, so
-    # that stores keep their answers.
-    opening = f";{json.dumps([system, prefill])}" if system or prefill else ""
     return CausalModel(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=source.fingerprint(
-            f"dtype={dtype};chat={with_chat}{opening}{placement.settings}"
+        fingerprint=causal_fingerprint(
+            source, placement, dtype, chat=with_chat, system=system, prefill=prefill
         ),
         batch_size=batch_size,
         chat=with_chat,
         system=system,
         prefill=prefill,
     )
+
+
+def causal_fingerprint(
+    source: ModelSource,
+    placement: Placement,
+    dtype: str,
+    *,
+    chat: bool,
+    system: str | None,
+    prefill: str,
+) -> str:
+    """Return what the answers of a model are kept under; `chat` and `dtype` as resolved."""
+    # Without a system message and a prefill the digest is what it was before there were any, so
+    # that stores keep their answers.
+    opening = f";{json.dumps([system, prefill])}" if system or prefill else ""
+    return source.fingerprint(f"dtype={dtype};chat={chat}{opening}{placement.settings}")
 
 
 class Prompting:

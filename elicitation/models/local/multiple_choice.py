@@ -18,7 +18,7 @@ from transformers import AutoModelForMultipleChoice
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.local.loading import Placement, load_network, require_transformers
-from elicitation.models.local.sources import find_source, locate
+from elicitation.models.local.sources import ModelSource, find_source, locate
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
@@ -90,9 +90,14 @@ def load_multiple_choice_model(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}"),
+        fingerprint=choice_fingerprint(source, placement, dtype),
         batch_size=batch_size,
     )
+
+
+def choice_fingerprint(source: ModelSource, placement: Placement, dtype: str) -> str:
+    """Return what the answers of a model are kept under; `dtype` as resolved."""
+    return source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}")
 
 
 def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:

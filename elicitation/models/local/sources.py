@@ -107,6 +107,18 @@ class ModelSource:
             return {}
         return config if isinstance(config, dict) else {}
 
+    @property
+    def files(self) -> list[Path]:
+        """What lies here and can change an answer; nothing of the hub, where a commit says it."""
+        if self.kind == "hub":
+            return []
+        if self.kind == "gguf":
+            return [self.path]
+        # A set, because one file may match two patterns.
+        return sorted(
+            {file for name in _PATTERNS for file in self.path.glob(name) if file.is_file()}
+        )
+
     def fingerprint(self, settings: str) -> str:
         """Return a text that stands for the weights and for further settings.
 
@@ -120,9 +132,7 @@ class ModelSource:
             _add_content(digest, self.path)
             return digest.hexdigest()
         digest = hashlib.sha256(settings.encode())
-        # A set, because one file may match two patterns.
-        files = {file for name in _PATTERNS for file in self.path.glob(name) if file.is_file()}
-        for file in sorted(files):
+        for file in self.files:
             digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
             _add_content(digest, file)
         return digest.hexdigest()

@@ -11,7 +11,9 @@ from contextlib import closing
 
 import pytest
 
-from elicitation import AnswerStore, load_causal_model
+from elicitation import Answer, AnswerStore, Request, load_causal_model
+from elicitation.commands import looking
+from elicitation.questions.question import Question
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
 from .test_reveal import replying
@@ -160,6 +162,72 @@ def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
     other = session("reveal, words", "--model anthropic/m")
     assert 0 < other.left() < n
     assert "nothing to ask" in other.call(f"{other.words} --dry-run --only-revealed", 2).err
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "--reasoning-effort low",
+        "--set system=Brief.",
+        "--set extra_body='{\"top_k\":20}'",
+        "--set server_name=elsewhere",
+        "--no-chat",
+    ],
+)
+def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(other, session):
+    fake = Fake(lambda body, n: answer("(a)"))
+    with serving(fake) as address:
+        mine = session("mix", f"--model m --server {address}")
+        n = mine.left()
+        mine.run()
+        fake.asked.clear()
+        assert mine.left() == 0
+        assert mine.left(other) == n
+        assert fake.asked == []
+        mine.run(other)
+        assert sum(not probing(body) for _, body in fake.asked) == n
+        assert mine.left(other) == mine.left() == 0
+        assert "note" not in mine.look()
+
+
+@pytest.mark.parametrize(
+    "other", ["--set dtype=bfloat16", "--no-chat", "--set system=Brief.", "--set prefill=A"]
+)
+def test_answers_of_a_local_model_under_other_settings_are_not_counted(
+    other, session, blank_models, monkeypatch
+):
+    mine = session("mix, exact", f"--model {blank_models[1]}")
+    n = mine.left()
+    mine.run()
+    assert (mine.left(), mine.left(other)) == (0, n)
+    # Too many weights to read for it: counted by name, and said.
+    monkeypatch.setattr("elicitation.commands.looking._QUICKLY_READ", 1)
+    looking._fingerprint.cache_clear()
+    assert mine.left(other) == 0
+    assert "by the model's name" in mine.look(other)["note"]
+    looking._fingerprint.cache_clear()
+
+
+def test_other_contexts_make_another_agent(run, tmp_path):
+    words = f"elicit --agent leaky --task asia --reps 1 --no-lie --out {tmp_path}/r.csv"
+    run(f"{words} --contexts 12")
+    assert "to ask     0\n" in run(f"{words} --contexts 12 --dry-run").out
+    more = run(f"{words} --contexts 14 --dry-run").out
+    assert "in store   0\n" in more
+    assert "note" not in more
+
+
+def test_what_is_not_known_without_a_key_is_counted_by_name(session, monkeypatch):
+    mine = session("mix", "--model openai/gpt-4o")
+    mine.out.mkdir()
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert "note" not in mine.look()
+    question = Question(Request("What?", 0, 4))
+    with AnswerStore(mine.store) as store:
+        store.put([question], [Answer("a")], model="openai/gpt-4o", fingerprint="f")
+    assert "note" not in mine.look()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "by the model's name" in mine.look()["note"]
 
 
 def test_several_models_and_wrong_words(session, blank_models, tmp_path, run, answers):

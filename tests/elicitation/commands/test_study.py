@@ -465,6 +465,25 @@ def test_batteries_are_in_the_sums_of_what_is_to_ask(study, list_of_things):
         assert len(asked()) == left - unlisted
 
 
+def test_another_entry_of_one_model_has_none_of_its_answers(study):
+    fake = Fake(lambda body, n: answer("(a)"))
+    mixing = '[[batteries]]\nbattery = "mix"\ndraws = 2\n'
+    with serving(fake) as address:
+        text = served(address, "keep_going=true") + mixing
+        study.run(text)
+        low = 'name="low"\nreasoning_effort="low"\nkeep_going=true\n'
+        both = f'{text}[[models]]\nmodel="m"\nserver="{address}"\n{low}'
+        rows, below = study.look(both)
+        assert rows["m", "mix"]["state"] == "finished"
+        others = [row for (model, _), row in rows.items() if model == "low"]
+        assert {row["state"] for row in others} == {"not begun"}
+        assert "by the model's name" not in below
+        n_left = sum(int(row["to ask"].replace(",", "")) for row in others)
+        fake.asked.clear()
+        study.run(both)
+        assert sum(not probing(body) for _, body in fake.asked) == n_left
+
+
 def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     page = asked.report()
     assert "Not finished" not in page
