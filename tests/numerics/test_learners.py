@@ -129,7 +129,7 @@ def test_designs_differ_by_the_truth_alone():
     assert rows.truth.tolist() == [[0, 1], [0, 0]]
 
 
-def test_features_are_numbers_or_words():
+def test_features_are_numbers_or_words_in_the_order_of_their_names():
     frame = pd.DataFrame(
         {
             "n": [1, 2, 3],
@@ -139,7 +139,7 @@ def test_features_are_numbers_or_words():
         }
     )
     numbers, words = as_features(frame, 3)
-    np.testing.assert_array_equal(numbers, [[1, 1.5], [2, np.nan], [3, 2.5]])
+    np.testing.assert_array_equal(numbers, [[1.5, 1], [np.nan, 2], [2.5, 3]])
     assert words.tolist() == [["True", "a"], ["False", "(not shown)"], ["True", "b"]]
     numbers, words = as_features(np.array([[1, "a"], [2, "b"]], dtype=object), 2)
     assert (numbers.tolist(), words.tolist()) == ([[1], [2]], [["a"], ["b"]])
