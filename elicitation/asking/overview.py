@@ -25,9 +25,9 @@ BYTES_PER_TOKEN = 4.0  # of texts in UTF-8: a letter of English has one, a Chine
 """A rule of thumb for texts in English; a dry run without a tokenizer is as rough as this."""
 
 BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
-# Answers of one batch are stored in one instant; a pause longer than this lies between sessions,
-# not between batches.
-_LONGEST_BATCH = 3600.0
+# Answers of one batch are stored in one instant. A gap longer than these seconds for each answer
+# of the batch after it, or an hour, is a pause between sessions.
+_LONGEST_ANSWER, _LONGEST_BATCH = 60.0, 3600.0
 
 
 def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -223,14 +223,21 @@ def preview(
         written_out = [each for each in missing if each.form is None and not each.labels]
         read = [*(each for each in missing if each.form is None), *readings.values()]
         n_text_tokens = sum(map(count, read))
+    rooms = Counter(each.request.max_new_tokens for each in written_out)
     return Preview(
         n_questions=len(questions),
         n_distinct=len(needed),
         n_stored=len(needed) - len(missing),
         n_text_tokens=n_text_tokens,
-        n_answer_tokens=sum(each.request.max_new_tokens for each in written_out),
+        n_answer_tokens=sum(room * number for room, number in rooms.items()),
         n_expected_tokens=(
-            statistics.fmean(lengths) * len(written_out) if lengths and written_out else None
+            # Where there is less room than there was, answers are cut.
+            sum(
+                statistics.fmean(min(length, room) for length in lengths) * number
+                for room, number in rooms.items()
+            )
+            if lengths and rooms
+            else None
         ),
         seconds=sum(known) if len(known) == len(paces) else None,
         n_text_tokens_stored=sum_of_tokens(text for text, _ in taken),
@@ -247,13 +254,21 @@ def sum_of_tokens(counts: Iterable[int | None]) -> int | None:
 
 
 def _seconds_per_answer(created: Iterable[str]) -> float | None:
-    """Median over batches of the time since the one before, per answer; None of a single batch."""
+    """Time from the first answer to the last without pauses, per answer; None of a single batch.
+
+    The typical gap is no pace: of several answers under way at once most come together.
+    """
     # The answers of a batch have one time, that of their transaction.
     batches = Counter(map(datetime.fromisoformat, created))
-    times = sorted(batches)
-    paces = [
-        (later - earlier).total_seconds() / batches[later]
-        for earlier, later in pairwise(times)
-        if (later - earlier).total_seconds() < _LONGEST_BATCH
+    gaps = [
+        ((later - earlier).total_seconds(), batches[later])
+        for earlier, later in pairwise(sorted(batches))
     ]
-    return statistics.median(paces) if paces else None
+    usual = [
+        (gap, number) for gap, number in gaps if gap < min(_LONGEST_ANSWER * number, _LONGEST_BATCH)
+    ]
+    # A model that thinks may take longer for every single answer.
+    usual = usual or [(gap, number) for gap, number in gaps if gap < _LONGEST_BATCH]
+    if not usual:
+        return None
+    return sum(gap for gap, _ in usual) / sum(number for _, number in usual)

@@ -223,7 +223,8 @@ def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
     print(f"tokens     {said}, {_answer_tokens(outlook)}")
     if args.price_in is not None or args.price_out is not None:
         print(f"price      {_price(args, outlook)}")
-    print(f"time       {_time(outlook)}")
+    if outlook.n_left:
+        print(f"time       {_time(outlook)}")
 
 
 def _time(outlook: "Preview") -> str:

@@ -3,9 +3,13 @@
 Breaks if a count is wrong, if looking changes anything, or if torch is loaded for it.
 """
 
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +25,7 @@ from elicitation import (
     run_plan,
     summarise_store,
 )
+from elicitation.asking.store import CELLS, _digest_of_row
 
 ROOT = Path(__file__).parents[3]
 
@@ -129,6 +134,65 @@ def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, tabl
     after = preview(plan, model_name="m", store=path)
     assert after.n_left == 72
     assert 0.1 <= after.seconds < 6
+
+
+def stored_at(path, seconds, table, lengths=(None,)):
+    """Answers to the table's questions, drawn ever anew, written these seconds after the first."""
+    design = Design(reps=50, prompts=("standard",))
+    questions = plan_own_questions(table, design).questions[: len(seconds)]
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    texts = ["50%"] * len(seconds)
+    answers = [
+        Answer(text, n_tokens=length) for text, length in zip(texts, cycle(lengths), strict=False)
+    ]
+    with AnswerStore(path) as store:
+        store.put(questions, answers, model="m", fingerprint="f")
+    with closing(sqlite3.connect(path)) as database:
+        cells = ", ".join(CELLS)
+        rows = database.execute(f"SELECT {cells} FROM answers").fetchall()
+        for row, after in zip(rows, seconds, strict=True):
+            new = [*row[:-1], (start + timedelta(seconds=after)).isoformat()]
+            change = "UPDATE answers SET created = ?, digest = ? WHERE key = ?"
+            database.execute(change, (new[-1], _digest_of_row(new), row[0]))
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pace"),
+    [
+        # Eight under way at a time: most gaps are no time at all.
+        ([n // 8 + n % 8 / 1000 for n in range(160)], 1 / 8),
+        # One after the other, with a night between two sessions, or a long lunch.
+        ([*range(20), *range(40_000, 40_020)], 1),
+        ([*range(20), *range(1800, 1820)], 1),
+        # A batch of twenty in fifteen minutes.
+        ([0.0] * 20 + [900.0] * 20, 45),
+        # A model that thinks for two minutes.
+        ([120.0 * n for n in range(10)], 120),
+    ],
+)
+def test_the_time_left_follows_from_the_time_taken(seconds, pace, tmp_path, table):
+    stored_at(tmp_path / "s.sqlite", seconds, table)
+    more = plan_own_questions(table, Design(reps=50, prompts=("standard",)))
+    look = preview(more, model_name="m", store=tmp_path / "s.sqlite")
+    assert look.n_stored == len(seconds)
+    assert look.seconds == pytest.approx(look.n_left * pace, rel=0.08)
+
+
+def test_expected_tokens_are_at_most_those_that_there_is_room_for(tmp_path, table):
+    stored_at(tmp_path / "s.sqlite", range(20), table, lengths=(10, 500))
+    roomy, small = (
+        preview(
+            plan_own_questions(table, Design(reps=50, prompts=("standard",), max_new_tokens=room)),
+            model_name="m",
+            store=tmp_path / "s.sqlite",
+        )
+        for room in (1000, 20)
+    )
+    assert roomy.n_expected_tokens == pytest.approx(255 * roomy.n_left)
+    # Half of the answers would be cut.
+    assert small.n_expected_tokens == pytest.approx(15 * small.n_left)
+    assert small.n_expected_tokens < small.n_answer_tokens
 
 
 def test_other_files_are_refused(tmp_path):
