@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import duration
-from elicitation.commands.model_options import connect_to, device_map_of, is_hosted
+from elicitation.commands.model_options import (
+    connect_to,
+    device_map_of,
+    is_hosted,
+    require_empty,
+)
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
     from elicitation.questions.question import Question
 
 
+HIGHEST_PRICE = 1e9
+"""The highest price of a million tokens, in whatever currency."""
 _QUICKLY_READ = 8 << 30
 """Bytes of weights that are read, in seconds, to tell whose answers a store has."""
 BY_NAME = (
@@ -51,8 +58,10 @@ def check_prices(args: argparse.Namespace) -> None:
 
     for name in ("price_in", "price_out"):
         price = getattr(args, name)
-        if price is not None and not 0 <= price < float("inf"):
-            raise InputError(f"{name} must be at least 0 and finite; received {price}.")
+        if price is not None and not 0 <= price <= HIGHEST_PRICE:
+            raise InputError(
+                f"{name} must be at least 0 and at most {HIGHEST_PRICE:,.0f}; received {price}."
+            )
         if price is not None and not args.dry_run:
             raise InputError(f"{name} belongs to --dry-run. Add that, or leave the price out.")
 
@@ -211,7 +220,11 @@ def _reader(
 
 
 def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
-    """Say what one model would be asked."""
+    """Say what one model would be asked; raise where the run would for the store."""
+    from elicitation.asking.store import read_store
+
+    if not args.resume and Path(store).exists():
+        require_empty(store, sum(1 for _ in read_store(store)))
     outlook = ahead.preview(args, store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")

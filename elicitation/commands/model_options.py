@@ -404,19 +404,25 @@ def _is_empty(path: Path) -> bool:
         return False
 
 
+def require_empty(path: str, n_answers: int) -> None:
+    """Raise for a store with answers, under ``--no-resume``."""
+    from coherence.errors import InputError
+
+    if n_answers:
+        raise InputError(
+            f"--no-resume needs a new store; {path} has {counted(n_answers, 'answer')}. "
+            "Name another --store, or leave --no-resume out."
+        )
+
+
 @contextmanager
 def _opened(args: argparse.Namespace, path: Path) -> "Iterator[AnswerStore]":
-    from coherence.errors import InputError
     from elicitation.asking.store import AnswerStore
 
     with AnswerStore(path) as store:
         # An empty store was made by the line above, or by a call that asked nothing.
-        if not args.resume and len(store):
-            raise InputError(
-                f"--no-resume needs a new store; {store.path} has "
-                f"{counted(len(store), 'answer')}. "
-                "Name another --store, or leave --no-resume out."
-            )
+        if not args.resume:
+            require_empty(store.path, len(store))
         try:
             yield store
         except KeyboardInterrupt:

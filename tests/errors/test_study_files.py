@@ -23,6 +23,7 @@ FILES = {
     f'{MODEL}model = "m"\ntemprature = 1\n': "found: 'temperature'",
     f'{MODEL}model = "m"\nseed = 1\n': "seed is unknown",
     f'{MODEL}model = "m"\nprice_in = -1\n': "price_in must be a number, at least 0",
+    f'{MODEL}model = "m"\nprice_out = 1e300\n': "price_out must be a number, at least 0",
     f'{MODEL}model = "m"\nprice_in = "1"\n': "price_in must be a number",
     f'{MODEL}model = "m"\nreps = true\n': "reps must be a value, not true or false",
     f'{MODEL}model = "m"\nprompts = []\n': "prompts must be a text, a number or a list",

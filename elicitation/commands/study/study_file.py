@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from coherence.agents import AGENTS
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest, suggestion
+from elicitation.commands.looking import HIGHEST_PRICE
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
@@ -253,8 +254,11 @@ def _price(table: Mapping[str, Any], key: str) -> float | None:
     if price is None:
         return None
     number = isinstance(price, int | float) and not isinstance(price, bool)
-    if not number or not 0 <= price < float("inf"):
-        raise InputError(f"{key} must be a number, at least 0 and finite; received {price!r}.")
+    if not number or not 0 <= price <= HIGHEST_PRICE:
+        raise InputError(
+            f"{key} must be a number, at least 0 and at most {HIGHEST_PRICE:,.0f}; "
+            f"received {price!r}."
+        )
     return float(price)
 
 

@@ -230,6 +230,15 @@ def test_what_is_not_known_without_a_key_is_counted_by_name(session, monkeypatch
     assert "by the model's name" in mine.look()["note"]
 
 
+def test_looking_is_refused_where_the_run_is_for_its_store(session, blank_models):
+    mine = session("mix, exact", f"--model {blank_models[1]} --no-resume")
+    n = mine.left()
+    mine.run()
+    for more in ("--dry-run", ""):
+        said = mine.call(f"{mine.words} {more}", 2).err
+        assert f"--no-resume needs a new store; {mine.store} has {n} answers" in said
+
+
 def test_several_models_and_wrong_words(session, blank_models, tmp_path, run, answers):
     base, instruct = blank_models
     said = run(f"reveal --base {base} --instruct {instruct} {COINS} --out {tmp_path}/o --dry-run")
@@ -248,6 +257,9 @@ def test_several_models_and_wrong_words(session, blank_models, tmp_path, run, an
         "price_in belongs to --dry-run"
         in run(f"mix --model {base} --out {tmp_path}/o --set price_in=1", 2).err
     )
+    for price in ("1e300", "-1", "inf", "nan"):
+        words = f"mix --model {base} --out {tmp_path}/o --dry-run --set price_out={price}"
+        assert "price_out must be at least 0 and at most 1,000,000,000" in run(words, 2).err
     assert (
         "--dry-run has no meaning" in run(f"reveal --questions {tmp_path}/q.csv --dry-run", 2).err
     )
