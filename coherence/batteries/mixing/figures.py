@@ -77,8 +77,9 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
         ax.set_xlabel("probability of 0 (that of 1 is .4)")
     else:
         ax.set_xlabel("parameter of the game" if part in GAMES else "probability asked for")
-    near: Style = {"handlelength": 2.2, "borderaxespad": 0.3, "labelspacing": 0.3}
-    ax.legend(loc="best", framealpha=0.85, edgecolor="none", **near)
+    # Below: no place inside is free in every battery.
+    below: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
+    ax.legend(**below, frameon=False, handlelength=2.2, labelspacing=0.3, columnspacing=1.0)
     return ax
 
 
