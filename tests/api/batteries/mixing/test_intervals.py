@@ -37,5 +37,9 @@ def test_corrected_losses_lie_in_their_intervals():
     ]
     measures = score_mixing(pd.concat(tables), n_resamples=100, rng=0).measures
     assert (measures["corrected_loss"] < 0).any()
-    assert (measures["loss_low"] <= measures["corrected_loss"]).all()
-    assert (measures["corrected_loss"] <= measures["loss_high"]).all()
+    # The order of rates has no interval where an answer is drawn fewer than twenty times.
+    known = measures["loss_low"].notna()
+    few = measures["model"].str.contains(r" [25]$") & (measures["measure"] == "direction")
+    assert (known == ~few).all()
+    assert (measures["loss_low"] <= measures["corrected_loss"])[known].all()
+    assert (measures["corrected_loss"] <= measures["loss_high"])[known].all()

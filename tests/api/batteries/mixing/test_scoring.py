@@ -161,7 +161,7 @@ def test_a_single_answer_shows_no_noise_to_take_out():
 @pytest.mark.lengthy
 def test_the_order_of_rates_has_no_interval_below_twenty_draws():
     for n_draws, known in ((19, False), (20, True)):
-        answers = simulate_mixing("beta", n_draws=n_draws, rng=0)
+        answers = simulate_mixing("steep", n_draws=n_draws, rng=0)
         measures = score_mixing(answers, n_resamples=100, rng=0).measures.set_index("measure")
         assert measures.loc[["direction"], "loss_low"].notna().all() == known
         assert measures.drop("direction")["loss_low"].notna().all()
