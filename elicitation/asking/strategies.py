@@ -5,7 +5,7 @@ come first, each once per text, and go to the store; drawn answers follow from t
 own seeds. A session that is started again finds either, and asks only for what it lacks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -86,7 +86,7 @@ def _stages(
     drawn = [each for each in formed if not each.exact]
     stages = [_Stage(free, in_words(model, batch_size), free)]
     if masks_alone(model):
-        stages.append(_Stage(formed, masked(model, batch_size), formed))
+        stages.append(_Stage(formed, masked(model), formed))
     elif formed:
         if cold := [each for each in formed if each.request.temperature != 1]:
             raise InputError(
@@ -135,15 +135,17 @@ def in_words(model: Model, batch_size: int) -> Strategy:
                 yield _paired(model, alike, list(said))
             start, size = start + size, min(2 * size, batch_size)
         if isinstance(model, StreamingModel) and words:
-            yield from _streamed(model, words)
+            stream = model.stream_answers([each.request for each in words])
+            yield from _streamed(model, words, stream)
 
     # Of a stream nobody knows when the next answer comes, or whether the process lives to see it.
     return Strategy(answers, worth_a_write=1 if isinstance(model, StreamingModel) else batch_size)
 
 
-def _streamed(model: StreamingModel, words: Sequence[Question]) -> AnswerStream:
+def _streamed(
+    model: Model, words: Sequence[Question], stream: Iterable[tuple[int, Answer]]
+) -> AnswerStream:
     """Yield answers as they come; each request must have come once when the model is done."""
-    stream = model.stream_answers([each.request for each in words])
     missing = set(range(len(words)))
     try:
         for position, reply in stream:
@@ -171,7 +173,7 @@ def masks_alone(model: object) -> bool:
     return isinstance(model, ForcingModel) and not gives_distributions(model)
 
 
-def masked(model: Model, batch_size: int) -> Strategy:
+def masked(model: Model) -> Strategy:
     """Answer in a form by the masks of the model itself."""
 
     def answers(missing: Sequence[Question]) -> AnswerStream:
@@ -181,12 +183,10 @@ def masked(model: Model, batch_size: int) -> Strategy:
         for form in dict.fromkeys(each.form for each in missing):
             assert form is not None
             alike = [each for each in missing if each.form == form]
-            for start in range(0, len(alike), batch_size):
-                batch = alike[start : start + batch_size]
-                said = model.forced_answers([each.request for each in batch], form)
-                yield _paired(model, batch, said)
+            stream = model.stream_forced_answers([each.request for each in alike], form)
+            yield from _streamed(model, alike, stream)
 
-    return Strategy(answers, worth_a_write=batch_size)
+    return Strategy(answers)
 
 
 def as_distributions(model: Model, batch_size: int) -> Strategy:

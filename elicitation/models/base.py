@@ -214,8 +214,10 @@ class ForcingModel(Model, Protocol):
     lead nowhere.
     """
 
-    def forced_answers(self, requests: Sequence[Request], form: "AnswerForm") -> list[Answer]:
-        """Answer every request in a form."""
+    def stream_forced_answers(
+        self, requests: Sequence[Request], form: "AnswerForm"
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Answer every request in a form, in the order in which answers come."""
         ...
 
 

@@ -156,8 +156,10 @@ class HostedModel:
 
         yield from self._all(requests, ask)
 
-    def forced_answers(self, requests: Sequence[Request], form: AnswerForm) -> list[Answer]:
-        """Answer every request in a form, by the provider's structured output.
+    def stream_forced_answers(
+        self, requests: Sequence[Request], form: AnswerForm
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Answer every request in a form, by the provider's structured output, as answers come.
 
         Parameters
         ----------
@@ -166,10 +168,11 @@ class HostedModel:
         form : AnswerForm
             What an answer must look like.
 
-        Returns
-        -------
-        list of Answer
-            One per request, in order. One that was cut or withheld is as it came.
+        Yields
+        ------
+        tuple of int and Answer
+            Position of the request, and its answer, each once. One that was cut or withheld is as
+            it came.
 
         Raises
         ------
@@ -180,7 +183,7 @@ class HostedModel:
         """
         require_requests(requests)
         if not requests:
-            return []
+            return
         self._require_forms(max(request.max_new_tokens for request in requests))
 
         async def ask(request: Request) -> Answer:
@@ -190,8 +193,7 @@ class HostedModel:
                 raise ReplyError("an answer leaves the schema that it was to be held to")
             return replace(answer, text=answer.text if text is None else text)
 
-        answers = dict(self._all(requests, ask))
-        return [answers[i] for i in range(len(requests))]
+        yield from self._all(requests, ask)
 
     def _require_forms(self, max_new_tokens: int) -> None:
         """Refuse to go on where a schema is ignored: plain text comes back."""

@@ -167,11 +167,12 @@ class Masking:
     def generate(self, requests):
         raise AssertionError("nothing is to be asked in words")
 
-    def forced_answers(self, requests, form):
+    def stream_forced_answers(self, requests, form):
         texts = {"lines": "No: 0.3\nYes: 0.7", "decision": "Can decide: Yes\nDecision: No"}
         if form.labels not in ((), ("No", "Yes")):
-            return [Answer("\n".join(f"{label}: 0.5" for label in form.labels)) for _ in requests]
-        return [Answer(texts[form.kind]) for _ in requests]
+            texts = {form.kind: "\n".join(f"{label}: 0.5" for label in form.labels)}
+        for position in range(len(requests)):
+            yield position, Answer(texts[form.kind])
 
 
 def test_a_model_that_masks_is_named_as_such(asia, cases, store):

@@ -469,6 +469,25 @@ def test_answers_keep_to_a_form_where_a_server_holds_them_to_it(asia, cases):
     assert tally.readable == tally.total > 10
 
 
+def test_answers_held_to_a_form_are_kept_beside_one_that_is_refused(asia, cases):
+    """Breaks if answers wait for others of their form: a refusal or Ctrl-C then loses them all."""
+    asked = []
+
+    def reply(body, n):
+        if probing(body):
+            return held(body, n)
+        asked.append((body["messages"][-1]["content"], body["seed"]))
+        return raw(400, b"no") if asked[-1] == asked[0] else held(body, n)
+
+    design = Design(reps=1, answers="forced")
+    with connected(Fake(reply)) as model, AnswerStore(":memory:") as store:
+        for n_refused in (1, 2):
+            with pytest.raises(CoherenceError, match="did not answer 1 of"):
+                elicit(model, asia, cases.head(6), store, design=design)
+            assert asked.count(asked[0]) == n_refused
+            assert len(store) == len(asked) - n_refused == len(set(asked)) - 1 > 5
+
+
 def test_a_session_keeps_what_it_has(asia, cases, tmp_path):
     path = tmp_path / "answers.sqlite"
     with AnswerStore(path) as store:
