@@ -156,13 +156,7 @@ class AnswerStore:
             time.sleep(0.02)
 
     def _make_tables(self) -> None:
-        layout = self._database.execute("PRAGMA user_version").fetchone()[0]
-        named = self._database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
-        # Layout 0 is a new file, or one whose maker was killed between the statements below.
-        ours = _SCHEMA.replace(" IF NOT EXISTS", "")
-        strange = [sql for (sql,) in named.fetchall() if sql not in ours]
-        if layout not in (0, _LAYOUT) or (layout == 0 and strange):
-            raise InputError(_of_another_kind(self.path))
+        _layout_of(self._database, self.path)
         self._database.execute("PRAGMA journal_mode=WAL").close()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
         # at one fsync per batch, which is cheap here.
@@ -331,8 +325,8 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
             database.text_factory = _as_text
-            if database.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
-                raise InputError(_of_another_kind(path))
+            if _layout_of(database, path) == 0:
+                return
             for *cells, digest in database.execute(
                 f"SELECT {_COLUMNS}, digest FROM answers ORDER BY created"
             ):
@@ -344,11 +338,18 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
         ) from error
 
 
-def _of_another_kind(path: object) -> str:
-    return (
-        f"answer store {path} must be a store of this version; it is a database of another kind, "
-        "or of an earlier version. Give another path."
-    )
+def _layout_of(database: sqlite3.Connection, path: object) -> int:
+    """Return the layout of a store: 0 of a new file, or of one whose maker was killed making it."""
+    layout = int(database.execute("PRAGMA user_version").fetchone()[0])
+    named = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
+    ours = _SCHEMA.replace(" IF NOT EXISTS", "")
+    strange = [sql for (sql,) in named.fetchall() if sql not in ours]
+    if layout not in (0, _LAYOUT) or (layout == 0 and strange):
+        raise InputError(
+            f"answer store {path} must be a store of this version; it is a database of another "
+            "kind, or of an earlier version. Give another path."
+        )
+    return layout
 
 
 def _remedy(error: Exception, otherwise: str) -> str:

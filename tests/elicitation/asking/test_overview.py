@@ -202,9 +202,23 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(InputError, match="cannot be read"):
         summarise_store(tmp_path / "text")
-    (tmp_path / "empty").write_bytes(b"")
+    with closing(sqlite3.connect(tmp_path / "other")) as database:
+        database.execute("CREATE TABLE mail (id INTEGER)")
     with pytest.raises(InputError, match="another kind"):
-        summarise_store(tmp_path / "empty")
+        summarise_store(tmp_path / "other")
+
+
+def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):
+    """Breaks if a look refuses what the run itself takes for a new store."""
+    path = tmp_path / "s.sqlite"
+    AnswerStore(path).close()
+    for left in ("PRAGMA user_version = 0", "DROP TABLE answers", "DROP TABLE texts"):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(left)
+        assert summarise_store(path).empty
+    path.write_bytes(b"")
+    assert summarise_store(path).empty
+    AnswerStore(path).close()
 
 
 def test_the_command_prints_a_clean_table(tmp_path, plan, run):
