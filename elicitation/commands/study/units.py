@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.folders import replace_text
 from coherence.cli.main import MODULES
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
@@ -373,7 +373,6 @@ def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
 def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
     """Put every battery to its model; what the store has is not asked again."""
     for unit in units:
-        prepare_folder(unit.folder)
         before = unit.is_finished
         if not before:  # a kill must not leave new tables beside the record of other options
             unit.record.unlink(missing_ok=True)

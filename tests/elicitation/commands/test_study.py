@@ -399,6 +399,12 @@ def test_a_battery_asks_each_model_once_and_not_again(study, blank_models, monke
     assert "exact, die: " in study.run(wrong, "--dry-run", status=2).err
 
 
+def test_a_battery_that_ends_early_leaves_no_empty_folder(study, blank_models):
+    wrong = DIE.format(folder=blank_models[0]).replace("scenario=dice", "scenario=cards")
+    assert "not finished: exact, die:" in study.run(wrong, status=1).err
+    assert not (study.folder / "batteries").exists()
+
+
 BATTERIES = """
 [[batteries]]
 battery = "mix"
