@@ -266,19 +266,25 @@ def _trust(
 
 
 def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
-    """Say what the first test with an interval leaves open; the order of checks puts it first."""
+    """Say what the first test leaves open whose interval does; the order of checks puts it first."""
+    bounded = False
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
             shown = furthest(result.interval, sentences_of(result.check)[0].one_sided)
             reach = smallest_margin(result)  # of all actions, not only of the one that is shown
             if math.isnan(reach):
                 reach = shown
+            if reach == 0:
+                bounded = True
+                continue
             beside = room_beside(moves, reach, result.unit)
-            beside = f", {beside}" if beside and reach else ""
+            beside = f", {beside}" if beside else ""
             room = _room_for(result, reach)
             if reach > shown + 1e-9:
                 room += " in one of the other actions"
             return f"Passing proves nothing: {clean(result.check)} {room}{beside}."
+    if bounded:
+        return "Passing proves nothing about what was not tested."
     return "Passing proves nothing, and without an interval it is not known what was missed."
 
 

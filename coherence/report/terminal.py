@@ -256,13 +256,13 @@ def _counted_answers(unit: Unit) -> str:
         share = unparsed_share(unit)
         unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
         said.append(f"{asked} of answers, {unparsed} unparsed")
-    tests = [result for result in unit.results if is_test(result)] or list(unit.results)
-    if tests:
-        most = max(tests, key=lambda result: result.n_rows)
+    tests = [result for result in unit.results if is_test(result)]
+    if unit.results:
+        most = max(tests or unit.results, key=lambda result: result.n_rows)
         entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
         dropped = max(result.n_dropped for result in unit.results)
         left = f", {dropped} left out for missing values" if dropped else ""
-        said.append(f"{entered} enter a test{left}")
+        said.append(f"{entered} enter {'a test' if tests else 'an estimate, none a test'}{left}")
     text = "; ".join(filter(None, [*said, repair_sentence(unit)]))
     return f"{text}." if text else ""
 

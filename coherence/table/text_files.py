@@ -115,10 +115,10 @@ def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = N
         other = "another --encoding"
         if form.encoding is None:
             other = "its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
-        raise InputError(
-            f"{path}: the file cannot be read as text ({error}). Name {other}, or check that the "
-            "file is complete."
-        ) from None
+        remedy = f"Name {other}, or check that the file is complete."
+        if b"\0" in data and form.encoding is None and marked == "utf-8":
+            remedy = "It holds no text: save it as CSV, or give a Parquet table the ending .parquet."
+        raise InputError(f"{path}: the file cannot be read as text ({error}). {remedy}") from None
 
 
 def read_objects(

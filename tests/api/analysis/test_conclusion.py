@@ -67,6 +67,13 @@ def test_passing_proves_nothing_and_says_what_is_open():
     )
 
 
+def test_an_interval_without_room_passes_the_word_on():
+    ordered = result("monotone_choice:a/b", 1.0, 1.0, (-0.4, -0.1))
+    assert said(ordered)[1] == "Passing proves nothing about what was not tested."
+    kept = result("residual_covariance", 0.5, 1.0, (-0.3, 0.21))
+    assert said(ordered, kept)[1].startswith("Passing proves nothing: residual_covariance leaves")
+
+
 def test_without_tests_nothing_is_claimed():
     assert said()[0] == "No check could be run."
     assert said(result("calibration:rmse", None))[0].startswith("No test could be run")

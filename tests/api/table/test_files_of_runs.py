@@ -177,6 +177,7 @@ def test_column_mapping(tmp_path):
         ("a.jsonl", b"[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.xlsx", b"x", "must be .parquet, .csv, .tsv or .jsonl, not '.xlsx'"),
         ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
+        ("a.csv", b"PK\x03\x04\x14\x00\xff", "cannot be read as text .*It holds no text: save"),
         (
             "a.csv.gz",
             gzip.compress(TABLE.encode(), mtime=0)[:-9],
