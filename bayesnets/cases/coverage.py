@@ -66,9 +66,7 @@ def coverage_record(
     }
 
 
-def coverage_shortfall(
-    belief: Floats, n: int, n_bins: int, *, uneven: str, lacking: str, present: str
-) -> str:
+def coverage_shortfall(belief: Floats, n: int, n_bins: int, *, over: str, sets: str) -> str:
     """Say which bins the cases could not fill, and what can be reached."""
     capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
     # With fewer cases than bins, chance decides which bins get one.
@@ -79,6 +77,7 @@ def coverage_shortfall(
         (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
     )
     return (
-        f"{uneven}: {n} were to be spread over {n_bins} bins, and too few {lacking} lie in {held}. "
-        f"{present} from {belief.min():.3g} to {belief.max():.3g}; the other bins took the rest."
+        f"{n} cases cannot be spread evenly over {over}: fewer than {n // n_bins} {sets} "
+        f"in {held}. The other bins take more; all {belief.size} found lie between "
+        f"{belief.min():.3g} and {belief.max():.3g}."
     )

@@ -158,14 +158,12 @@ def sample_cases(
     cases["probability_bin"] = bins[chosen]
     note = ""
     if even:
-        there = "There are" if sets.enumerated else "The draws found"
         note = coverage_shortfall(
             sets.belief,
             int(n),
             n_bins,
-            uneven=f"cases are not even over p({target}={target_state}) in network {model.name!r}",
-            lacking="evidence sets",
-            present=f"{there} {len(bins)} sets with posteriors",
+            over=f"p({target}={target_state}) in network {model.name!r}",
+            sets="sets of evidence have a posterior",
         )
     if note:
         logger.warning("%s", note)

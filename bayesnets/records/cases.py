@@ -115,9 +115,8 @@ def sample_record_cases(
             strata.share,
             int(n),
             n_bins,
-            uneven=f"cases of {task.name!r} are not even over the share",
-            lacking=f"strata of at least {task.min_records} records",
-            present=f"There are {len(bins)} strata with shares",
+            over=f"the share of {task.name!r}",
+            sets=f"strata of at least {task.min_records} records have a share",
         )
     if note:
         logger.warning("%s", note)

@@ -208,7 +208,7 @@ def conclude(
         lack = "No test has a p-value; the table says why."
         if not untested:
             lack = "No test could be run: all results are estimates."
-        if not results:
+        if all(math.isnan(result.statistic) for result in results):
             lack = "No check could be run."
         return lack, "Nothing here speaks for or against coherence."
     without = f"; {len(untested)} could not be computed" if untested else ""
@@ -266,7 +266,7 @@ def _trust(
 
 
 def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
-    """Say what the first test leaves open whose interval does; the order of checks puts it first."""
+    """Say what is left open by the first test, in the order of checks, whose interval does."""
     bounded = False
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):

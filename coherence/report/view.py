@@ -68,6 +68,7 @@ TWINS_NOTE = (
     "cmi is that of another statistic than the estimate compared here. noise is the median of the "
     "twins over what was observed."
 )
+MOSTLY = 0.5  # of the answers, above which more of the same would not help
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
     "they hold for these answers and leave out sampling."
@@ -76,7 +77,7 @@ _STATUS_HEADINGS = {
     "sum_not_one": "sum not 1",
     "out_of_range": "out of range",
     LOW_MASS: "low mass",
-    "share_unreadable": "unparsed",
+    "share_unreadable": "unparsed in all",
 }
 
 
@@ -281,6 +282,11 @@ def _next_step(unit: Unit) -> str:
             "Look at the figure and at what was said. "
             + ("" if grouped else "Do the contexts share a template (--group)? ")
             + "If reports vary between repetitions, see rational_agent and --twin."
+        )
+    if unparsed_share(unit) > MOSTLY:
+        return (
+            "Ask in another way: most answers could not be parsed (--answers exact or forced, "
+            "where the model allows it)."
         )
     if all(result.pvalue is None for result in unit.results):
         return ""

@@ -310,7 +310,9 @@ class Runs:
         """Fill the columns that may be absent, and note what was assumed."""
         table, assumed = self.table.reset_index(drop=True), []
         if self.unread:
-            assumed.append(f"columns that nothing reads: {listing(self.unread, 12)}.")
+            # A column of the file that has another's name was set aside; see `reading`.
+            unread = [str(name).removeprefix("unmapped_") for name in self.unread]
+            assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
         assumed += self._pooled_models()
         if self.policies:
             holds = self.of_policies.to_numpy()

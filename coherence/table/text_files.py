@@ -117,7 +117,7 @@ def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = N
             other = "its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
         remedy = f"Name {other}, or check that the file is complete."
         if b"\0" in data and form.encoding is None and marked == "utf-8":
-            remedy = "It holds no text: save it as CSV, or give a Parquet table the ending .parquet."
+            remedy = "It holds no text: save it as CSV; a Parquet table needs the ending .parquet."
         raise InputError(f"{path}: the file cannot be read as text ({error}). {remedy}") from None
 
 

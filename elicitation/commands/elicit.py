@@ -250,7 +250,10 @@ def _print_status(path: str) -> None:
         for model, question, status, answers in table.itertuples(index=False)
     ]
     print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
-    print(counted(int(table["answers"].sum()), "answer"))
+    is_read = table["question"].str.endswith(", distribution")
+    sums = [(table[~is_read], "answer"), (table[is_read], "distribution")]
+    numbers = [(int(part["answers"].sum()), name) for part, name in sums]
+    print(", ".join(counted(number, name) for number, name in numbers if number))
 
 
 def _check_preview(args: argparse.Namespace) -> None:

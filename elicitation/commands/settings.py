@@ -60,4 +60,10 @@ def take_settings(args: argparse.Namespace, declare: Declare) -> None:
             said.append(option if value == "true" else f"--no-{key}")
         else:
             said.append(f"{option}={value}")
-    vars(args).update(vars(rare.parse_args(said)))
+    try:
+        vars(args).update(vars(rare.parse_args(said)))
+    except InputError as error:
+        for key, action in options.items():  # named as the user names it
+            if (named := f"argument {action.option_strings[0]}:") in str(error):
+                raise InputError(str(error).replace(named, f"--set {key}:")) from None
+        raise

@@ -84,7 +84,7 @@ def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.Dat
     names = [str(name) for name in table.columns]
     errors = [
         f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
-        f"{closest(name, COLUMNS)}"
+        f"{closest(name, COLUMNS, near='Closest column: {near!r}.', far='Columns: {quoted}.')}"
         for name in names
         if name not in COLUMNS and not name.startswith(FEATURE_PREFIX)
     ]

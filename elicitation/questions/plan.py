@@ -247,9 +247,10 @@ def _beliefs(
     prompts = design.prompts
     unknown = [name for name in prompts if name not in templates.belief]
     if unknown or not prompts or len(set(prompts)) < len(prompts):
+        nearest = f" {closest(unknown[0], templates.belief)}" if unknown else ""
         raise InputError(
             f"prompts must be distinct names among {', '.join(templates.belief)}; "
-            f"received {', '.join(prompts) or 'none'}."
+            f"received {', '.join(prompts) or 'none'}.{nearest}"
         )
     if design.belief == "verbalised":
         words = words | label_words(BELIEF_LABELS)

@@ -50,7 +50,7 @@ def test_bins_that_stay_short_are_told(task, caplog):
         (f" {b / 20:.3g} to {(b + 1) / 20:.3g} ({capacity[b]})" in note) == (capacity[b] < 2)
         for b in range(20)
     )
-    assert f"There are {capacity.sum()} strata" in note
+    assert f"all {capacity.sum()} found" in note
     assert sample_record_cases(task, 40, even=False, rng=1).attrs["coverage"]["note"] == ""
     assert sample_record_cases(task, 3, n_bins=1, rng=1).attrs["coverage"]["note"] == ""
 
