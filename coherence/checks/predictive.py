@@ -169,8 +169,9 @@ def predictive_gain_test(
 
     Notes
     -----
-    Assumes independent contexts. Contexts are ordered by their beliefs, states, evidence and
-    actions, and a permutation that is fixed for each repetition assigns them to folds.
+    Assumes independent contexts. A context draws its fold from a hash of its beliefs, states,
+    evidence and actions and of the number of the repetition, so that one context more or less
+    hardly moves the others.
 
     The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
     learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
@@ -214,7 +215,7 @@ def predictive_gain_test(
     require_aligned(belief=belief, features=features, group=group)
     data = as_choices(belief, action, truth, context, positive=positive)
     if not published:
-        # 0.3 and 1 - 0.7 are one belief: neither trees nor the order of contexts may part them.
+        # 0.3 and 1 - 0.7 are one belief: neither trees nor folds may part them.
         data = replace(data, belief=np.round(data.belief, 9))
     units = as_units(group, data.context, data.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
@@ -254,10 +255,11 @@ def predictive_gain_test(
         # Folds and totals know units alone.
         data = replace(data, context=units.of_context[data.context], contexts=tuple(range(units.n)))
     seeds: Any = generator.integers(2**31, size=most) if published else range(most)
+    content = np.arange(data.n_contexts, dtype=np.uint64)
     if not published:
-        data, evidence = in_canonical_order(data, evidence)
+        data, evidence, content = in_canonical_order(data, evidence)
     models = [
-        _losses(learner, published, design, data, result.n_contexts)
+        _losses(learner, published, design, data, content, result.n_contexts)
         for design in designs(data, evidence)
     ]
     repetitions: list[list[Floats]] = []
@@ -303,85 +305,86 @@ def predictive_gain_test(
 
 def in_canonical_order(
     data: ChoiceData, evidence: Evidence | None = None
-) -> tuple[ChoiceData, Evidence | None]:
-    """Sort rows and contexts by what they hold, and number actions and states by what they do.
+) -> tuple[ChoiceData, Evidence | None, NDArray[np.uint64]]:
+    """Tell the same data in the same way, and number contexts by what they hold.
 
-    Rows that arrive in another order, contexts with other ids and actions or states with other
-    labels are the same data, and folds that are assigned by position must be the same.
+    Rows that arrive in another order, contexts with other ids, actions or states with other labels
+    and a belief in the other of two states are the same data, and must fall into the same folds.
+    The numbers, shape (n_contexts,), are for `context_folds`; contexts that hold the same are
+    counted, and each has its own.
     """
+    if data.belief.ndim == 1 and math.fsum(data.belief) < data.n_rows / 2:
+        data = replace(data, belief=np.round(1 - data.belief, 9))
     belief = data.belief.reshape(data.n_rows, -1)
-    # A label counts by how often it occurs and what is believed there, not by how it is spelled.
-    by_action = _by_frequency(data.share, belief)
-    by_state = _by_frequency(data.truth[:, None] == np.arange(len(data.states)), belief)
+    by_action = _by_belief(data.share, belief[:, 0])
+    by_state = _by_belief(data.truth[:, None] == np.arange(len(data.states)), belief[:, 0])
     truth = np.argsort(by_state)[data.truth]
-    policy = None if data.policy is None else data.policy[:, by_action]
-    action = data.action if policy is not None else np.argsort(by_action)[data.action]
-    chosen = action[:, None] if policy is None else policy
-    columns = [*belief.T, truth]
+    columns = [*belief.T, truth, *np.round(data.share[:, by_action], 9).T]
     if evidence is not None:
         columns += [*evidence[0].T, *(column.astype(str) for column in evidence[1].T)]
-    rows = _ranks([*columns, *chosen.T])
-    contexts = _context_order(rows, data.context, data.n_contexts)
+    rows = _numbered(columns)
+    content = np.zeros(data.n_contexts, dtype=np.uint64)
+    np.add.at(content, data.context, rows)
+    contexts = np.argsort(content, kind="stable")
+    content = content[contexts]
     context = np.argsort(contexts)[data.context]
     order = np.lexsort((rows, context))
+    chosen = data.policy is None
     ordered = replace(
         data,
         belief=data.belief[order],
-        action=action if policy is not None else action[order],
+        action=np.argsort(by_action)[data.action[order]] if chosen else data.action,
         truth=truth[order],
         context=context[order],
         actions=_reordered(data.actions, by_action),
         states=_reordered(data.states, by_state),
         contexts=_reordered(data.contexts, contexts),
-        policy=None if policy is None else policy[order],
+        policy=None if data.policy is None else data.policy[order][:, by_action],
     )
-    if evidence is None:
-        return ordered, None
-    return ordered, (evidence[0][order], evidence[1][order])
+    if evidence is not None:
+        evidence = evidence[0][order], evidence[1][order]
+    return ordered, evidence, _numbered([content, pd.Series(content).groupby(content).cumcount()])
 
 
 def _reordered(labels: tuple[Any, ...], order: Codes) -> tuple[Any, ...]:
     return tuple(labels[position] for position in order)
 
 
-def _by_frequency(share: NDArray[Any], belief: Floats) -> Codes:
-    """Order of labels, from their share of every row, shape (n, n_labels): frequent ones first."""
+def _by_belief(share: NDArray[Any], belief: Floats) -> Codes:
+    """Order labels, of shares of rows of shape (n, n_labels), by the mean belief where they occur.
+
+    It hardly ever changes with a context more or less; frequency would, where labels are balanced.
+    """
     keys = []
     for position, column in enumerate(share.T):
         # Exact sums: those of another order of the rows must not differ in the last bit.
-        of_belief = [math.fsum(column * beliefs) for beliefs in belief.T]
-        keys.append((-math.fsum(column), *of_belief, position))
+        total = math.fsum(column)
+        mean = round(math.fsum(column * belief) / total, 9) if total else 0.0
+        keys.append((mean, total, position))
     return np.array([key[-1] for key in sorted(keys)], dtype=np.int64)
 
 
-def _ranks(columns: list[NDArray[Any]]) -> Codes:
-    """Rank of every row in the lexicographic order of the columns; equal rows share one."""
-    ranks = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        values, codes = np.unique(column, return_inverse=True)  # missing numbers are one value
-        ranks = np.unique(ranks * values.size + codes, return_inverse=True)[1]
-    return ranks
-
-
-def _context_order(rows: Codes, context: Codes, n_contexts: int) -> Codes:
-    """Positions of contexts, ordered by the sorted ranks of their rows."""
-    order = np.lexsort((rows, context))
-    # Numbers with the highest byte first compare as their bytes do, and bytes sort fast.
-    content = rows[order].astype(">u4").tobytes()
-    ends = 4 * np.cumsum(np.bincount(context, minlength=n_contexts))
-    begins = [0, *ends[:-1].tolist()]
-    of_context = [content[a:b] for a, b in zip(begins, ends.tolist(), strict=True)]
-    return np.array(sorted(range(n_contexts), key=of_context.__getitem__), dtype=np.int64)
+def _numbered(columns: list[Any]) -> NDArray[np.uint64]:
+    """Number rows by what their columns hold, shape (n_rows,): equal rows alike, others apart."""
+    # 0.0 and -0.0 are equal and have other bits.
+    plain = [column + 0.0 if column.dtype.kind == "f" else column for column in columns]
+    table = pd.DataFrame(dict(enumerate(plain)))
+    return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
 
 
 def _losses(
-    learner: str, published: bool, design: LearnerInputs, data: ChoiceData, n_contexts: int
+    learner: str,
+    published: bool,
+    design: LearnerInputs,
+    data: ChoiceData,
+    content: NDArray[np.uint64],
+    n_contexts: int,
 ) -> Callable[[int, int], Floats]:
     """Out-of-fold losses of one model, by the number of folds and the seed that assigns them."""
     if learner == TREES and not published:
-        return TreeCrossFit(design, data, n_contexts).losses
+        return TreeCrossFit(design, data, content, n_contexts).losses
     model = PublishedTrees() if published else OF_ROWS[learner]
-    return partial(cross_fitted_losses, model, design, data)
+    return partial(cross_fitted_losses, model, design, data, content)
 
 
 def _settled(of_seeds: Floats, data: ChoiceData) -> bool:

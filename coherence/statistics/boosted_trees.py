@@ -175,17 +175,19 @@ class TreeCrossFit:
     their losses on all other folds: no loss of a context has a say in the weights of what judges
     it, and one context more or less moves weights a little, where it could move a choice far.
 
-    `n_contexts` says how many losses the rows are worth: total losses are divided by the mean
-    number of rows of a context.
+    `content` numbers the contexts for `context_folds`. `n_contexts` says how many losses the rows
+    are worth: total losses are divided by the mean number of rows of a context.
 
     References
     ----------
     Leung and Barron (2006), Information theory and mixing least-squares regressions.
     """
 
-    def __init__(self, design: LearnerInputs, data: ChoiceData, n_contexts: int) -> None:
+    def __init__(
+        self, design: LearnerInputs, data: ChoiceData, content: NDArray[np.uint64], n_contexts: int
+    ) -> None:
         table = as_table(design)
-        self.data = data
+        self.data, self._content = data, content
         self._item = table.groupby(list(table.columns), dropna=False, sort=False).ngroup()
         self._table = table[~self._item.duplicated()].reset_index(drop=True)
         self._per_context = data.n_rows / n_contexts
@@ -194,11 +196,10 @@ class TreeCrossFit:
     def losses(self, n_folds: int, repetition: int) -> Floats:
         """Out-of-fold log-loss of each row in nats, shape (n,); of policies, expected.
 
-        Folds depend on the order of contexts and on the number of the repetition alone.
+        Folds depend on the content of contexts and on the number of the repetition alone.
         """
         data, item = self.data, self._item.to_numpy()
-        rng = np.random.default_rng(repetition)
-        folds = context_folds(data.context, data.n_contexts, n_folds, rng)
+        folds = context_folds(data.context, self._content, n_folds, repetition)
         weights = np.zeros((int(folds.max()) + 1, len(self._table), len(data.actions)))
         np.add.at(weights, (folds, item), data.share)
         # Summed and not subtracted, so that nothing is left where no other fold has anything.

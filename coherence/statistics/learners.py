@@ -93,20 +93,24 @@ def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
 
 
 def cross_fitted_losses(
-    learner: Learner, design: LearnerInputs, data: ChoiceData, n_folds: int, seed: int
+    learner: Learner,
+    design: LearnerInputs,
+    data: ChoiceData,
+    content: NDArray[np.uint64],
+    n_folds: int,
+    seed: int,
 ) -> Floats:
     """Out-of-fold log-loss of each row in nats, shape (n,); where actions are policies, expected.
 
-    Folds and inner splits depend on `seed` alone, so that models compared under one seed differ by
-    their design and nothing else. Every row is learnt once for each action, by its probability.
+    Folds and inner splits depend on `content` and `seed` alone, see `context_folds`, so that models
+    compared under one seed differ by their design and nothing else. Every row is learnt once for
+    each action, by its probability.
     """
-    folds = context_folds(data.context, data.n_contexts, n_folds, np.random.default_rng(seed))
+    folds = context_folds(data.context, content, n_folds, seed)
     share, losses = data.share, np.empty(data.n_rows)
     for fold in range(int(folds.max()) + 1):
         train, test = folds != fold, folds == fold
-        inner = context_folds(
-            data.context, data.n_contexts, N_INNER_FOLDS, np.random.default_rng([seed, fold])
-        )[train]
+        inner = context_folds(data.context, content, N_INNER_FOLDS, [seed, 1 + fold])[train]
         part = design.rows(train)
         # An action that training lacks is unknown to the learner: it fits the others, renumbered.
         seen = np.flatnonzero(share[train].any(axis=0))

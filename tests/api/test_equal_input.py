@@ -10,6 +10,7 @@ from scipy.special import softmax
 from coherence import (
     analyze,
     cmi_test,
+    predictive_gain_test,
     rational_agent_test,
     residual_covariance_test,
     simulate,
@@ -37,6 +38,22 @@ def test_a_belief_in_the_state_or_in_its_absence(test, seed):
     one = test(belief, action, truth, context=context, rng=0)
     other = test(1 - belief, action, 1 - truth, context=context, rng=0)
     assert other.pvalue == pytest.approx(one.pvalue, abs=MONTE_CARLO)
+
+
+def test_folds_of_the_gain_know_no_order_and_no_names():
+    belief, action, truth, context = a_table(1)
+    shuffled = np.random.default_rng(0).permutation(belief.size)
+    pvalues = {
+        predictive_gain_test(*rows, context=of_rows).pvalue
+        for *rows, of_rows in (
+            (belief, action, truth, context),
+            (1 - belief, action, 1 - truth, context),
+            (1 - belief, action, truth, context),  # the belief in the other state
+            (belief, np.where(action == "yes", "a", "z"), np.where(truth, "b", "c"), -context),
+            (belief[shuffled], action[shuffled], truth[shuffled], context[shuffled]),
+        )
+    }
+    assert len(pvalues) == 1
 
 
 @TESTS

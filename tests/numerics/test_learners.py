@@ -59,9 +59,13 @@ def choices(n_contexts=12, n_reps=3, actions=3):
     return as_choices(belief, rng.integers(0, actions, context.size), truth, context)
 
 
+def numbers(data):
+    return np.arange(data.n_contexts, dtype=np.uint64)
+
+
 def test_every_row_is_judged_by_a_learner_that_saw_no_row_of_its_context():
     data, recorder = choices(40), Recorder()
-    losses = cross_fitted_losses(recorder, designs(data, None)[0], data, 5, 7)
+    losses = cross_fitted_losses(recorder, designs(data, None)[0], data, numbers(data), 5, 7)
     assert len(recorder.calls) == 5
     left_out = []
     for belief, action, held, seed in recorder.calls:
@@ -77,15 +81,17 @@ def test_every_row_is_judged_by_a_learner_that_saw_no_row_of_its_context():
         assert all(np.unique(held[belief == value]).size == 1 for value in belief)
         assert seed == 7
     assert set().union(*left_out) == set(range(40))
-    again = cross_fitted_losses(Recorder(), designs(data, None)[0], data, 5, 7)
+    again = cross_fitted_losses(Recorder(), designs(data, None)[0], data, numbers(data), 5, 7)
     np.testing.assert_array_equal(losses, again)
-    assert (losses != cross_fitted_losses(Recorder(), designs(data, None)[0], data, 5, 8)).any()
+    assert (
+        losses != cross_fitted_losses(Recorder(), designs(data, None)[0], data, numbers(data), 5, 8)
+    ).any()
 
 
 def test_inner_splits_differ_between_folds():
     """A quarter of the training contexts judges, another one in every fold."""
     data, recorder = choices(100, 1), Recorder()
-    cross_fitted_losses(recorder, designs(data, None)[0], data, 5, 1)
+    cross_fitted_losses(recorder, designs(data, None)[0], data, numbers(data), 5, 1)
     held = [set(belief[inner]) for belief, _, inner, _ in recorder.calls]
     assert all(10 <= len(inner) <= 25 for inner in held)
     assert len(set.union(*held)) > 50
@@ -95,13 +101,15 @@ def test_nothing_is_fitted_where_there_is_nothing_to_learn():
     data = choices(10, 2, actions=1)
     data = as_choices(data.belief, ["yes"] * 20, data.truth, data.context)
     recorder = Recorder()
-    losses = cross_fitted_losses(recorder, designs(data, None)[0], data, 5, 0)
+    losses = cross_fitted_losses(recorder, designs(data, None)[0], data, numbers(data), 5, 0)
     np.testing.assert_allclose(losses, 0, atol=1e-12)
     constant = choices(10, 2)
     flat = design(np.full(20, 0.5))
-    losses = cross_fitted_losses(recorder, flat, constant, 5, 0)
+    losses = cross_fitted_losses(recorder, flat, constant, numbers(constant), 5, 0)
     assert recorder.calls == []
-    varying = cross_fitted_losses(recorder, designs(constant, None)[0], constant, 5, 0)
+    varying = cross_fitted_losses(
+        recorder, designs(constant, None)[0], constant, numbers(constant), 5, 0
+    )
     np.testing.assert_allclose(losses, varying)  # the shares of the training rows, in both
 
 
@@ -110,7 +118,7 @@ def test_an_action_that_training_lacks_costs_a_finite_loss():
     context = np.repeat(np.arange(10), 2)
     action = np.where(context == 3, "rare", np.where(np.arange(20) % 2, "no", "yes"))
     data = as_choices(context / 10, action, context % 2, context)
-    losses = cross_fitted_losses(Recorder(), designs(data, None)[0], data, 10, 0)
+    losses = cross_fitted_losses(Recorder(), designs(data, None)[0], data, numbers(data), 10, 0)
     np.testing.assert_allclose(losses[context == 3], -math.log(1 / (18 + 3)))
 
 

@@ -34,12 +34,23 @@ def test_the_pvalue_does_not_hang_on_the_last_bit():
 
 
 def test_folds_never_split_a_context_and_are_balanced():
-    rng = np.random.default_rng(1)
     context = np.repeat(np.arange(23), 4)
-    folds = context_folds(context, 23, 5, rng)
+    folds = context_folds(context, np.arange(23, dtype=np.uint64), 5, 1)
     assert (folds.reshape(23, 4) == folds.reshape(23, 4)[:, :1]).all()
     sizes = np.bincount(folds[::4])
     assert sizes.max() - sizes.min() <= 1
+
+
+def test_one_context_less_leaves_the_folds_of_others():
+    """Five folds of 30: at most four places at their ends move, where a new draw moves 120."""
+    content = np.arange(150, dtype=np.uint64)
+    whole = context_folds(np.arange(150), content, 5, 3)
+    for left_out in (0, 77, 149):
+        kept = content != left_out
+        less = context_folds(np.arange(149), content[kept], 5, 3)
+        assert np.count_nonzero(less != whole[kept]) <= 4
+    others = context_folds(np.arange(150), content, 5, 4)
+    assert 90 < np.count_nonzero(whole != others) < 145
 
 
 def test_sign_flips_enumerate_all_signs_when_few():

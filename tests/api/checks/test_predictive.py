@@ -266,7 +266,7 @@ def test_an_action_that_the_belief_fixes_leaves_the_gain_open():
 
 def test_models_that_never_differ_have_no_gain_and_no_interval(monkeypatch):
     class Trees:
-        def __init__(self, design, data, n_contexts):
+        def __init__(self, design, data, content, n_contexts):
             self.data = data
 
         def losses(self, n_folds, seed):
@@ -341,11 +341,11 @@ def test_what_folds_differ_by_is_added_with_its_own_degrees_of_freedom():
 def losses_of_rows(seen):
     """A stand-in for cross-validation: contexts lose .8, .6, ... without truth, half with it.
 
-    Contexts are known by their beliefs: their order here is that of their contents.
+    Contexts are known by their beliefs: their order here hangs on their contents.
     """
 
     class Trees:
-        def __init__(self, design, data, n_contexts):
+        def __init__(self, design, data, content, n_contexts):
             self.design, self.data = design, data
 
         def losses(self, n_folds, seed):
@@ -363,7 +363,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     monkeypatch.setattr(name, losses_of_rows(seen))
     rng = np.random.default_rng(0)
     context = np.repeat(np.arange(12), rng.integers(1, 4, 12))
-    belief, action = context / 100, rng.integers(0, 2, context.size)
+    belief, action = 0.6 + context / 100, rng.integers(0, 2, context.size)
     result = predictive_gain_test(belief, action, context % 2, context=context, n_seeds=40, rng=0)
     loss = 0.2 + 0.2 * (context % 4)
     table = result.details.set_index("model")["log_loss"]
