@@ -19,12 +19,12 @@ from coherence.errors import CoherenceError, InputError
 from elicitation.answers.outcomes import outcome_probabilities
 from elicitation.models.base import (
     Answer,
-    BoundingModel,
     FormModel,
     LabelModel,
     Model,
     OutcomeModel,
 )
+from elicitation.models.labels import LabelBounds
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.spellings import Spelling
 
@@ -44,12 +44,6 @@ def ask_labels(
         # Exact, and over every way to cut a label into tokens.
         outcomes = outcome_probabilities(model, texts, labels, ignore_case=True)
         return [_label_answer(model, labels, row) for row in outcomes.probabilities.to_numpy()]
-    if isinstance(model, BoundingModel):
-        # Lower bounds can be stored like masses; what they leave open is in the share.
-        return [
-            _label_answer(model, labels, bounds.lower, bounds.share(labels[-1]))
-            for bounds in model.label_bounds(texts, labels)
-        ]
     if isinstance(model, LabelModel):
         return [
             _label_answer(model, labels, masses)
@@ -59,6 +53,12 @@ def ask_labels(
         f"belief='token' needs a model that gives the probabilities of labels; {model.name} "
         "does not. Take verbalised or sampled."
     )
+
+
+def bounds_answer(model: Model, bounds: LabelBounds) -> Answer:
+    """Write bounds on the probabilities of labels as an answer that can be stored."""
+    # Lower bounds can be stored like masses; what they leave open is in the share.
+    return _label_answer(model, bounds.labels, bounds.lower, bounds.share(bounds.labels[-1]))
 
 
 def _label_answer(

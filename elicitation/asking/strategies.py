@@ -5,22 +5,24 @@ come first, each once per text, and go to the store; drawn answers follow from t
 own seeds. A session that is started again finds either, and asks only for what it lacks.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.answers.distributions import (
     Distribution,
     answers_in_form,
     ask_labels,
+    bounds_answer,
     draw_in_form,
     gives_distributions,
 )
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.patience import PATIENCE, Patience, Readable
 from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Answer, ForcingModel, Model, StreamingModel
+from elicitation.models.base import Answer, BoundingModel, ForcingModel, Model, StreamingModel
 from elicitation.questions.question import OTHER, Question, Topic
 
 # A model answers a few at first and twice as many in every further call, up to a batch: a slow one
@@ -109,9 +111,14 @@ def in_words(model: Model, batch_size: int) -> Strategy:
         # length pad each other least.
         rest = sorted(missing, key=lambda each: (-len(each.text), each.key(model.fingerprint)))
         words = [each for each in rest if not each.labels]
+        labelled = [each for each in rest if each.labels]
         # By their keys, which mixes all kinds of questions, the longest text first: the first
         # answers then stand for all, so that one framing of which none can be read ends no session.
         words[1:] = sorted(words[1:], key=lambda each: each.key(model.fingerprint))
+        if isinstance(model, BoundingModel) and labelled:
+            bounds = model.stream_label_bounds([(each.text, each.labels) for each in labelled])
+            yield from streamed(model, labelled, bounds, lambda found: bounds_answer(model, found))
+            rest = words
         if isinstance(model, StreamingModel) and words:
             # Words stream in one by one, when the probabilities of labels, which a service may not
             # tell, are there.
@@ -136,26 +143,30 @@ def in_words(model: Model, batch_size: int) -> Strategy:
             start, size = start + size, min(2 * size, batch_size)
         if isinstance(model, StreamingModel) and words:
             stream = model.stream_answers([each.request for each in words])
-            yield from _streamed(model, words, stream)
+            yield from streamed(model, words, stream)
 
     # Of a stream nobody knows when the next answer comes, or whether the process lives to see it.
     return Strategy(answers, worth_a_write=1 if isinstance(model, StreamingModel) else batch_size)
 
 
-def _streamed(
-    model: Model, words: Sequence[Question], stream: Iterable[tuple[int, Answer]]
+def streamed(
+    model: Model,
+    questions: Sequence[Question],
+    stream: Iterable[tuple[int, Any]],
+    write: Callable[[Any], Answer] = lambda reply: reply,
 ) -> AnswerStream:
     """Yield answers as they come; each request must have come once when the model is done."""
-    missing = set(range(len(words)))
+    n = len(questions)
+    missing = set(range(n))
     try:
         for position, reply in stream:
             if position not in missing:
                 raise CoherenceError(
-                    f"model {model.name} must answer each of {len(words)} requests once; it gave "
+                    f"model {model.name} must answer each of {n} requests once; it gave "
                     f"an answer at position {position!r} too many. What came before is kept."
                 )
             missing.remove(position)
-            yield [(words[position], reply)]
+            yield [(questions[position], write(reply))]
     finally:
         # A plain iterator has nothing to close; a generator may have servers at work.
         close = getattr(stream, "close", None)
@@ -163,8 +174,8 @@ def _streamed(
             close()
     if missing:
         raise CoherenceError(
-            f"model {model.name} gave {len(words) - len(missing)} answers to {len(words)} "
-            "requests. What came is kept."
+            f"model {model.name} gave {n - len(missing)} answers to {n} requests. "
+            "What came is kept."
         )
 
 
@@ -180,11 +191,8 @@ def masked(model: Model) -> Strategy:
         assert isinstance(model, ForcingModel)
         if any(each.exact for each in missing):
             answers_in_form(model, [], [])  # raises: masks have no probabilities
-        for form in dict.fromkeys(each.form for each in missing):
-            assert form is not None
-            alike = [each for each in missing if each.form == form]
-            stream = model.stream_forced_answers([each.request for each in alike], form)
-            yield from _streamed(model, alike, stream)
+        formed = [(each.request, each.form) for each in missing if each.form is not None]
+        yield from streamed(model, missing, model.stream_forced_answers(formed))
 
     return Strategy(answers)
 

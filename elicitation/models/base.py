@@ -201,8 +201,10 @@ class LabelModel(Model, Protocol):
 class BoundingModel(Model, Protocol):
     """A model that lists its likeliest tokens only, which bound the probabilities of labels."""
 
-    def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> "list[LabelBounds]":
-        """Return, for each text, bounds on the probability that the answer is each label."""
+    def stream_label_bounds(
+        self, questions: Sequence[tuple[str, Sequence[str]]]
+    ) -> "Generator[tuple[int, LabelBounds], None, None]":
+        """Bound the probabilities of each text's labels, in the order in which lists come."""
         ...
 
 
@@ -215,9 +217,9 @@ class ForcingModel(Model, Protocol):
     """
 
     def stream_forced_answers(
-        self, requests: Sequence[Request], form: "AnswerForm"
+        self, questions: "Sequence[tuple[Request, AnswerForm]]"
     ) -> Generator[tuple[int, Answer], None, None]:
-        """Answer every request in a form, in the order in which answers come."""
+        """Answer every request in its form, in the order in which answers come."""
         ...
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask
+from elicitation.asking.strategies import ask, streamed
 from elicitation.batteries.revealed.questions import (
     BatteryQuestion,
     Bet,
@@ -28,6 +28,7 @@ from elicitation.batteries.revealed.questions import (
 from elicitation.batteries.revealed.reading import LARGEST_GAP, Masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.models.base import Answer, BoundingModel, Model
+from elicitation.models.labels import LabelBounds
 from elicitation.questions.question import Question
 
 ROOM = 64
@@ -158,13 +159,8 @@ def reveal_by_tokens(
     draws = list(map(listed, questions))
 
     def answer(missing: Sequence[Question]) -> AnswerStream:
-        groups: dict[tuple[str, ...], list[Question]] = {}
-        for draw in missing:
-            groups.setdefault(draw.labels, []).append(draw)
-        for labels, group in groups.items():
-            bounds = model.label_bounds([draw.request.text for draw in group], labels)
-            rows = [{"lower": found.lower, "upper": found.upper} for found in bounds]
-            yield [(draw, Answer(json.dumps(row))) for draw, row in zip(group, rows, strict=True)]
+        bounds = model.stream_label_bounds([(draw.text, draw.labels) for draw in missing])
+        yield from streamed(model, missing, bounds, _written)
 
     stored, _ = ask_missing(model, draws, store, Strategy(answer), progress=progress)
     beliefs = [
@@ -172,6 +168,10 @@ def reveal_by_tokens(
         for question, answered in zip(questions, stored, strict=True)
     ]
     return tabulate_beliefs(beliefs, source=source)
+
+
+def _written(bounds: LabelBounds) -> Answer:
+    return Answer(json.dumps({"lower": bounds.lower, "upper": bounds.upper}))
 
 
 def _masses(bounds: dict[str, list[float]], outcomes: Sequence[str]) -> Masses:

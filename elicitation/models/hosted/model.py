@@ -157,16 +157,14 @@ class HostedModel:
         yield from self._all(requests, ask)
 
     def stream_forced_answers(
-        self, requests: Sequence[Request], form: AnswerForm
+        self, questions: Sequence[tuple[Request, AnswerForm]]
     ) -> Generator[tuple[int, Answer], None, None]:
-        """Answer every request in a form, by the provider's structured output, as answers come.
+        """Answer every request in its form, by the provider's structured output, as answers come.
 
         Parameters
         ----------
-        requests : sequence of Request
-            Independent of each other.
-        form : AnswerForm
-            What an answer must look like.
+        questions : sequence of tuple of Request and AnswerForm
+            Requests, independent of each other, and what the answer to each must look like.
 
         Yields
         ------
@@ -181,19 +179,21 @@ class HostedModel:
         CoherenceError
             A request is refused, or the model answers no more.
         """
+        requests = [request for request, _ in questions]
         require_requests(requests)
         if not requests:
             return
         self._require_forms(max(request.max_new_tokens for request in requests))
 
-        async def ask(request: Request) -> Answer:
+        async def ask(question: tuple[Request, AnswerForm]) -> Answer:
+            request, form = question
             answer = self._kept(await self.call(request, **_held_to(form)))
             text = written(form, answer.text)
             if text is None and answer.finish_reason not in ("length", FILTERED):
                 raise ReplyError("an answer leaves the schema that it was to be held to")
             return replace(answer, text=answer.text if text is None else text)
 
-        yield from self._all(requests, ask)
+        yield from self._all(questions, ask)
 
     def _require_forms(self, max_new_tokens: int) -> None:
         """Refuse to go on where a schema is ignored: plain text comes back."""
@@ -229,20 +229,20 @@ class HostedModel:
                 continue
         return 0
 
-    def label_bounds(self, texts: Sequence[str], labels: Sequence[str]) -> list[LabelBounds]:
+    def stream_label_bounds(
+        self, questions: Sequence[tuple[str, Sequence[str]]]
+    ) -> Generator[tuple[int, LabelBounds], None, None]:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.
 
         Parameters
         ----------
-        texts : sequence of str
-            The questions.
-        labels : sequence of str
-            Two or more words, none of which begins another.
+        questions : sequence of tuple of str and sequence of str
+            Texts, each with its labels: two or more words, none of which begins another.
 
-        Returns
-        -------
-        list of LabelBounds
-            One per text.
+        Yields
+        ------
+        tuple of int and LabelBounds
+            Position of the text, and the bounds on its labels, each once, as lists of tokens come.
 
         Raises
         ------
@@ -251,8 +251,9 @@ class HostedModel:
         CoherenceError
             A request is refused, or the model answers no more.
         """
-        require_texts(texts, "texts")
-        check_labels(labels)
+        require_texts([text for text, _ in questions], "texts")
+        for labels in {tuple(labels) for _, labels in questions}:
+            check_labels(labels)
         n = self.n_likely_tokens
         if not n:
             raise InputError(
@@ -261,7 +262,8 @@ class HostedModel:
                 "(docs/servers.md names some), or the model's files."
             )
 
-        async def ask(text: str) -> dict[str, float]:
+        async def ask(question: tuple[str, Sequence[str]]) -> LabelBounds:
+            text, labels = question
             # At temperature 1: some servers scale the list by the temperature of the request.
             output = await self.call(Request(text, 0, 1), **_listing(n))
             likely = likely_tokens(output)
@@ -269,10 +271,9 @@ class HostedModel:
             # the answer back.
             if not likely and answer_of(output).finish_reason != FILTERED:
                 raise ReplyError("the reply lists no likely tokens, though others did before")
-            return likely
+            return bound_labels(likely, labels)
 
-        likely = dict(self._all(texts, ask))
-        return [bound_labels(likely[i], labels) for i in range(len(texts))]
+        yield from self._all(questions, ask)
 
     async def call(self, request: Request, *, retry: bool = True, **more: Any) -> "ModelOutput":
         """Ask once, or as often as it takes; `more` are further fields of Inspect's config."""

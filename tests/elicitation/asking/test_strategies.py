@@ -167,12 +167,12 @@ class Masking:
     def generate(self, requests):
         raise AssertionError("nothing is to be asked in words")
 
-    def stream_forced_answers(self, requests, form):
+    def stream_forced_answers(self, questions):
         texts = {"lines": "No: 0.3\nYes: 0.7", "decision": "Can decide: Yes\nDecision: No"}
-        if form.labels not in ((), ("No", "Yes")):
-            texts = {form.kind: "\n".join(f"{label}: 0.5" for label in form.labels)}
-        for position in range(len(requests)):
-            yield position, Answer(texts[form.kind])
+        for position, (_, form) in enumerate(questions):
+            other = "\n".join(f"{label}: 0.5" for label in form.labels)
+            usual = form.labels in ((), ("No", "Yes"))
+            yield position, Answer(texts[form.kind] if usual else other)
 
 
 def test_a_model_that_masks_is_named_as_such(asia, cases, store):

@@ -296,7 +296,7 @@ def test_wrong_options():
     class Listing(Mute):
         """A server lists likely tokens; bounds that follow must not pass for rates."""
 
-        def label_bounds(self, texts, labels):
+        def stream_label_bounds(self, questions):
             raise AssertionError("asked for bounds")
 
     with pytest.raises(InputError, match="whole answers"):

@@ -17,7 +17,8 @@ def bounds_of():
     def bounds(likely, labels=("No", "Yes")):
         listed.clear()
         listed.update(likely)
-        return model.label_bounds(["Does it?"], labels)[0]
+        ((_, bounded),) = model.stream_label_bounds([("Does it?", labels)])
+        return bounded
 
     listed["Yes"] = 0.5
     with connected(fake) as model:

@@ -321,8 +321,9 @@ class Lister(Talker):
         super().__init__(None)
         self.likely = likely
 
-    def label_bounds(self, texts, labels):
-        return [bound_labels(self.likely(text, labels), labels) for text in texts]
+    def stream_label_bounds(self, questions):
+        for position, (text, labels) in enumerate(questions):
+            yield position, bound_labels(self.likely(text, labels), labels)
 
 
 def test_beliefs_over_words_come_from_lists_that_leave_little_open():
@@ -346,6 +347,22 @@ def test_beliefs_over_words_come_from_lists_that_leave_little_open():
     assert first["mass"].tolist() == pytest.approx([0.7] * len(first))
     # A fifth of the mass is unknown: no belief, and no number that looks like one.
     assert wide["mass"].eq(0).all()
+
+
+def test_beliefs_over_words_are_kept_up_to_a_stop():
+    """Breaks if lists of tokens wait for others: Ctrl-C then loses what was paid for."""
+    settings = select(standard_grid(), {"scenario": ["preference"], "variant": ["single"]})
+    n_read = iter(range(100))
+
+    def stopped(text, labels):
+        if next(n_read) == 3:
+            raise KeyboardInterrupt
+        return {labels[0]: 0.5}
+
+    with AnswerStore(":memory:") as store:
+        with pytest.raises(KeyboardInterrupt):
+            reveal_by_tokens(Lister(stopped), settings, store, source="m")
+        assert len(store) == 3
 
 
 @pytest.mark.lengthy
