@@ -6,6 +6,7 @@ runs already, keeps its own.
 """
 
 import asyncio
+import atexit
 import queue
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
@@ -14,13 +15,29 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_SECONDS_TO_END = 10.0  # of what a call does by itself, such as importing its client
 
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     # A daemon: a call that never ends must not keep the program from ending.
-    threading.Thread(target=loop.run_forever, name="hosted models", daemon=True).start()
+    thread = threading.Thread(target=loop.run_forever, name="hosted models", daemon=True)
+    thread.start()
+
+    async def stop() -> None:
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for call in under_way:
+            call.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        loop.stop()
+
+    def end() -> None:
+        # Compiled code that a thread is in when the interpreter goes away aborts the process.
+        start(stop())
+        thread.join(_SECONDS_TO_END)
+
+    atexit.register(end)
     return loop
 
 

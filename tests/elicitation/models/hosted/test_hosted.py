@@ -1,7 +1,10 @@
 """Hosted models: breaks if an answer is another request's, is lost, or is not what was said."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -400,6 +403,49 @@ def test_several_threads_and_a_running_loop_may_ask():
         asyncio.run(in_a_notebook())
         thread.join()
     assert results["loop"] == results["thread"]
+
+
+# In compiled code when the program ends, as while a client is imported.
+ENDING = """
+import asyncio, sys, threading, time
+from typing import Annotated
+from pydantic import AfterValidator, TypeAdapter
+from elicitation.models.hosted.background import start
+
+begun = threading.Event()
+
+def busy(value):
+    begun.set()
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        pass
+
+async def call():
+    TypeAdapter(Annotated[int, AfterValidator(busy)]).validate_python(1)
+
+async def waiting():
+    try:
+        await asyncio.sleep(1000)
+    finally:
+        print("closed")
+
+start(waiting())
+start(call())
+begun.wait()
+sys.exit(130)
+"""
+
+
+def test_a_program_ends_with_its_own_status_while_calls_are_under_way():
+    """Breaks if Ctrl-C in the first call to a service aborts, or waits for calls or drops them."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "closed\n", "")
 
 
 def test_labels_outside_the_list_are_bounded_and_not_zero():
