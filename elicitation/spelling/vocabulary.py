@@ -48,10 +48,17 @@ class Vocabulary:
     def _sorted_texts(self) -> list[bytes]:
         return [self.spelling[i] or b"" for i in self._sorted_ids]
 
-    def ids(self, text: bytes) -> list[int]:
+    @cached_property
+    def _ids_of(self) -> dict[bytes, list[int]]:
+        ids_of: dict[bytes, list[int]] = {}
+        for i, text in enumerate(self.spelling):
+            if text:
+                ids_of.setdefault(text, []).append(i)
+        return ids_of
+
+    def ids(self, text: bytes) -> Sequence[int]:
         """Return the tokens that are exactly `text`; a vocabulary may spell it more than once."""
-        start, stop = self.exactly(text)
-        return self._sorted_ids[start:stop]
+        return self._ids_of.get(text, ())
 
     def exactly(self, text: bytes) -> tuple[int, int]:
         """Return the places in `order` of the tokens that are exactly `text`."""

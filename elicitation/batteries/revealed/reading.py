@@ -134,10 +134,11 @@ def read_masses(
 
     def answer(missing: Sequence[Question]) -> AnswerStream:
         # One pass of the model reads the same spellings after every text of it.
-        groups: dict[tuple[tuple[str, ...], bool, bool, bool], list[Question]] = {}
+        groups: dict[tuple[frozenset[str], bool, bool, bool], list[Question]] = {}
         for draw in missing:
             question = question_of[draw]
-            form = (question.outcomes, question.ignore_case, question.lettered, question.opened)
+            flags = (question.ignore_case, question.lettered, question.opened)
+            form = (frozenset(question.outcomes), *flags)
             groups.setdefault(form, []).append(draw)
         for group in groups.values():
             for start in range(0, len(group), portion):

@@ -39,6 +39,7 @@ MOST_PATHS = 20_000
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
+_MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
 TEMPLATE_SECONDS = 10.0  # a chat template takes a few milliseconds
 
 
@@ -422,7 +423,8 @@ class CausalModel(Prompting):
                 for row, i in enumerate(portion)
             ]
 
-        sizes = [len(text) + len(graph.states) for text in texts]
+        # Of thousands of states few are reached with a probability that counts.
+        sizes = [len(text) + min(len(graph.states), _MOST_GROWN) for text in texts]
         measured = self.portions.results(
             sizes,
             measure,

@@ -175,7 +175,24 @@ def load_network(
             )
     # With a map or quantised, transformers has put it where it runs, and it must not be moved.
     stays = placement.device_map is not None or placement.quantization is not None
-    return (network if stays else network.to(device)).eval(), tokenizer, dtype
+    network = (network if stays else network.to(device)).eval()
+    if network.device.type == "cpu" and dtype == "float32" and torch.backends.mkldnn.is_available():
+        for layer in network.modules():
+            if type(layer) is torch.nn.Linear:
+                layer.__class__ = _Linear
+    return network, tokenizer, dtype
+
+
+class _Linear(torch.nn.Linear):
+    """A linear layer by oneDNN: MKL leaves AVX-512 of AMD's processors unused, half their speed."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        if not torch.is_inference_mode_enabled():
+            return super().forward(input)  # with gradients
+        output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+            input, self.weight, self.bias, "none", [], ""
+        )
+        return output
 
 
 def load_tokenizer(source: ModelSource) -> Any:
