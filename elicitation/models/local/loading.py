@@ -176,7 +176,8 @@ def load_network(
     # With a map or quantised, transformers has put it where it runs, and it must not be moved.
     stays = placement.device_map is not None or placement.quantization is not None
     network = (network if stays else network.to(device)).eval()
-    if network.device.type == "cpu" and dtype == "float32" and torch.backends.mkldnn.is_available():
+    has_onednn = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if has_onednn and network.device.type == "cpu" and dtype == "float32":
         for layer in network.modules():
             if type(layer) is torch.nn.Linear:
                 layer.__class__ = _Linear
