@@ -404,3 +404,14 @@ def test_loading_a_folder_opens_no_connection(model_folder):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )
     assert done.stdout.strip() == "tiny", done.stderr
+
+
+def test_numbers_and_gradients_are_those_of_plain_layers(model_folder):
+    """Breaks where the layers that read fast differ from torch's own, or cannot be trained."""
+    model = load_causal_model(model_folder, dtype="float32", device="cpu")
+    ids = torch.arange(2, 20)[None]
+    plain = model.network(input_ids=ids).logits
+    with torch.inference_mode():
+        torch.testing.assert_close(model.network(input_ids=ids).logits, plain)
+    plain.sum().backward()
+    assert all(weight.grad is not None for weight in model.network.parameters())
