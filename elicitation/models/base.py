@@ -12,7 +12,7 @@ A request carries its own seed, and a model that draws must draw from that seed 
 answer depends neither on its neighbours in the batch nor on their order.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -261,9 +261,14 @@ class OutcomeModel(Protocol):
         spellings: "Sequence[Spelling]",
         *,
         tolerance: float,
+        finer: "Callable[[NDArray[np.float64]], float] | None" = None,
         itemised: bool = False,
     ) -> "SpellingMasses":
-        """Return the probabilities that the answers to texts begin with spellings."""
+        """Return the probabilities that the answers to texts begin with spellings.
+
+        Token sequences are given up as long as they have no more than `tolerance` together, and no
+        more than `finer` makes of the masses that were read so.
+        """
         ...
 
 

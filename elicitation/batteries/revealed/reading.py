@@ -5,11 +5,14 @@ What is read is kept in an answer store, so that a session resumes.
 
 import json
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from elicitation.answers.outcomes import outcome_probabilities
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
@@ -224,9 +227,17 @@ def _read(model: ScoringModel, questions: Sequence[OutcomeQuestion]) -> list[Mas
     texts, first = [question.text for question in questions], questions[0]
     if first.lettered:
         read = _masses_of(model, texts, letter_spellings(first.outcomes), _LETTER_TOLERANCE)
+    elif first.opened:
+        openings = opening_spellings(first.outcomes)
+        read = _masses_of(model, texts, openings, _OPENING_TOLERANCE, _opening_tolerance)
     else:
         read = _read_closely(model, texts, first)
     return [_or_unread(masses, lost, first) for masses, lost in read]
+
+
+def _opening_tolerance(masses: NDArray[np.float64]) -> float:
+    # Rates are shares in the mass of all outcomes.
+    return max(_OPENING_GAP * float(masses.sum()), _LEAST_OPENING_TOLERANCE)
 
 
 def _read_closely(
@@ -239,14 +250,12 @@ def _read_closely(
     """
 
     def bound(masses: Masses) -> float:
-        of_each = [masses[outcome] for outcome in question.outcomes]
-        # Rates are shares in the mass of all outcomes; divergences look at the least of them.
-        return _OPENING_GAP * sum(of_each) if question.opened else _RELATIVE_GAP * min(of_each)
+        # Divergences look at the least of them.
+        return _RELATIVE_GAP * min(masses[outcome] for outcome in question.outcomes)
 
     read: list[tuple[Masses, float]] = [({}, 0.0)] * len(texts)
     left = list(range(len(texts)))
-    tolerance = _OPENING_TOLERANCE if question.opened else _TOLERANCE
-    least = _LEAST_OPENING_TOLERANCE if question.opened else 0.0
+    tolerance = _TOLERANCE
     for _ in range(_ROUNDS):
         finer = _read_once(model, [texts[i] for i in left], question, tolerance)
         for i, row in zip(left, finer, strict=True):
@@ -256,18 +265,13 @@ def _read_closely(
             break
         # Of an outcome that was given up nothing is known but that it is less than the tolerance.
         wanted = min(bound(read[i][0]) for i in left)
-        finest = max(wanted if wanted > 0 else tolerance * _FINER, least)
-        if finest >= tolerance:
-            break
-        tolerance = finest
+        tolerance = wanted if wanted > 0 else tolerance * _FINER
     return read
 
 
 def _read_once(
     model: ScoringModel, texts: Sequence[str], question: OutcomeQuestion, tolerance: float
 ) -> list[tuple[Masses, float]]:
-    if question.opened:
-        return _masses_of(model, texts, opening_spellings(question.outcomes), tolerance)
     if question.numeric:
         # Both readings of a number in one pass; they overlap by intention, which
         # outcome_probabilities would refuse.
@@ -286,10 +290,14 @@ def _read_once(
 
 
 def _masses_of(
-    model: ScoringModel, texts: Sequence[str], spellings: list[Spelling], tolerance: float
+    model: ScoringModel,
+    texts: Sequence[str],
+    spellings: list[Spelling],
+    tolerance: float,
+    finer: Callable[[NDArray[np.float64]], float] | None = None,
 ) -> list[tuple[Masses, float]]:
     """Add up the masses of spellings by outcome; beside them what may be missing."""
-    read = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance)
+    read = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance, finer=finer)
     rows = []
     for row, lost in zip(read.masses, read.unresolved, strict=True):
         masses = dict.fromkeys((spelling.outcome for spelling in spellings), 0.0)

@@ -383,6 +383,7 @@ class CausalModel(Prompting):
         spellings: Sequence[Spelling],
         *,
         tolerance: float,
+        finer: Callable[[Floats], float] | None = None,
         itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
@@ -411,6 +412,7 @@ class CausalModel(Prompting):
                 self.vocabulary.order,
                 n_spellings=len(spellings),
                 tolerance=tolerance,
+                finer=finer,
                 parts=parts,
             )
             # Rows of the portion become positions among all texts.

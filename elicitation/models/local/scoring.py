@@ -4,7 +4,7 @@ Both functions walk a tree of sequences from its root, level by level, and read 
 every node that they need.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,16 +91,21 @@ def spelling_masses(
     *,
     n_spellings: int,
     tolerance: float,
+    finer: Callable[[Floats], float] | None = None,
     parts: list[Part] | None = None,
 ) -> tuple[Floats, Floats]:
     """Add up the probability of spellings over all their token sequences."""
+    tolerances = [tolerance] * len(trees.roots)
     reading = _Reading(trees, graph, order, n_spellings, parts)
     # Nodes that have not grown: what they may still add is no more than their own probability.
     waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
     # A level is one forward pass, or several where its logits would not fit.
     n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
     while True:
-        level = [_to_grow(nodes, tolerance) for nodes in waiting]
+        for row, nodes in enumerate(waiting):
+            if finer is not None and sum(node.mass for node in nodes) <= tolerances[row]:
+                tolerances[row] = min(tolerances[row], finer(reading.masses[row]))
+        level = list(map(_to_grow, waiting, tolerances))
         if not any(level):
             # The smallest first, so that the sum does not depend on the order in which they came.
             left = [float(sum(sorted(node.mass for node in nodes))) for nodes in waiting]

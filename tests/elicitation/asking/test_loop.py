@@ -45,7 +45,7 @@ class Reader(Measured):
     def encode(self, texts, *, answer=""):
         return list(texts)
 
-    def spelling_masses(self, texts, spellings, *, tolerance, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, finer=None, itemised=False):
         masses = self.numbers(list(texts), len(spellings)) / len(spellings)
         return SpellingMasses(masses, np.zeros(len(texts)), [])
 

@@ -69,7 +69,7 @@ class Pruning:
         self.told, self.tolerances = told, []
         self.name, self.fingerprint, self.encode = told.name, told.fingerprint, told.encode
 
-    def spelling_masses(self, texts, spellings, *, tolerance, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, finer=None, itemised=False):
         self.tolerances.append(tolerance)
         read = self.told.spelling_masses(texts, spellings, tolerance=0)
         for row, masses in enumerate(read.masses):
@@ -77,6 +77,9 @@ class Pruning:
             given_up = order[np.cumsum(masses[order]) <= tolerance]
             read.unresolved[row] = masses[given_up].sum()
             masses[given_up] = 0
+            if finer and read.unresolved[row] > (closer := finer(masses)):
+                again = self.spelling_masses(texts[row : row + 1], spellings, tolerance=closer)
+                masses[:], read.unresolved[row] = again.masses[0], again.unresolved[0]
         return read
 
 
@@ -104,11 +107,13 @@ def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(stor
     assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
     assert (strong["0"], strong["1"]) == (0, 0.5)
     assert model.tolerances == [1e-5, pytest.approx(2e-6)]
-    nearly = Pruning(teller({"none": {"1": 1e-8}}))
-    nearly.fingerprint = "nearly"
-    (none,), _ = read_masses(nearly, [OutcomeQuestion("none", ("0", "1"), opened=True)], store)
-    assert set(none.values()) == {0}
-    assert nearly.tolerances == [1e-5, 1e-6]
+    for mass, read, tolerances in ((1e-8, 0, [1e-5]), (5e-6, 5e-6, [1e-5, 1e-6])):
+        little = Pruning(teller({"little": {"1": mass}}))
+        little.fingerprint = f"little {mass}"
+        question = OutcomeQuestion("little", ("0", "1"), opened=True)
+        (masses,), _ = read_masses(little, [question], store)
+        assert masses == {"0": 0, "1": read}
+        assert little.tolerances == tolerances
 
 
 def test_what_is_impossible_is_not_looked_for_again(store, teller):
