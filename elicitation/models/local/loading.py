@@ -185,7 +185,7 @@ def load_network(
 
 
 class _Linear(torch.nn.Linear):
-    """A linear layer by oneDNN: MKL leaves AVX-512 of AMD's processors unused, half their speed."""
+    """A linear layer by oneDNN: of an AMD EPYC MKL leaves AVX-512 unused, and half the speed."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if not torch.is_inference_mode_enabled():
