@@ -176,7 +176,9 @@ def load_network(
     # With a map or quantised, transformers has put it where it runs, and it must not be moved.
     stays = placement.device_map is not None or placement.quantization is not None
     network = (network if stays else network.to(device)).eval()
+    # Not every build of torch has this operation, which `torch.compile` is made of.
     has_onednn = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    has_onednn = has_onednn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     if has_onednn and network.device.type == "cpu" and dtype == "float32":
         for layer in network.modules():
             if type(layer) is torch.nn.Linear:
