@@ -75,6 +75,7 @@ TRAINING_VARIANCE = 1.5
 # twice as much where models are near each other. Samples in which the trees miss a weak
 # signal have small gains that look precise: what would be seen under a larger gain is less so.
 VARIANCE_OF_GAIN = 2.0
+CELLS = 1000 * math.pi  # of the probabilities by which contexts are assigned to folds
 ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
@@ -169,9 +170,9 @@ def predictive_gain_test(
 
     Notes
     -----
-    Assumes independent contexts. A context draws its fold from a hash of its beliefs, states,
-    evidence and actions and of the number of the repetition, so that one context more or less
-    hardly moves the others.
+    Assumes independent contexts. A context draws its fold from a hash of its beliefs, state and
+    actions and of the number of the repetition, so that one context more or less hardly moves the
+    others.
 
     The trees are CatBoost's without its random parts, at a learning rate of 0.3. Equal rows are
     learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
@@ -308,42 +309,42 @@ def in_canonical_order(
 ) -> tuple[ChoiceData, Evidence | None, NDArray[np.uint64]]:
     """Tell the same data in the same way, and number contexts by what they hold.
 
-    Rows that arrive in another order, contexts with other ids, actions or states with other labels
-    and a belief in the other of two states are the same data, and must fall into the same folds.
-    The numbers, shape (n_contexts,), are for `context_folds`; contexts that hold the same are
-    counted, and each has its own.
+    Rows that arrive in another order, contexts with other ids, actions or states with other labels,
+    a belief in the other of two states and states in another order are the same data, and must fall
+    into the same folds. The numbers, shape (n_contexts,), are for `context_folds`.
     """
-    if data.belief.ndim == 1 and math.fsum(data.belief) < data.n_rows / 2:
-        data = replace(data, belief=np.round(1 - data.belief, 9))
     belief = data.belief.reshape(data.n_rows, -1)
+    if belief.shape[1] > 1:
+        belief = belief[:, np.argsort([math.fsum(column) for column in belief.T], kind="stable")]
+    elif math.fsum(data.belief) < data.n_rows / 2:
+        belief = np.round(1 - belief, 9)
     by_action = _by_belief(data.share, belief[:, 0])
     by_state = _by_belief(data.truth[:, None] == np.arange(len(data.states)), belief[:, 0])
     truth = np.argsort(by_state)[data.truth]
-    columns = [*belief.T, truth, *np.round(data.share[:, by_action], 9).T]
+    share = data.share[:, by_action]
+    columns = [*belief.T, truth, *share.T]
     if evidence is not None:
         columns += [*evidence[0].T, *(column.astype(str) for column in evidence[1].T)]
-    rows = _numbered(columns)
-    content = np.zeros(data.n_contexts, dtype=np.uint64)
-    np.add.at(content, data.context, rows)
-    contexts = np.argsort(content, kind="stable")
-    content = content[contexts]
+    rows = _ranks(columns)
+    contexts = _context_order(rows, data.context, data.n_contexts)
     context = np.argsort(contexts)[data.context]
+    content = _content(np.column_stack([belief, share]), truth, context)
     order = np.lexsort((rows, context))
     chosen = data.policy is None
     ordered = replace(
         data,
-        belief=data.belief[order],
+        belief=belief[order].reshape(data.belief.shape),
         action=np.argsort(by_action)[data.action[order]] if chosen else data.action,
         truth=truth[order],
         context=context[order],
         actions=_reordered(data.actions, by_action),
         states=_reordered(data.states, by_state),
         contexts=_reordered(data.contexts, contexts),
-        policy=None if data.policy is None else data.policy[order][:, by_action],
+        policy=None if chosen else share[order],
     )
     if evidence is not None:
         evidence = evidence[0][order], evidence[1][order]
-    return ordered, evidence, _numbered([content, pd.Series(content).groupby(content).cumcount()])
+    return ordered, evidence, content
 
 
 def _reordered(labels: tuple[Any, ...], order: Codes) -> tuple[Any, ...]:
@@ -364,12 +365,38 @@ def _by_belief(share: NDArray[Any], belief: Floats) -> Codes:
     return np.array([key[-1] for key in sorted(keys)], dtype=np.int64)
 
 
-def _numbered(columns: list[Any]) -> NDArray[np.uint64]:
-    """Number rows by what their columns hold, shape (n_rows,): equal rows alike, others apart."""
-    # 0.0 and -0.0 are equal and have other bits.
-    plain = [column + 0.0 if column.dtype.kind == "f" else column for column in columns]
-    table = pd.DataFrame(dict(enumerate(plain)))
-    return np.asarray(pd.util.hash_pandas_object(table, index=False), dtype=np.uint64)
+def _content(probabilities: Floats, truth: Codes, context: Codes) -> NDArray[np.uint64]:
+    """Number contexts by what they hold, shape (n_contexts,).
+
+    Probabilities, shape (n_rows, n_columns), count by the cells of a grid on whose lines no decimal
+    fraction lies, so that a last bit, or single precision, hardly ever moves one. Contexts of the
+    same cells are counted in their order.
+    """
+    cells = pd.DataFrame(np.floor(probabilities * CELLS).astype(np.int64)).assign(truth=truth)
+    rows = pd.util.hash_pandas_object(cells, index=False)
+    held = rows.groupby(context).sum()  # modulo 2**64, in any order of the rows
+    apart = pd.DataFrame({"held": held, "number": held.groupby(held).cumcount()})
+    return np.asarray(pd.util.hash_pandas_object(apart, index=False), dtype=np.uint64)
+
+
+def _ranks(columns: list[NDArray[Any]]) -> Codes:
+    """Rank of every row in the lexicographic order of the columns; equal rows share one."""
+    ranks = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, codes = np.unique(column, return_inverse=True)  # missing numbers are one value
+        ranks = np.unique(ranks * values.size + codes, return_inverse=True)[1]
+    return ranks
+
+
+def _context_order(rows: Codes, context: Codes, n_contexts: int) -> Codes:
+    """Positions of contexts, ordered by the sorted ranks of their rows."""
+    order = np.lexsort((rows, context))
+    # Numbers with the highest byte first compare as their bytes do, and bytes sort fast.
+    content = rows[order].astype(">u4").tobytes()
+    ends = 4 * np.cumsum(np.bincount(context, minlength=n_contexts))
+    begins = [0, *ends[:-1].tolist()]
+    of_context = [content[a:b] for a, b in zip(begins, ends.tolist(), strict=True)]
+    return np.array(sorted(range(n_contexts), key=of_context.__getitem__), dtype=np.int64)
 
 
 def _losses(

@@ -51,9 +51,30 @@ def test_folds_of_the_gain_know_no_order_and_no_names():
             (1 - belief, action, truth, context),  # the belief in the other state
             (belief, np.where(action == "yes", "a", "z"), np.where(truth, "b", "c"), -context),
             (belief[shuffled], action[shuffled], truth[shuffled], context[shuffled]),
+            (belief.astype(np.float32), action, truth, context),
+            (belief + 1e-12 * np.cos(shuffled), action, truth, context),
         )
     }
     assert len(pvalues) == 1
+
+
+def test_folds_of_the_gain_know_no_order_of_states_and_no_unit_of_evidence():
+    rng = np.random.default_rng(4)
+    belief = rng.dirichlet(np.ones(3), 60)
+    truth, action = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    one, other = (
+        predictive_gain_test(belief[:, order], action, np.argsort(order)[truth], n_seeds=1)
+        for order in ([0, 1, 2], [2, 0, 1])
+    )
+    assert other.pvalue == one.pvalue
+    age = rng.integers(20, 90, 60)
+    years, days, noise = (
+        predictive_gain_test(
+            belief, action, truth, features=pd.DataFrame({"age": values}), n_seeds=1
+        ).pvalue
+        for values in (age, age * 365.25, age * (1 + 1e-15 * rng.normal(size=60)))
+    )
+    assert years == days == noise
 
 
 @TESTS
