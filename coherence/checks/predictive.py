@@ -311,7 +311,8 @@ def in_canonical_order(
 
     Rows that arrive in another order, contexts with other ids, actions or states with other labels,
     a belief in the other of two states and states in another order are the same data, and must fall
-    into the same folds. The numbers, shape (n_contexts,), are for `context_folds`.
+    into the same folds, and do unless mean beliefs tie. The numbers, shape (n_contexts,), are for
+    `context_folds`.
     """
     belief = data.belief.reshape(data.n_rows, -1)
     if belief.shape[1] > 1:

@@ -298,9 +298,10 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
         else:
             # A missing category is evidence that was not shown: a category of its own.
             plain = column.astype(object)
-            words.append(
-                plain.where(column.notna(), "(not shown)").astype(str).to_numpy(dtype=object)
-            )
+            shown = plain.where(column.notna(), "(not shown)").to_numpy(dtype=object)
+            # Half of a surrogate pair, which JSON allows, is no text for CatBoost.
+            whole = [str(word).encode("utf-8", "backslashreplace").decode() for word in shown]
+            words.append(np.array(whole, dtype=object))
     stacked = np.column_stack(words) if words else np.empty((n_rows, 0), dtype=object)
     return np.column_stack(numbers) if numbers else np.empty((n_rows, 0)), stacked
 

@@ -433,3 +433,17 @@ def test_columns_of_evidence_may_come_in_any_order():
         for names in (["b", "a", "c"], ["c", "a", "b"])
     )
     assert first.pvalue == second.pvalue
+
+
+def test_words_of_evidence_may_hold_half_a_character():
+    """JSON allows half of a surrogate pair; CatBoost's own error ended the analysis."""
+    rng = np.random.default_rng(3)
+    belief, words = rng.random(30), rng.choice(["\ud800", "a"], 30).astype(object)
+    truth, action = rng.integers(0, 2, (2, 30))
+    given, plain = (
+        predictive_gain_test(
+            belief, action, truth, features=pd.DataFrame({"word": each}, dtype=object), n_seeds=1
+        ).pvalue
+        for each in (words, np.where(words == "a", "b", "c").astype(object))
+    )
+    assert given == plain
