@@ -95,9 +95,9 @@ def _read_whole(path: Path, max_bytes: int) -> "EvalLog":
         raise
     # Zip, Zstandard, JSON and pydantic each have errors of their own for a file that is no log.
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or "without a message"
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(
-            f"{path}: this is no Inspect log, or a damaged one ({type(error).__name__}: {reason}). "
+            f"{path}: this is no Inspect log, or a damaged one ({reason}). "
             "Get the whole file again; coherence import reads other logs (--format)."
         ) from None
 

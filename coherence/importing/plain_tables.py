@@ -35,8 +35,6 @@ def read_header(
 ) -> list[str]:
     """Return the column names of a CSV or TSV file."""
     names = header_of(path, read_text(path, text, max_bytes), text).names
-    if not names:
-        raise InputError(f"{path}: the file is empty. Check the export that wrote it.")
     plain = [name.strip() for name in names]
     return [name or ROW for name in (plain if len({*plain}) == len(plain) else names)]
 

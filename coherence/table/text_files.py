@@ -171,6 +171,11 @@ def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
             raise InputError(
                 f"{path}: the file cannot be read as text ({error}). Check that it is complete."
             ) from None
+        if not header.names:
+            raise InputError(
+                f"{path}: the first line must name the columns, and is blank. Delete the blank "
+                "lines above the names, or check the export that wrote the file."
+            )
         if len(header.names) > 1 or form.sep is not None:
             _check_width(path, header.names, first, sep)
             return header

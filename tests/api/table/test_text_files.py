@@ -32,3 +32,12 @@ def test_the_line_that_only_excel_reads_is_named(tmp_path, separator):
     path.write_text("\n".join(rows))
     with pytest.raises(InputError, match="its first line only names the separator to Excel"):
         read_runs(path)
+
+
+@pytest.mark.parametrize("sep", [None, ";"])
+@pytest.mark.parametrize("data", [b"\np;action\n0.5;a\n", b"\r\n\r\np;action\r\n", b"\xff\xfe"])
+def test_a_blank_first_line_is_named_whoever_names_the_separator(tmp_path, data, sep):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="runs.csv: the first line must name the columns"):
+        read_runs(path, sep=sep)
