@@ -176,14 +176,16 @@ def load_network(
     # With a map or quantised, transformers has put it where it runs, and it must not be moved.
     stays = placement.device_map is not None or placement.quantization is not None
     network = (network if stays else network.to(device)).eval()
-    # Not every build of torch has this operation, which `torch.compile` is made of.
     has_onednn = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    has_onednn = has_onednn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    if has_onednn and network.device.type == "cpu" and dtype == "float32":
+    if has_onednn and _by_onednn and network.device.type == "cpu" and dtype == "float32":
         for layer in network.modules():
             if type(layer) is torch.nn.Linear:
                 layer.__class__ = _Linear
     return network, tokenizer, dtype
+
+
+# Behind `torch.compile`, and not in every build of torch.
+_by_onednn: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
 
 class _Linear(torch.nn.Linear):
@@ -192,9 +194,7 @@ class _Linear(torch.nn.Linear):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if not torch.is_inference_mode_enabled():
             return super().forward(input)  # with gradients
-        output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
-            input, self.weight, self.bias, "none", [], ""
-        )
+        output: torch.Tensor = _by_onednn(input, self.weight, self.bias, "none", [], "")
         return output
 
 
