@@ -208,8 +208,8 @@ def conclude(
         lack = "No test has a p-value; the table says why."
         if not untested:
             lack = "No test could be run: all results are estimates."
-        if all(math.isnan(result.statistic) for result in results):
-            lack = "No check could be run."
+            if all(math.isnan(result.statistic) for result in results):
+                lack = "No check could be run."
         return lack, "Nothing here speaks for or against coherence."
     without = f"; {len(untested)} could not be computed" if untested else ""
     if rejected := ended[Outcome.REJECTED]:

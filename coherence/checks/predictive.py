@@ -367,12 +367,8 @@ def _by_belief(share: NDArray[Any], belief: Floats) -> Codes:
 
 
 def _content(probabilities: Floats, truth: Codes, context: Codes) -> NDArray[np.uint64]:
-    """Number contexts by what they hold, shape (n_contexts,).
-
-    Probabilities, shape (n_rows, n_columns), count by the cells of a grid on whose lines no decimal
-    fraction lies, so that a last bit, or single precision, hardly ever moves one. Contexts of the
-    same cells are counted in their order.
-    """
+    """Number contexts by what they hold, shape (n_contexts,); those that are alike are counted."""
+    # No decimal fraction lies on a line of this grid: a last bit hardly ever moves one.
     cells = pd.DataFrame(np.floor(probabilities * CELLS).astype(np.int64)).assign(truth=truth)
     rows = pd.util.hash_pandas_object(cells, index=False)
     held = rows.groupby(context).sum()  # modulo 2**64, in any order of the rows

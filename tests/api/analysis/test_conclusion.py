@@ -1,6 +1,7 @@
 """conclude, cautions: what heads a unit follows the correction, and passing proves nothing."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,9 @@ def test_without_tests_nothing_is_claimed():
     assert said()[0] == "No check could be run."
     assert said(result("calibration:rmse", None))[0].startswith("No test could be run")
     assert said(result("cmi", math.nan))[0].startswith("No test has a p-value")
+    undefined = replace(result("cmi", math.nan), statistic=math.nan)
+    assert said(undefined)[0].startswith("No test has a p-value")
+    assert said(replace(undefined, pvalue=None))[0] == "No check could be run."
     assert {said()[1], said(result("cmi", math.nan))[1]} == {
         "Nothing here speaks for or against coherence."
     }
