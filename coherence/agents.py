@@ -18,7 +18,7 @@ from coherence.errors import InputError, closest, suggestion
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.choice import prelec_weight
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.schema import ACTION_PREFIX
+from coherence.table.schema import ACTION_PREFIX, DRAWN
 
 ACTIONS = ("yes", "no", "defer")
 
@@ -481,6 +481,7 @@ def simulate(
             **dict.fromkeys(acted, np.nan if policies else None),
             "theta": world.theta[row].astype(int),
             "p_true": world.exact[row],
+            "truth_kind": DRAWN,
             "z": None,
             "z_state": None,
             "p_z": np.nan,

@@ -22,6 +22,7 @@ from bayesnets.support import MIN_RECORDS
 from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
+from coherence.table.schema import DRAWN
 
 logger = logging.getLogger(__name__)
 
@@ -91,14 +92,15 @@ def sample_cases(
     DataFrame, one row per case, in random order
         `context`: text made from the network, the target and a digest of the evidence; equal for
         equal evidence in any call. `x_<variable>`: state, or None where unobserved. `theta`: 0 or
-        1. `p_true`: exact posterior. `z`: an unobserved covariate each of whose states is possible
-        given the evidence (and shown by `min_records` of the records that show the evidence), or
-        None if there is none. `weight`: probability under the natural design
-        divided by the probability of inclusion under this one, scaled to mean 1. Weighted means
-        estimate means under the natural design, given that the evidence is admitted and lies in a
-        bin that holds a case. `probability_bin`: from 0. `attrs["coverage"]` holds what `coverage`
-        shows, and a `note` that says which bins could not be filled and what the network can reach;
-        it is logged as a warning, and empty where the cases are even.
+        1. `p_true`: exact posterior. `truth_kind`: "drawn", as theta is from `p_true`. `z`: an
+        unobserved covariate each of whose states is possible given the evidence (and shown by
+        `min_records` of the records that show the evidence), or None if there is none. `weight`:
+        probability under the natural design divided by the probability of inclusion under this one,
+        scaled to mean 1. Weighted means estimate means under the natural design, given that the
+        evidence is admitted and lies in a bin that holds a case. `probability_bin`: from 0.
+        `attrs["coverage"]` holds what `coverage` shows, and a `note` that says which bins could not
+        be filled and what the network can reach; it is logged as a warning, and empty where the
+        cases are even.
 
     Raises
     ------
@@ -152,6 +154,7 @@ def sample_cases(
     cases = _labelled(model, target, covariates, codes)
     cases["theta"] = (generator.random(n) < belief).astype(np.int64)
     cases["p_true"] = belief
+    cases["truth_kind"] = DRAWN
     candidates = [model.index(auxiliary)] if auxiliary else covariates
     cases["z"] = _auxiliaries(model, candidates, codes, generator, least)
     cases["weight"] = weight

@@ -19,11 +19,13 @@ from bayesnets.records.strata import CountedRecords, Strata, stratum_table
 from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
+from coherence.table.schema import RECORDED
 
 logger = logging.getLogger(__name__)
 
 _COLUMNS = (
-    *("theta", "p_true", "z", "weight", "probability_bin"),  # as in cases from a network
+    # as in cases from a network
+    *("theta", "p_true", "truth_kind", "z", "weight", "probability_bin"),
     *("n", "low", "high", "record"),
 )
 
@@ -57,12 +59,13 @@ def sample_record_cases(
     Returns
     -------
     DataFrame, one row per case, in random order
-        The columns of `sample_cases`: `context`, `x_<covariate>`, `theta`, `p_true`, `z`, `weight`,
-        `probability_bin`; and `n`, `low` and `high` of the stratum, and `record`, the index of the
-        record whose outcome is theta. `z` is an unobserved covariate each of whose states keeps at
-        least `task.min_records` records of the stratum, so that P(z | x) and P(theta | x, z) are
-        supported as p_true is; None if there is none. A share of 0 or 1 is an estimate, not a
-        certainty, and stays in. `attrs["coverage"]` is that of `sample_cases`.
+        The columns of `sample_cases`: `context`, `x_<covariate>`, `theta`, `p_true`, `truth_kind`
+        ("recorded"), `z`, `weight`, `probability_bin`; and `n`, `low` and `high` of the stratum,
+        and `record`, the index of the record whose outcome is theta. `z` is an unobserved covariate
+        each of whose states keeps at least `task.min_records` records of the stratum, so that P(z |
+        x) and P(theta | x, z) are supported as p_true is; None if there is none. A share of 0 or 1
+        is an estimate, not a certainty, and stays in. `attrs["coverage"]` is that of
+        `sample_cases`.
 
     Raises
     ------
@@ -103,6 +106,7 @@ def sample_record_cases(
     table = stratum_table(task, picked)
     table["context"] = pd.Series([_context(task, row) for row in picked.codes], dtype=object)
     table["theta"] = task.outcomes[drawn].astype(np.int64)
+    table["truth_kind"] = RECORDED
     table["z"] = pd.Series(auxiliaries, dtype=object)
     table["weight"] = weight
     table["probability_bin"] = bins[chosen]

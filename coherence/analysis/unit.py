@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import Facts
-from coherence.inputs import Floats, as_codes
+from coherence.inputs import Floats, as_codes, require
 from coherence.statistics.scatter import Scatter, scatter_within
+from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import ACTION, THETA
 from coherence.table.runs import Runs
-from coherence.table.schema import PARSED, STATE_PREFIX
+from coherence.table.schema import PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -197,6 +198,32 @@ class UnitRows:
             if codes.isna().all() and len(seen) > 2:
                 self.n_states_seen = len(seen)
         self.state[theta.index] = codes
+        self._require_exact()
+
+    def _require_exact(self) -> None:
+        """Refuse a ``p_true`` that recorded states speak against: it is no exact posterior."""
+        known = ("truth_kind", "p_true")
+        if not set(known) <= set(self.stated.columns):
+            return
+        # One row of a context, and one context of a group, whose states may be one.
+        rows = self.stated[["context", *known]].assign(
+            group=self.stated.get("group"), truth=self.state
+        )
+        rows = rows[rows["truth_kind"] == RECORDED].dropna(subset=["p_true", "truth"])
+        for name in ("context", "group"):
+            rows = rows[~rows.duplicated(name) | rows[name].isna()]
+        if rows.empty:
+            return
+        exact, truth = rows["p_true"].to_numpy(dtype=np.float64), rows["truth"].to_numpy() == 1
+        pvalue = calibration_pvalue(exact, truth)
+        require(
+            pvalue >= SMALLEST,
+            "p_true must be the exact posterior of theta, as --exact says, and is not calibrated "
+            f"to it: over {len(rows)} contexts its mean is {exact.mean():.3f} and theta is 1 in "
+            f"{truth.mean():.3f} (score test of calibration in the large and slope, theta redrawn "
+            f"from p_true, p = {pvalue:.1g}). Name another column (--exact NAME) or none, or leave "
+            "it out (--ignore p_true). If rows repeat a case, name --context.",
+        )
 
     @property
     def in_two_states(self) -> bool:

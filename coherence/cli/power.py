@@ -229,7 +229,8 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
         made = f"coherence import {args.like} --out runs.parquet"
         options = {
             "--belief NAME": f"{made} --map p=NAME",
-            "--action NAME, --truth NAME": f"{made} --map action=NAME --map theta=NAME",
+            "--action NAME, --truth NAME, --exact NAME": f"{made} --map action=NAME --map "
+            "theta=NAME --map p_true=NAME",
         }
         raise error.renamed(options) from None
     fitted, name = fit_unit(

@@ -29,6 +29,7 @@ COLUMNS = {
     "belief": ("p", "stated probabilities"),
     "action": ("action", "actions"),
     "truth": ("theta", "realised states"),
+    "exact": ("p_true", "exact posteriors of the state, given the evidence"),
     "context": ("context", "ids of the cases; rows of one case are not independent"),
     "group": ("group", "what cases share beyond their belief, such as a template"),
     "rep": ("rep", "repetitions"),
@@ -44,7 +45,9 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "columns", "names in your file, where they differ from those of the runs table"
     )
     for option, (column, holds) in COLUMNS.items():
-        group.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {column})")
+        # Of a table that is not ours the name does not say so much.
+        default = f"{column}, in tables of this toolkit" if option == "exact" else column
+        group.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {default})")
     group.add_argument(
         "--ignore",
         action="append",

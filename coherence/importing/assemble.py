@@ -32,6 +32,7 @@ from coherence.importing.mapping import (
     split_by_task,
 )
 from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table, with_empty_actions
+from coherence.table.exact import EXACT
 from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
 from coherence.table.runs import REFERENCE
 from coherence.table.schema import ACTION_PREFIX, Naming
@@ -85,6 +86,12 @@ def assemble(
     counted = "context" in mapping and "rep" not in mapping
     mapped: list[str] = []
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    notes += [
+        f"{log.file}: {EXACT} left out: it may be a stated confidence. If it is the exact "
+        f"posterior: --map {EXACT}={EXACT}"
+        for log in beliefs
+        if EXACT in log.field_names() and EXACT not in {*log.fields, *mapping}
+    ]
     rows: list[Row] = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1

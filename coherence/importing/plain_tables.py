@@ -14,6 +14,7 @@ from pathlib import Path
 from coherence.errors import InputError
 from coherence.importing.log_format import AnswerLog, LogFormat, flatten
 from coherence.table.csv_files import read_cells
+from coherence.table.exact import EXACT, holds_exact
 from coherence.table.reading import LINES, PARQUET
 from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX, is_state
 from coherence.table.text_files import (
@@ -124,6 +125,8 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
     # With p there, a column such as p_value is no state.
     if "p" not in names:
         known |= {name: name for name in names if is_state(name)}
+    if EXACT in known and not holds_exact(names):
+        del known[EXACT]
     return AnswerLog(
         file=path.name, task=None, model=None, records=records, fields=known, is_text=False
     )

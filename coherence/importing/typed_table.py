@@ -9,8 +9,9 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.importing.cells import as_number
 from coherence.importing.mapping import KNOWN_LABELS
+from coherence.table.exact import EXACT, KIND
 from coherence.table.runs import Runs
-from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED, is_state
+from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED, RECORDED, is_state
 from coherence.table.states import folded
 
 NUMBER_COLUMNS = tuple(
@@ -22,6 +23,12 @@ NUMBER_COLUMNS = tuple(
 
 def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.DataFrame:
     """Lay out rows as a runs table."""
+    rows = [
+        {**row, KIND: row.get(KIND) or RECORDED}
+        if any(row.get(name) not in (None, "") for name in ("theta", EXACT))
+        else row
+        for row in rows
+    ]
     seen = list(dict.fromkeys(column for row in rows for column in row))
     states = [column for column in seen if is_state(column)]
     order = []

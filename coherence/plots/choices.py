@@ -19,6 +19,7 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
+from coherence.table.exact import holds_exact
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 from coherence.table.states import unknown_pair, zero_or_one
@@ -76,7 +77,7 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
         columns |= {name: rows[name].where(acted) for name in policies or ["action"]}
     if "theta" in rows.columns and rows["theta"].notna().any():
         columns["truth"] = _coded(rows["theta"], positive, "theta")
-    if "p_true" in rows.columns and rows["p_true"].notna().any():
+    if "p_true" in rows.columns and holds_exact(rows.columns) and rows["p_true"].notna().any():
         columns["p_true"] = rows["p_true"]
     return pd.DataFrame(columns)
 

@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
+from coherence.table.exact import EXACT, KIND, set_aside
 from coherence.table.frames import require_path
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
-from coherence.table.schema import COLUMN_NAMES, COLUMNS, Naming
+from coherence.table.schema import COLUMN_NAMES, COLUMNS, RECORDED, Naming
 from coherence.table.text_files import (
     SEPARATORS,
     TextForm,
@@ -93,7 +94,12 @@ class Reading:
             for name in renamed.values()
             if name in table.columns and name not in renamed
         }
-        return table.rename(columns={**aside, **renamed})
+        mine = table.rename(columns={**aside, **renamed})
+        named = self.columns.get(EXACT)
+        # Said to be the exact posterior by the user, of states that are the user's as well.
+        if named in table.columns and (named != EXACT or KIND not in table.columns):
+            mine = mine.assign(**{KIND: RECORDED})
+        return mine
 
 
 AS_IT_IS = Reading()
@@ -119,7 +125,8 @@ def read_runs(
         .parquet files.
     columns : mapping of str to str, optional
         Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
-        "choice"}``.
+        "choice"}``. ``{"p_true": NAME}`` says that a column is the exact posterior, which a file
+        that this toolkit did not write must say even where the name is ``p_true``.
     sep : str, optional
         Separator of a .csv or .tsv file; None: told by the header, comma or semicolon, tab or bar.
     decimal : {".", ","}
@@ -345,8 +352,9 @@ def as_runs(
         for name, as_ in missing.items()
     ]
     named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
+    mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
     numbers, of_numbers, assumed = read_probabilities(
-        reading.renamed(table),
+        mine,
         percent=reading.percent,
         decimal=reading.decimal,
         judged=judged,
@@ -367,7 +375,8 @@ def as_runs(
     if of_table:
         raise SchemaError(of_table, title)
     log_notes(assumed, str(source))
-    return Runs(runs.table, (*notes, *(f"{note}." for note in assumed), *runs.notes))
+    told = (*notes, *unnamed, *(f"{note}." for note in assumed), *runs.notes)
+    return Runs(runs.table, tuple(dict.fromkeys(told)))
 
 
 def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:

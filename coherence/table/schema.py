@@ -93,6 +93,12 @@ COLUMNS = (
     Column("theta_name", "text", "What theta = 1 is, as 'lung = yes'; figures name states by it."),
     Column("p_true", "probability", "Exact posterior, where known."),
     Column(
+        "truth_kind",
+        "label",
+        "How `theta` came about: drawn (from `p_true`) or recorded. Tables that the toolkit writes "
+        "have it, and `p_true` is the exact posterior only where it is there.",
+    ),
+    Column(
         "z",
         "label",
         "Rows for iterated expectation: name of the auxiliary variable; null on ordinary rows.",
@@ -149,6 +155,10 @@ BELIEF_KINDS = (
 )
 COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+DRAWN, RECORDED = "drawn", "recorded"
+TRUTH_KINDS = (DRAWN, RECORDED)
+WRITTEN_BEFORE = ("z", "z_state", "p_z", "status")
+"""Columns that tell a table of this toolkit which was written before it had ``truth_kind``."""
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")

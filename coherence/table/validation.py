@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
+from coherence.table.exact import set_aside
 from coherence.table.frames import require_frame
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
@@ -30,6 +31,7 @@ from coherence.table.schema import (
     STATE_PREFIX,
     STATE_SUM_TOLERANCE,
     STATUSES,
+    TRUTH_KINDS,
     Naming,
 )
 from coherence.table.typos import column_meant, one_typo_apart
@@ -158,7 +160,7 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     if len(runs.states) > 2:
         wanted = f"{action} together with {theta}"
     else:
-        wanted = f"{action}, {theta} or 'p_true' (the exact posterior)"
+        wanted = f"{action}, {theta} or the exact posterior"
     if not several:
         wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
@@ -166,8 +168,9 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     lacking = [name for name in ("action", "theta", "p_true") if name not in names]
     return [
         f"there is nothing to check beliefs against: give {wanted}. {_nearest(lacking, unknown)} "
-        "Say which is which: --action NAME, --truth NAME; in Python read_runs(..., "
-        "columns={'action': NAME, 'theta': NAME}), or rename the columns of a DataFrame."
+        "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "
+        "columns={'action': NAME, 'theta': NAME, 'p_true': NAME}), or rename the columns of a "
+        "DataFrame."
     ]
 
 
@@ -299,6 +302,16 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
         rule = f"be one of {', '.join(BELIEF_KINDS)}"
         first = repr(_first(kind, unknown))
         errors += _broken(named("belief_kind"), rule, unknown, first, "Or leave the cell empty.")
+    if "truth_kind" in table.columns:
+        kind = table["truth_kind"].astype("object")
+        unknown = kind.notna() & ~kind.isin(TRUTH_KINDS)
+        errors += _broken(
+            named("truth_kind"),
+            f"be {' or '.join(TRUTH_KINDS)}",
+            unknown,
+            repr(_first(kind, unknown)),
+            f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
+        )
     if "tokens" in table.columns:
         number = _numbers(table, ["tokens"])[:, 0]
         wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table["tokens"].notna())
@@ -412,7 +425,9 @@ def examined(
         return runs, ["it has no rows."]
     if strange := shape_errors(table, named):  # every later rule would trip over them
         return runs, strange
-    table, notes = without_blank_labels(table.reset_index(drop=True))
+    table, unnamed = set_aside(table.reset_index(drop=True))
+    table, notes = without_blank_labels(table)
+    notes = [*unnamed, *notes]
     if merge_labels:
         table, merged = merge_alike(table)
         notes += merged

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import worst
+from coherence.table.schema import RECORDED
 from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
 from elicitation.models.base import Answer
 from elicitation.questions.plan import reference_of
@@ -36,6 +37,7 @@ COLUMNS = {
     "theta": None,
     "theta_name": "string",
     "p_true": "float64",
+    "truth_kind": "string",
     "z": "string",
     "z_state": "string",
     "p_z": "float64",
@@ -185,12 +187,17 @@ def assemble_runs(
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
     absent = [name for name in ("theta", "theta_name", "p_true") if name not in cases.columns]
+    if "theta" in absent and "p_true" in absent:
+        absent.append("truth_kind")
+    elif "truth_kind" not in cases.columns:  # a truth of the user's own
+        cases = cases.assign(truth_kind=RECORDED)
     if acting is None:
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:
         absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
     features = features_of(cases)
-    kept = [name for name in ("context", "theta", "theta_name", *features) if name in cases.columns]
+    of_case = ("context", "theta", "theta_name", "truth_kind", *features)
+    kept = [name for name in of_case if name in cases.columns]
     runs = _typed(rows, cases[kept].iloc[positions], features)
     return runs.drop(columns=runs.columns.intersection(absent))
 

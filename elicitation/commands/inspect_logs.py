@@ -196,7 +196,7 @@ def _cases(samples: Iterable[_Sample]) -> tuple[pd.DataFrame, dict[int, int]]:
     rows: dict[int, dict[str, Any]] = {}
     for known in (sample.metadata for sample in samples):
         row = rows.setdefault(known["case"], {})
-        kept = ("context", "theta", "theta_name", "z")
+        kept = ("context", "theta", "theta_name", "truth_kind", "z")
         names = [name for name in known if name in kept or name[:2] == "x_"]
         # That of a conditional question is given z.
         if known["kind"] != "conditional" and "p_true" in known:

@@ -53,7 +53,8 @@ def belief_samples(plan: Plan) -> "Sequence[Asked]":
     topics = [question.topic for question in plan.questions]
     framings = [topic.key for topic in topics if topic.role == "belief"]
     reference = reference_of(list(dict.fromkeys(framings)))
-    names = ["context", "theta", "theta_name", "p_true", "z", *features_of(plan.cases)]
+    of_case = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
+    names = [*of_case, *features_of(plan.cases)]
     known = plan.cases[[name for name in names if name in plan.cases.columns]]
     cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]
     samples = []

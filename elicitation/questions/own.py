@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame
-from coherence.table.schema import FEATURE_PREFIX
+from coherence.table.schema import FEATURE_PREFIX, TRUTH_KINDS
 
 COLUMNS = (
     "context",
@@ -27,6 +27,7 @@ COLUMNS = (
     "options",
     "theta",
     "p_true",
+    "truth_kind",
 )
 """Columns of a file of questions; beside them any column ``x_<name>``."""
 
@@ -141,6 +142,8 @@ def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
         # An empty cell is a truth that is not known; a word in its place is an error.
         wrong = (numbers.isna() & ~blank) | (numbers < 0) | (numbers > 1)
         rules["must hold probabilities in [0, 1]"] = wrong
+    if name == "truth_kind":
+        rules[f"must be {' or '.join(TRUTH_KINDS)}"] = ~column.isin(TRUTH_KINDS)
     if name in _AS_TEXT:
         rules["has half a surrogate pair, which is no text"] = [
             any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -12,6 +12,7 @@ from coherence.batteries.bets.answers import BetAnswers
 from coherence.batteries.bets.scores import BELIEF_TEMPLATE
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE, break_evens
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.schema import DRAWN, RECORDED
 
 
 def belief_runs(
@@ -82,6 +83,7 @@ def _belief_rows(bets: BetAnswers, values: BetAnswers, belief_template: str) -> 
             # One action per context and repetition: other wordings of the belief carry none.
             "action": action if standard else pd.Series(pd.NA, index=facts.index, dtype="string"),
             "theta": (facts["wins"] == "high").astype("int64"),
+            "truth_kind": RECORDED,
             "status": np.where(unparsed, "unparsed", "ok"),
             "split": facts["split"],
         }
@@ -117,6 +119,7 @@ def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
                     "action": action,
                     "theta": (group.template + " | " + context).map(drawn),
                     "p_true": stated,
+                    "truth_kind": DRAWN,
                     "status": np.where(action.isna(), "unparsed", "ok"),
                     "break_even": break_evens(facts),
                 }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.table.schema import DRAWN
 from elicitation.batteries.revealed.questions import NO, YES, Beliefs, Bet, wagered
 from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions
@@ -34,6 +35,7 @@ _COLUMNS = (
     "action",
     "theta",
     "p_true",
+    "truth_kind",
     "z",
     "z_state",
     "p_z",
@@ -101,6 +103,7 @@ def _plain_rows(
                     "action": action if acts else None,
                     "theta": theta,
                     "p_true": float(setting.probability(event)),
+                    "truth_kind": DRAWN,
                     "status": "unparsed" if p is None or (acts and action is None) else "ok",
                     "answer_mass": min(mass, bet.answer_mass) if acts else mass,
                 }
@@ -123,6 +126,7 @@ def _conditional_rows(
             "prompt": REFERENCE,
             "p": p,
             "p_true": float(inner.probability(event)),
+            "truth_kind": DRAWN,
             "z": parts.label,
             "z_state": state,
             "p_z": weights.get(state),

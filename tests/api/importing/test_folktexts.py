@@ -24,6 +24,7 @@ def test_folktexts_predictions_are_beliefs_with_labels(imported, study):
         "rep",
         "p",
         "theta",
+        "truth_kind",
         "status",
     ]  # no column for what folktexts does not have
 

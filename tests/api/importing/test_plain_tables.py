@@ -39,7 +39,7 @@ GERMAN = "Fall;Antwort;Wahl;p_true;x_dosis\n007;70,5 %;Krücke;0,5;2,5\n008;20 %
 def test_a_table_from_a_german_spreadsheet(tmp_path, imported, content, encoding):
     path = tmp_path / "mine.csv"
     path.write_bytes(content)
-    columns = {"context": "Fall", "p": "Antwort", "action": "Wahl"}
+    columns = {"context": "Fall", "p": "Antwort", "action": "Wahl", "p_true": "p_true"}
     study_log = imported(path, mapping=columns, decimal=",", encoding=encoding)
     assert study_log.runs["raw_belief"].tolist() == ["70.5 %", "20 %"]
     assert study_log.runs["p_true"].tolist() == [0.5, 0.25]
@@ -77,3 +77,14 @@ def test_parquet_keeps_types_and_nested_columns(tmp_path, imported):
     assert runs["status"].tolist() == ["ok", "unparsed", "ok"]
     assert runs["p_true"].tolist() == [0.3, 0.5, 1.0]
     assert runs["created"][0] == "2026-01-05T00:00:00"
+
+
+def test_import_of_a_plain_table_wants_the_word(tmp_path, imported, write_table):
+    table = write_table(tmp_path / "mine.csv", "context,p,theta,p_true\na,0.2,1,0.4\nb,0.7,0,0.5\n")
+    left = imported(table)
+    assert "p_true" not in left.runs
+    assert left.runs["truth_kind"].tolist() == ["recorded"] * 2
+    assert "--map p_true=p_true" in " ".join(left.notes)
+    named = imported(table, mapping={"p_true": "p_true"})
+    assert named.runs["p_true"].tolist() == [0.4, 0.5]
+    assert not named.notes

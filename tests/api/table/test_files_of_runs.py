@@ -94,7 +94,8 @@ def test_what_a_file_says_of_itself_is_believed(tmp_path, name, content):
 def test_a_table_from_a_german_spreadsheet(tmp_path):
     text = "Fall;p;action;theta;x_dosis;p_true\n1;70,5 %;Krücke;1;2,5;0,5\n2;20;Gips;0;1,0;0,25\n"
     (tmp_path / "mine.csv").write_bytes(text.encode("cp1252"))
-    runs = read_runs(tmp_path / "mine.csv", decimal=",", encoding="cp1252", percent=True)
+    form = {"decimal": ",", "encoding": "cp1252", "percent": True}
+    runs = read_runs(tmp_path / "mine.csv", columns={"p_true": "p_true"}, **form)
     assert runs["p"].tolist() == [0.705, 0.2]
     assert runs["x_dosis"].tolist() == [2.5, 1.0]
     assert runs["p_true"].tolist() == [0.5, 0.25]  # exact: no answer, and in percent only by a sign

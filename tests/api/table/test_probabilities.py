@@ -21,15 +21,15 @@ def read(tmp_path, monkeypatch):
 
 
 def test_percentages_of_what_was_stated_and_signs_wherever_they_are(read):
-    runs = read(
-        percent=True, p=[70, 5.5, np.nan], p_z=[50, 1, 2], p_true=[0.5, 0.25, 1], theta=[1, 0, 1]
-    )
+    exact = {"p_true": [0.5, 0.25, 1], "truth_kind": "recorded"}
+    runs = read(percent=True, p=[70, 5.5, np.nan], p_z=[50, 1, 2], **exact, theta=[1, 0, 1])
     assert runs["p"].tolist()[:2] == [0.7, 0.055]
     assert np.isnan(runs["p"][2])
     assert runs["p_z"].tolist() == [0.5, 0.01, 0.02]
     assert runs["p_true"].tolist() == [0.5, 0.25, 1]
     assert runs["theta"].tolist() == [1, 0, 1]
-    assert read(percent=True, p=[70, 1], p_true=["50%", "0.5"])["p_true"].tolist() == [0.5, 0.5]
+    signed = {"p_true": ["50%", "0.5"], "truth_kind": "recorded"}
+    assert read(percent=True, p=[70, 1], **signed)["p_true"].tolist() == [0.5, 0.5]
     assert read(percent=True, p_a=[70, 1], p_b=["30", "99 %"])["p_b"].tolist() == [0.3, 0.99]
 
 
@@ -42,7 +42,7 @@ def test_some_signs_and_commas_need_the_users_word(read):
     with pytest.raises(InputError, match=r"column 'p' has both percent signs.*--percent"):
         read(p=["70%", 20.0])
     with pytest.raises(InputError, match=r"column 'p_true' has decimal commas.*--decimal"):
-        read(p=[0.5], p_true=["0,5"])
+        read(p=[0.5], p_true=["0,5"], truth_kind="recorded")
     assert read(p=["1,5", "20"], decimal=",", percent=True)["p"].tolist() == [0.015, 0.2]
 
 

@@ -73,7 +73,10 @@ def test_valid_tables_pass():
             ("status is 'refused'", "'p' and 'action' are filled in row 1", "unparsed one empty"),
         ),
         ({"z": ["s", None, None]}, ("'z' needs", "'z_state' and 'p_z'")),
-        ({"p_true": [0.1, 1.2, 0.3]}, ("'p_true' must hold probabilities", "1.2 (row 1)")),
+        (
+            {"p_true": [0.1, 1.2, 0.3], "truth_kind": "drawn"},
+            ("'p_true' must hold probabilities", "1.2 (row 1)"),
+        ),
         ({"group": ["g", None, "g"]}, ("'group' is empty in row 1",)),
         ({"group": ["g", "h", "g"]}, ("group must be the same", "(rows 0, 1)", "one group each")),
     ],
@@ -93,8 +96,10 @@ def test_missing_columns_name_the_closest():
     missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
     assert says([slip], "'acton'", "'action'", "--ignore acton")
     assert says([missing], "'p'", "closest name found is 'Belief'", "--belief NAME", "columns={'p'")
-    assert says([nothing], "'action'", "'theta'", "'p_true'", "'prompt'", "'z'", "is 'acton'")
-    assert says([nothing], "--action NAME, --truth NAME", "columns={'action': NAME")
+    assert says(
+        [nothing], "'action'", "'theta'", "the exact posterior", "'prompt'", "'z'", "is 'acton'"
+    )
+    assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
 
 
 def test_beliefs_over_three_states_have_no_order_and_no_calibration():
@@ -111,8 +116,8 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
     errors = errors_of(table.drop(columns="action"))
     assert says(errors, "'action' (what was chosen) together with 'theta'")
     two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
-    assert says(errors_of(two), "or 'p_true' (the exact posterior)", "Found: 'p_a', 'p_b'.")
-    validate_runs(two.assign(p_true=0.5))
+    assert says(errors_of(two), "or the exact posterior", "Found: 'p_a', 'p_b'.")
+    validate_runs(two.assign(p_true=0.5, truth_kind="recorded"))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +147,7 @@ def test_one_column_of_beliefs_is_not_a_belief_per_state():
     validate_runs(table.assign(p=table["p_yes"]))
     only, nothing = errors_of(table[["p_yes"]])
     assert only == error
-    assert says([nothing], "nothing to check beliefs against", "'action'", "'p_true'")
+    assert says([nothing], "nothing to check beliefs against", "'action'", "'p_true': NAME")
 
 
 def test_beliefs_over_states_must_sum_to_one():

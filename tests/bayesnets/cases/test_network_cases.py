@@ -32,6 +32,7 @@ def test_columns_and_their_order(cases):
         *covariates,
         "theta",
         "p_true",
+        "truth_kind",
         "z",
         "weight",
         "probability_bin",

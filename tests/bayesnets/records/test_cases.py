@@ -18,6 +18,7 @@ def test_cases_have_the_columns_of_cases_from_a_network(task):
         *features,
         "theta",
         "p_true",
+        "truth_kind",
         "z",
         "weight",
         "probability_bin",

@@ -1,0 +1,73 @@
+"""Whether a column ``p_true`` is the exact posterior, and whether it may be.
+
+``p_true`` is also the name of a stated confidence (P(True), Kadavath et al. 2022). It is taken for
+the exact posterior in tables that this toolkit wrote, and where the user named it. What is named
+must be calibrated to the realised states: given an exact posterior these are coin tosses with that
+probability, so that both components of the score for recalibration (Cox 1958), calibration in the
+large and slope, have mean 0 and a known covariance.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from coherence.inputs import Floats
+from coherence.table.schema import RECORDED, WRITTEN_BEFORE
+
+EXACT, KIND = "p_true", "truth_kind"
+ASIDE = f"unmapped_{EXACT}"
+"""Name of a column `EXACT` that nobody called the exact posterior; nothing reads it."""
+NOT_EXACT = (
+    f"{EXACT} was not taken for the exact posterior: in a table that this toolkit did not write it "
+    f"may be a stated confidence. If it is the exact posterior: --exact {EXACT}; in Python "
+    f"read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or give a DataFrame a column {KIND!r} that "
+    f"holds {RECORDED!r}."
+)
+N_REDRAWS, SMALLEST = 4_999, 0.001
+_AT_ONCE = 500  # redraws; a calibrated column is told from the first of them
+
+
+def holds_exact(columns: Collection[Any]) -> bool:
+    """Tell by a table's columns whether ``p_true`` is the exact posterior: ours, or named so."""
+    return KIND in columns or set(WRITTEN_BEFORE) <= set(columns)
+
+
+def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Rename a ``p_true`` that nobody called the exact posterior, and return what to say of it."""
+    if EXACT not in table.columns or holds_exact(table.columns):
+        return table, []
+    return table.rename(columns={EXACT: ASIDE}), [NOT_EXACT]
+
+
+def calibration_pvalue(exact: Floats, truth: NDArray[np.bool_]) -> float:
+    """Test whether realised states, one per case, may be draws with given probabilities.
+
+    The statistic is the quadratic form of the sums of (truth - exact) and of
+    (truth - exact)(2 exact - 1) in their covariance under the null; its distribution comes from
+    states drawn anew. Draws end once five were as extreme (Besag and Clifford 1991): p is then far
+    above `SMALLEST`.
+    """
+    weights = np.stack([np.ones_like(exact), 2 * exact - 1], axis=1)
+    covariance = weights.T @ (weights * (exact * (1 - exact))[:, None])
+    inverse = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True)
+
+    def statistic(drawn: NDArray[np.bool_]) -> Floats:
+        score = (drawn - exact) @ weights
+        return np.asarray(np.einsum("ij,jk,ik->i", score, inverse, score))
+
+    if np.any(truth & (exact <= 0)) or np.any(~truth & (exact >= 1)):
+        return 0.0  # it happened, and had no probability
+    observed = statistic(truth[None])[0]
+    rng, extreme, done = np.random.default_rng(0), 0, 0
+    while done < N_REDRAWS and extreme < 5:
+        n_draws = min(_AT_ONCE, N_REDRAWS - done)
+        at_once = max(1, 10**7 // max(exact.size, 1))
+        for start in range(0, n_draws, at_once):
+            shape = min(at_once, n_draws - start), exact.size
+            found = statistic(rng.random(shape) < exact)
+            extreme += int((found >= observed * (1 - 1e-9)).sum())
+        done += n_draws
+    return (1 + extreme) / (1 + done)
