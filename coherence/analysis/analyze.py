@@ -17,7 +17,7 @@ from coherence.analysis.margins import as_margin, with_margin
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.reading import as_runs, positive_labels, read_units
 from coherence.analysis.twins import Beside, beside_twins
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.unit import UnitRows, require_state
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require, whole_number
@@ -124,6 +124,7 @@ def analyze(
     strict: bool = False,
     positive: Any = None,
     reference: str | None = None,
+    state: str = "auto",
     merge_labels: bool | None = None,
     twins: int | None = None,
     margin: float | None = None,
@@ -156,6 +157,11 @@ def analyze(
         The prompt whose beliefs are held against actions, states and other prompts, in every task
         and model; None takes "standard", else the one with the most actions, then the most rows,
         then the first by name.
+    state : {"auto", "exact", "realised"}
+        The state that `residual_covariance`, `rational_agent` and twins compare actions with: the
+        exact posterior ``p_true`` or the realised ``theta``. "auto" takes the posterior where every
+        row with a belief and an action has it, in two states: actions can know of theta only what
+        the evidence says, and the rest is the toss of a coin.
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
         them for one, False keeps them apart; None refuses the table and shows them.
@@ -204,7 +210,9 @@ def analyze(
     _require_twins(twins, published)
     margin = None if margin is None else as_margin(margin)
     n_jobs = number_of_jobs(n_jobs)
+    require_state(state)
     options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
+    options["state"] = state
     shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
     if isinstance(runs, RunsScan):
         _require_by_unit(twins, merge_labels)
@@ -229,6 +237,7 @@ def analyze(
         "seed": seed,
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
+        "state": state,
         "merge_labels": merge_labels,
         **({} if twins is None else {"twins": twins}),
         **({} if margin is None else {"margin": margin}),

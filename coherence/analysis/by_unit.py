@@ -32,6 +32,7 @@ class _Options:
     published: bool
     strict: bool
     reference: str | None
+    state: str
     states: States
 
 
@@ -43,6 +44,7 @@ def analyze_scan(
     strict: bool,
     positive: Any,
     reference: str | None,
+    state: str,
     n_jobs: int,
     rng: np.random.Generator,
     progress: Progress | None,
@@ -51,7 +53,7 @@ def analyze_scan(
     header = Runs(pd.DataFrame(columns=list(scan.columns)))
     labels = Runs(scan.labels.assign(**dict.fromkeys(header.states, np.nan)))
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
-    options = _Options(checks, published, strict, reference, states)
+    options = _Options(checks, published, strict, reference, state, states)
     with regrouped(scan) as laid_out:
         streams = rng.spawn(len(scan.units))
         jobs = [
@@ -78,7 +80,7 @@ def _analyse(
     table = runs.completed()
     if options.strict:
         table = table.without_repairs()
-    ((_, unit),) = units_of(table, options.states, options.reference)
+    ((_, unit),) = units_of(table, options.states, options.reference, options.state)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     jobs, notes = plan_unit(unit, options.checks, published=options.published, streams=streams)
     # A report of a table read by unit has no figure that draws what was fitted.

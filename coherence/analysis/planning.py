@@ -15,7 +15,16 @@ from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
 from coherence.errors import listing
 from coherence.result import CheckResult
-from coherence.table.needs import ACTION, CHOICES, EVIDENCE, ONE_BELIEF, TARGETS, THETA
+from coherence.table.needs import (
+    ACTION,
+    CHOICES,
+    EVIDENCE,
+    ONE_BELIEF,
+    STATE_AND_CHOICES,
+    TARGET,
+    TARGETS,
+    THETA,
+)
 from coherence.table.printable import counted
 from coherence.table.runs import REFERENCE
 
@@ -94,7 +103,9 @@ def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
         hint = f"no {column} column ({option} NAME, if it has another name)"
         return empty if column in unit.rows.columns else hint
 
-    of_state = [check for check in checks if THETA in check.needs]
+    of_theta = [check for check in checks if THETA in check.needs]
+    of_either = [check for check in checks if {ACTION, TARGET} <= set(check.needs)]
+    of_state = of_theta if unit.exact_state else [*of_either, *of_theta]
     of_action = [check for check in checks if ACTION in check.needs]
     if unit.decided.empty:
         yield from _not_run(without("action", "no actions", "--action"), of_action)
@@ -104,7 +115,7 @@ def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
     elif unit.judged.empty:
         yield from _not_run("no row has a parsed belief, action and state", of_state)
     if unit.choices.empty:
-        others = [check for check in of_action if check not in of_state]
+        others = [check for check in of_action if check not in [*of_either, *of_theta]]
         yield from _not_run("no row has a parsed belief and action", others)
 
 
@@ -138,13 +149,24 @@ def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
         )
 
 
+def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
+    """Say which checks take the exact posterior for the state, and why."""
+    taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
+    if not (unit.exact_state and taking):
+        return []
+    return [
+        f"the state of {_spoken(taking)} is the exact posterior p_true, which every row has: free "
+        "of the toss that decides theta (--state realised takes theta)."
+    ]
+
+
 def _has_rows(unit: UnitRows, check: Check) -> bool:
     """Tell whether there are rows with what a check needs; if not, a note has said so."""
     if ONE_BELIEF in check.needs and not unit.in_two_states:
         return False
     if check.states_named and unit.in_two_states and unit.unpaired:
         return False
-    if THETA in check.needs:
+    if THETA in check.needs or ({ACTION, TARGET} <= set(check.needs) and not unit.exact_state):
         return len(unit.judged) > 0
     # Whichever state came true, choices must move with the belief in one; with a theta of three
     # states it is not known in which.
@@ -163,6 +185,7 @@ def plan_unit(
     if unit.runs.given_z.all():
         return [], ["every row holds a belief given z, and none one without it: untestable."]
     notes = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
+    notes += [] if published else _exact_state(unit, checks)
     if "group" in unit.runs.names and not published:
         groups = counted(unit.rows["group"].nunique(), "group")
         notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")

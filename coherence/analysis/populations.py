@@ -134,6 +134,7 @@ def as_facts(
         state=state.astype(np.float64),
         positive=None,
         exact=pd.Series(np.full(belief.size, np.nan)),
+        exact_state=False,
         context=context,
         features=None,
         n_asked=belief.size,

@@ -67,7 +67,9 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     must_know = not columns and any(
         check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
     )
-    tests_choices = not columns and any({ACTION, THETA} <= set(check.needs) for check in checks)
+    tests_choices = not columns and any(
+        ACTION in check.needs and {THETA, TARGET} & set(check.needs) for check in checks
+    )
     states: dict[str, tuple[tuple[Any, ...], Any]] = {}
     errors, everywhere = [], []
     for task, rows in runs.table.groupby("task", sort=True):
@@ -103,7 +105,7 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
 
 
 def units_of(
-    runs: Runs, states: States, reference: str | None
+    runs: Runs, states: States, reference: str | None, state: str = "auto"
 ) -> list[tuple[tuple[str, str], UnitRows]]:
     """Part a completed table by task and model, each with its states and its reference prompt."""
     units = []
@@ -112,7 +114,8 @@ def units_of(
         named_by = zip(UNIT, key, strict=True)
         where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
         prompt = rows.reference(reference, where=where or "the table")
-        units.append((key, UnitRows(rows, positive=named, labels=labels, reference=prompt)))
+        options: dict[str, Any] = {"positive": named, "labels": labels, "reference": prompt}
+        units.append((key, UnitRows(rows, **options, state=state)))
     return units
 
 
@@ -123,10 +126,11 @@ def read_units(
     strict: bool = False,
     positive: Any = None,
     reference: str | None = None,
+    state: str = "auto",
 ) -> tuple[list[tuple[tuple[str, str], UnitRows]], tuple[str, ...]]:
     """Part a validated table by task and model, and say what was assumed."""
     table = runs.completed()
     if strict:
         table = table.without_repairs()
     states = states_of_tasks(table, positive, [declaration(name) for name in checks])
-    return units_of(table, states, reference), table.notes
+    return units_of(table, states, reference, state), table.notes

@@ -179,6 +179,8 @@ class TwinTable:
         for asked in self.plain:
             reports[asked.rows] = asked.question.reports(belief[asked.context], rng)
         columns: dict[str, Any] = {"theta": self._states(choices, belief, rng)}
+        if "p_true" in choices:
+            columns["p_true"] = self._exact(choices)
         if self.given is not None:
             reports[self.given.rows], said = self.given.draw(belief, rng)
             shares = self.rows["p_z"].to_numpy(dtype=np.float64, copy=True)
@@ -206,6 +208,16 @@ class TwinTable:
             unknown = np.isnan(belief[asked.of_group])
             belief[asked.of_group[unknown]] = further[unknown]
         return belief
+
+    def _exact(self, choices: pd.DataFrame) -> Floats:
+        """Return the exact posterior of every row: of the agent's contexts those of the twin."""
+        exact = self.rows["p_true"].to_numpy(dtype=np.float64, copy=True)
+        of_context = np.full(self.of_agent.size, np.nan)
+        of_context[self.context[self.judged]] = choices["p_true"]
+        given = self.rows["z_state"].notna() if "z_state" in self.rows else False
+        changed = ~np.isnan(of_context[self.context]) & ~np.asarray(given)
+        exact[changed] = of_context[self.context][changed]
+        return exact
 
     def _states(
         self, choices: pd.DataFrame, belief: Floats, rng: np.random.Generator

@@ -102,7 +102,7 @@ def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
         return None, NOT_MATCHED
     facts = unit.facts(JUDGED_CHOICES, False)
     arrays = facts.belief, facts.action, facts.truth
-    options = {"context": facts.context, "positive": facts.positive}
+    options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}
     lack = lacking(as_choices(*arrays, oriented=unit.in_two_states, **options))
     if lack:
         return None, lack
@@ -131,6 +131,7 @@ def plan_twins(
     _ = agent.shifted, agent.taste
     original = Original({result.check: result for result in results}, agent)
     options = {"positive": unit.named, "labels": unit.labels, "reference": unit.reference}
+    options["state"] = "exact" if unit.exact_state else "realised"
     plan = TwinPlan(TwinTable(unit, agent), original, tuple(checks), frozenset(on_demand), options)
     dear = [name for name in checks if name == PREDICTIVE and name not in on_demand]
     if dear:

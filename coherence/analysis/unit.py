@@ -11,16 +11,29 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import Facts
+from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.statistics.scatter import Scatter, scatter_within
 from coherence.table.exact import SMALLEST, calibration_pvalue
-from coherence.table.needs import ACTION, THETA
+from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.runs import Runs
 from coherence.table.schema import PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
+
+
+STATE_KINDS = ("auto", "exact", "realised")
+
+
+def require_state(state: Any) -> None:
+    """Refuse what is no kind of state."""
+    require(
+        state in STATE_KINDS,
+        f"state must be one of {', '.join(map(repr, STATE_KINDS))}; received {state!r}. "
+        f"{closest(str(state), STATE_KINDS)}",
+    )
 
 
 def joined_names(names: Sequence[Any], last: str = "and") -> str:
@@ -123,6 +136,9 @@ class UnitRows:
         All labels of theta in the task; None takes those of `rows`.
     reference : str, optional
         The reference prompt; None leaves it to `Runs.reference`.
+    state : str
+        What checks of belief, action and state take for the state: "exact" (p_true), "realised"
+        (theta), or "auto", exact where every row with a belief and an action has it.
 
     Attributes
     ----------
@@ -162,6 +178,7 @@ class UnitRows:
         positive: Any = None,
         labels: Sequence[Any] | None = None,
         reference: str | None = None,
+        state: str = "auto",
     ) -> None:
         runs = rows if isinstance(rows, Runs) else Runs(rows)
         rows = runs.table
@@ -179,6 +196,7 @@ class UnitRows:
         self.choices = self.stated[(decided & runs.acted)[self.stated.index]]
         self.judged = self.choices[runs.known("theta")[self.choices.index]]
         self.state = pd.Series(np.nan, index=self.stated.index)
+        self.exact_state = self._takes_exact(state)
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self._read_states(positive, labels)
 
@@ -225,6 +243,23 @@ class UnitRows:
             "it out (--ignore p_true). If rows repeat a case, name --context.",
         )
 
+    def _takes_exact(self, state: str) -> bool:
+        """Tell whether the exact posterior is the state; refuse where it was named and is not there."""
+        known = self.runs.known("p_true")[self.choices.index]
+        possible = self.in_two_states and len(known) > 0 and bool(known.all())
+        if state == "exact" and not possible and len(self.choices):
+            lack = (
+                f"{int((~known).sum())} of {len(known)} rows with a belief and an action lack it"
+                if self.in_two_states
+                else "it is the posterior of one of two states, and beliefs are over "
+                f"{len(self.states)}"
+            )
+            raise InputError(
+                f"state='exact' takes p_true in every row with a belief and an action; {lack}. "
+                "Leave state (--state) out, or name the column of exact posteriors (--exact NAME)."
+            )
+        return possible and state != "realised"
+
     @property
     def in_two_states(self) -> bool:
         """Whether the beliefs are in one of two states."""
@@ -263,7 +298,10 @@ class UnitRows:
 
     def facts(self, needs: Sequence[str], published: bool) -> Facts:
         """Return the rows that hold what a check needs, as aligned arrays."""
-        rows = self.judged if THETA in needs else self.choices if ACTION in needs else self.stated
+        if THETA in needs or ({ACTION, TARGET} <= set(needs) and not self.exact_state):
+            rows = self.judged
+        else:
+            rows = self.choices if ACTION in needs else self.stated
         features = [name for name in self.runs.features if rows[name].notna().any()]
         absent = pd.Series(np.nan, index=rows.index)
         return Facts(
@@ -273,6 +311,7 @@ class UnitRows:
             state=self.state[rows.index],
             positive=self.positive,
             exact=rows.get("p_true", absent),
+            exact_state=self.exact_state,
             context=rows["context"],
             features=rows[features] if features else None,
             n_asked=len(self.decided if ACTION in needs else self.asked),

@@ -70,6 +70,9 @@ class Facts:
     # label of `truth` that is 1; None where its labels say so themselves, or are no two states
     positive: Any
     exact: "pd.Series[float]"  # exact posterior; NaN where it is not known
+    # whether it is the state of the checks that can take it in place of the realised one, and then
+    # it is known everywhere
+    exact_state: bool
     context: pd.Series  # ids of the evidence
     features: pd.DataFrame | None  # evidence columns in which these rows have any value
     n_asked: int  # rows that were asked what the check needs, parsed or not
@@ -87,6 +90,16 @@ class Facts:
         if isinstance(self.action, pd.DataFrame):
             return sorted(str(name) for name in self.action if self.action[name].any())
         return sorted(self.action.unique())
+
+    @property
+    def known_truth(self) -> pd.Series | None:
+        """Labels of the state; None where a row lacks its own."""
+        return self.truth if self.truth.notna().all() else None
+
+    @property
+    def exact_or_none(self) -> "pd.Series[float] | None":
+        """The exact posterior where it is the state."""
+        return self.exact if self.exact_state else None
 
     @property
     def n_dropped(self) -> int:

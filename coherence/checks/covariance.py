@@ -1,17 +1,21 @@
-"""Belief sufficiency by residual covariance: whether actions move with the truth at equal belief.
+"""Belief sufficiency by residual covariance: whether actions move with the state at equal belief.
 
-A spline of the belief takes out of the actions what the belief explains. What is left of a context
-is weighed by the linear slopes of the actions on the belief, the direction in which a higher belief
-would move choice, and summed over the contexts in which the state holds; realised states are then
-permuted between contexts of like belief (Runge 2018). It is the generalised covariance of Shah and
-Peters (2020) in one direction, with the context as the unit and a permutation in place of its
-normal limit.
+Two states: contexts stand in the order of their belief, weighted differences of neighbours leave of
+state and actions what the belief does not explain, and the signs of runs of their products are
+turned (`coherence.statistics.difference_sequences`). Actions are weighed by their linear slopes on
+the belief, the direction in which a higher belief would move choice. The state is the exact
+posterior where it is given, else the realised one: actions can know of the realised state only what
+the evidence says, so that cov(action, theta | p) = cov(action, p* | p), and the toss of the coin
+between them is noise.
+
+More states: a spline of the belief takes out of the actions what it explains, and realised states
+are permuted between contexts of like belief (Runge 2018).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,62 +32,72 @@ from coherence.checks.check import (
     Original,
     Sentences,
 )
-from coherence.inputs import Codes, Floats, require_aligned, whole_number
-from coherence.result import EXACT_REPORT, CheckResult, Interval
-from coherence.statistics.adjustment import Differences, differences, explained_by, left_over
-from coherence.statistics.choices import ChoiceData, as_choices, separated
-from coherence.statistics.permutation import (
-    Contexts,
-    Permuted,
-    Statistic,
-    by_context,
-    contexts_of,
-    permutation_blocks,
-    permutation_test,
-    pvalues_of,
-    share_reached,
-    too_few,
+from coherence.checks.several_states import permuted_states
+from coherence.inputs import Floats, require_aligned, whole_number
+from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval
+from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, separated
+from coherence.statistics.difference_sequences import (
+    Line,
+    RunSums,
+    beyond_belief,
+    in_canonical_direction,
+    layout_of,
+    left_by_belief,
+    run_sums,
+    shares_reached,
+    too_few_runs,
 )
+from coherence.statistics.permutation import Contexts, by_context, contexts_of
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.needs import STATE_AND_CHOICES
 
-NULL = (
+NULL = "given the stated belief{group}, actions do not covary with the {state}"
+PERMUTED = (
     "given the belief{group}, the realised states of whole contexts are exchangeable, so that no "
     "action is more frequent when its state holds"
 )
+STATES = {True: "exact posterior of the state", False: "realised state"}
 UNIT = "probability"
+N_DRAWS = 9_999
 SHIFT = "hidden shift of belief"
 SEPARATED = (
     "a threshold of the belief separates the states, "
     "which leaves no other state to compare with at equal belief"
 )
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
+POSTERIOR_SETTLED = (
+    "the stated belief settles the exact posterior to half a percentage point, and leaves actions "
+    "nothing more to know"
+)
+# Root mean squares of what is left beyond a monotone function of the belief: of a state, below
+# which it counts as settled (beliefs in whole percents leave .003), and of a score.
+RESOLVED, ROUNDING = 0.005, 1e-9
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
-FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
-FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
+FEWEST_OF_STATE = 3
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
-MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
 
 
 def residual_covariance_test(
     belief: ArrayLike,
     action: ArrayLike,
-    truth: ArrayLike,
+    truth: ArrayLike | None = None,
     *,
+    exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
-    n_draws: int = 9_999,
+    n_draws: int = N_DRAWS,
     rng: Seed = None,
 ) -> CheckResult:
     """Test whether actions still move with the truth once the stated belief is accounted for.
 
-    Null: given the belief (and the group), the realised states of whole contexts are exchangeable.
-    Policies and choices may vary with the text and the taste of a context, but not with what is
-    true there.
+    Null: given the belief (and the group), the actions of a context do not covary with its state.
+    They may vary with its text and its taste, but not with how likely the state is there beyond
+    what is stated. Tastes that go with the evidence, such as deciding more readily whenever an
+    X-ray is mentioned, are such a covariance too.
 
     Parameters
     ----------
@@ -91,36 +105,39 @@ def residual_covariance_test(
         Stated probability of the state `positive`, in [0, 1], or of every state.
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,)
-        Labels; constant within a context.
+    truth : array-like, shape (n,), optional
+        Labels of the realised state; constant within a context. May be left out with `exact`.
+    exact : array-like, shape (n,), optional
+        Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
+        context. It then takes the place of the realised state, whose toss it is free of: the same
+        power takes about a seventh of the contexts. Of two states only.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: states are permuted within
-        groups, and the interval takes groups for its units. Constant within a context.
+        What contexts share beyond their belief, such as a template: contexts are compared within
+        groups. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in; of two columns of beliefs, the second
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     n_draws : int
-        Random permutations, at least 99; ten times as many where the p-value lies within two Monte
-        Carlo errors of .05. All arrangements where they are fewer.
+        Random signs of runs (of more than two states: permutations), at least 99.
     rng : Generator, int or None
-        Source of the permutations.
+        Source of the draws.
 
     Returns
     -------
     CheckResult
         `statistic` is the difference in the probability of one action between the states at equal
-        belief (0 under the null): of the action that rises most with the belief, which `settings`
-        names; with one belief throughout, of the most frequent one. Its interval treats contexts,
-        or groups, as units. With more than two actions or states the p-value is that of all of them
-        together, and may be small where this interval holds 0. `details` has the difference of
-        every action with the p-value that it has alone and one that holds for all of them (max-t),
-        and, where choice follows the belief, the hidden shift: choices move with the truth as if
-        the belief acted on were that much higher (units of belief, to first order). NaN with a
-        reason where fewer than ten contexts can be permuted. No interval where a state was seen in
-        fewer than three contexts, or with fewer than ten groups. `contributions` holds those of
-        contexts to the statistic.
+        belief (0 under the null), contexts weighted by what the belief leaves open about the state:
+        of the action that rises most with the belief, which `settings` names; with one belief
+        throughout, of the most frequent one. Its interval is this test inverted. With more than two
+        actions or states the p-value is that of all of them together, and may be small where this
+        interval holds 0. `details` has the difference of every action with the p-value that it has
+        alone and one that holds for all of them (max-t), and, where choice follows the belief, the
+        hidden shift: choices move with the truth as if the belief acted on were that much higher
+        (units of belief, to first order). NaN with a reason below 28 contexts (10 that can be
+        permuted with more than two states), and where the belief settles the posterior.
+        `contributions` holds those of contexts to the statistic.
 
     Raises
     ------
@@ -129,21 +146,29 @@ def residual_covariance_test(
 
     Notes
     -----
-    Assumes that contexts (groups, where they are named) are independent, and that within a block
-    the state is about as probable in one context as in another. A context has its mean belief and
-    the shares of its actions. Equal beliefs (to 1e-9) share a block, and neighbouring ones are
-    joined until it holds four contexts; beliefs over several states are joined with their nearest
-    neighbours. Beliefs that four contexts and more state have a mean of their own on top of the
-    spline. With more than two states each state has its own slopes, and the statistic sums over
-    states; the difference is then between a state and all others. With one belief throughout there
-    are no slopes, and the p-value is that of the action that moves most (max-t).
+    Assumes that contexts are independent given belief and group, and that state and actions are
+    smooth in the belief but for a few jumps: on continuous beliefs no test holds without such an
+    assumption (Shah and Peters 2020). A context has its mean belief and the shares of its actions,
+    weighed by their linear slopes on the belief. What the belief foretells of the state by isotonic
+    regression goes out of it; differences of order 3 of state and score, in the order of belief
+    (ties averaged), are multiplied, summed in runs of four, and the signs of runs are turned at
+    random. The estimate divides by the squared differences of the state, to which p* (1 - p*) is
+    added where the state is the exact posterior, so that both estimate the same difference. In
+    groups a spline of the belief and a mean of each group are taken out of state and actions, and
+    sequences stay inside groups; those of two and three contexts have shorter ones. With one belief
+    throughout there are no slopes, and the p-value is that of the action that moves most (max-t).
 
-    Test and interval are procedures of their own and may disagree near the level.
+    More than two states: realised states of whole contexts are permuted between contexts of like
+    belief, at least four to a block, after a spline is taken out of the actions; each state has its
+    own slopes, the statistic sums over states, and a difference is between a state and all others.
+    Its interval is that of a regression, and may disagree with the test near the level.
 
     References
     ----------
-    Runge (2018), AISTATS 84, for local permutation; Shah and Peters (2020), Annals of Statistics
-    48(3), for the covariance; Imbens and Kolesar (2016), Review of Economics and Statistics 98(4),
+    Shah and Peters (2020), Annals of Statistics 48(3), for the covariance; Hall, Kay and
+    Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
+    (2001), Biometrika 88(4), for averages over random orders. Of more states: Runge (2018), AISTATS
+    84, for local permutation; Imbens and Kolesar (2016), Review of Economics and Statistics 98(4),
     for HC3 intervals with Satterthwaite's degrees of freedom.
 
     Examples
@@ -158,7 +183,8 @@ def residual_covariance_test(
     True
     """
     require_aligned(belief=belief, group=group)
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
+    data = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     return covariance_of(data, n_draws, as_generator(rng), group=group)
 
@@ -171,238 +197,192 @@ def covariance_of(
     group: ArrayLike | None = None,
 ) -> CheckResult:
     """Run `residual_covariance_test` on validated data."""
+    exact = data.exact is not None
+    several = len(data.states) > 2 or in_several_states(data)
+    null = (PERMUTED if several else NULL).format(
+        group="" if group is None else " and the group", state=STATES[exact]
+    )
     undefined = CheckResult(
         check="residual_covariance",
-        null=NULL.format(group="" if group is None else " and the group"),
+        null=null,
         statistic=math.nan,
         unit=UNIT,
         interval=None,
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings={"unit of resampling": "context" if group is None else "group"},
+        settings={
+            "unit of resampling": "context" if group is None else "group",
+            "state": "exact" if exact else "realised",
+        },
     )
-    if data.degenerate or separated(data):
+    if data.degenerate or (not exact and separated(data)):
         return replace(undefined, reason=data.degenerate or SEPARATED)
     contexts = contexts_of(data, group)
-    cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
-    if few := too_few(cuts[0], contexts.state):
+    return (permuted_states if several else _along_the_belief)(
+        data, contexts, n_draws, rng, undefined
+    )
+
+
+def _along_the_belief(
+    data: ChoiceData,
+    contexts: Contexts,
+    n_draws: int,
+    rng: np.random.Generator,
+    undefined: CheckResult,
+) -> CheckResult:
+    """Test two states by difference sequences."""
+    line = in_canonical_direction(contexts)
+    layout = layout_of(line.belief, line.group)
+    if few := too_few_runs(layout):
         return replace(undefined, reason=few)
-    basis = explained_by(contexts.belief, contexts.group)
-    left = left_over(contexts.share, basis)
-    if not left.any():
+    if contexts.exact is not None and left_by_belief(line.belief, line.state) < RESOLVED:
+        return replace(undefined, reason=POSTERIOR_SETTLED)
+    scores = _scores(line)
+    if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
-    slopes = _slopes(contexts, data)
-    pairs = _pairs(data)
-    permuted = _permuted(left, slopes, pairs, cuts, contexts.state, n_draws, rng)
-    headline = _headline(slopes, pairs, contexts)
-    details, shown = _details(data, contexts, basis, pairs, permuted, slopes)
-    surest = int(np.argmax(np.abs(permuted.observed[1:])))
+    left, share = beyond_belief(line, scores.columns)
+    chance = None if contexts.exact is None else line.state * (1 - line.state)
+    sums = run_sums(
+        layout,
+        line.belief,
+        left,
+        share,
+        chance=chance,
+        n_draws=n_draws,
+        rng=rng,
+        shown=scores.shown,
+    )
+    pvalue, of_actions = _pvalues(sums, scores)
+    details = _details(data, sums, scores, pvalue, of_actions)
+    at = scores.shown - scores.first
+    surest = int(np.argmin(of_actions[0]))
     # The one shown is chosen without a look at states, so that its interval covers.
-    other = "" if slopes is not None or surest == headline else details["component"][surest]
-    without_interval = _no_interval(contexts, pairs[headline][1])
-    tested = "" if slopes is None else _tested(data, details, without_interval)
+    other = "" if scores.directed or surest == at else details["component"][surest]
+    without_interval = _no_interval(contexts)
+    tested = _tested(data, details, without_interval) if scores.directed else ""
+    estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
+    n_draws = len(sums.drawn)
+    doubt = 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_draws)
+    added = sums.added[:, 0] - estimate * sums.added[:, 1]
+    size = math.sqrt(float((added**2).sum()))
+    contributions = np.empty(len(added))
+    # Of the size that runs of neighbours show, so that differences between models have that error.
+    contributions[line.order] = added * (sums.error(scores.shown) / size if size > 0 else 0.0)
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
-        statistic=float(details["estimate"][headline]),
-        pvalue=float(permuted.pvalues[0]),
+        statistic=estimate,
+        pvalue=pvalue,
         settings={
             **undefined.settings,
-            "component": details["component"][headline],
+            "component": details["component"][at],
             **({"tested": tested} if tested else {}),
-            **({"pooled": pooled} if pooled else {}),
-            **permuted.settings,
+            "n_draws": n_draws,
+            "n_orders": len(sums.totals),
+            **({"near_level": True} if abs(pvalue - LEVEL) <= doubt else {}),
         },
         details=details,
         assumptions=(
-            "contexts are independent" if group is None else "groups are independent",
+            "contexts are independent given belief"
+            + ("" if contexts.group is None else " and group"),
             EXACT_REPORT,
-            "at similar belief, states are exchangeable under the null",
+            "state and actions are smooth in the belief but for a few jumps",
         ),
-        contributions=(
-            None
-            if math.isnan(details["estimate"][headline])
-            else by_context(shown.contributions[:, headline], contexts, data)
-        ),
+        contributions=by_context(contributions, contexts, data),
     )
     if without_interval:
-        reasons = filter(None, [without_interval, result.reason])
-        return replace(result, reason="; ".join(reasons))
-    low, high = (float(details[end][headline]) for end in ("low", "high"))
-    if high - low < 1e-9:
-        return replace(result, reason="; ".join(filter(None, [NO_SPREAD, result.reason])))
-    error = "HC3 error over contexts" if group is None else "CR3 error over groups"
-    interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")
+        return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
+    interval = Interval(low, high, 0.95, "the test inverted (signs of runs of neighbours)")
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 
-def _slopes(contexts: Contexts, data: ChoiceData) -> Floats | None:
-    """Linear slope of each action on the belief in each state, shape (n_actions, n_states).
+@dataclass(frozen=True)
+class _Scores:
+    """What of the actions is compared with the state, in columns, shape (n, n_columns)."""
 
-    None where beliefs are all the same, or not one for each state.
-    """
-    columns = contexts.belief.reshape(len(contexts.belief), -1)
-    centred = columns - columns.mean(axis=0)
-    if np.abs(centred).max() < 1e-9:
-        return None
-    slopes = np.linalg.lstsq(centred, contexts.share - contexts.share.mean(axis=0))[0].T
-    if columns.shape[1] == 1 and len(data.states) == 2:
-        return np.asarray(np.hstack([-slopes, slopes]))
-    return slopes if columns.shape[1] == len(data.states) else None
+    columns: Floats  # the score of the test where beliefs give a direction, actions, the shift
+    directed: bool  # whether beliefs give a direction
+    shown: int  # column of the action that is shown
+    shifted: bool  # whether the last column is in units of belief
 
+    @property
+    def first(self) -> int:
+        """Column of the first action."""
+        return 1 if self.directed else 0
 
-def _pairs(data: ChoiceData) -> list[tuple[int, int]]:
-    """Action and state of each difference; of two states, the one that the belief is in."""
-    n_states = len(data.states)
-    states = [1] if n_states == 2 else range(n_states)
-    return [(action, state) for state in states for action in range(len(data.actions))]
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return int(self.columns.shape[1]) - self.directed - self.shifted
 
 
-def _headline(slopes: Floats | None, pairs: list[tuple[int, int]], contexts: Contexts) -> int:
-    """Return the pair whose share rises most with the belief: chosen without a look at states."""
-    if slopes is None:
-        return int(np.argmax(np.round(contexts.share.mean(axis=0), 9)))
-    return int(np.argmax([round(float(slopes[pair]), 9) for pair in pairs]))
+def _scores(line: Line) -> _Scores:
+    centred = line.belief - line.belief.mean()
+    if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
+        most = int(np.argmax(np.round(np.abs(line.share.mean(axis=0)), 9)))
+        return _Scores(line.share, False, most, False)
+    slopes = centred @ (line.share - line.share.mean(axis=0)) / (centred @ centred)
+    rises = 1 + int(np.argmax(np.round(slopes, 9)))
+    columns = [(line.share @ slopes)[:, None], line.share]
+    shift = _shift_weights(line, slopes)
+    if shift is not None:
+        columns.append((line.share @ shift)[:, None])
+    return _Scores(np.hstack(columns), True, rises, shift is not None)
 
 
-def _permuted(
-    left: Floats,
-    slopes: Floats | None,
-    pairs: list[tuple[int, int]],
-    cuts: list[Codes],
-    state: Codes,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Permuted:
-    """Permute states; the p-values are those of the test, of each pair alone, and by max-t."""
-
-    def score(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-        size, sizes = np.abs(observed), np.abs(drawn)
-        largest = np.broadcast_to(sizes[:, 1:].max(axis=1, keepdims=True), (len(drawn), len(pairs)))
-        of_test, among = size[:1], sizes[:, :1]
-        if slopes is None:
-            of_test, among = size[1:].max(keepdims=True), largest[:, :1]
-        return np.hstack([of_test, size[1:], size[1:]]), np.hstack([among, sizes[:, 1:], largest])
-
-    def standardised(blocks: Codes) -> tuple[Floats, Floats]:
-        return _standardised(left, slopes, pairs, blocks, state)
-
-    def statistic(blocks: Codes) -> Statistic:
-        return partial(_sums, of_state=standardised(blocks)[0])
-
-    if len(left) <= MANY:
-        return permutation_test(statistic, score, cuts, state, n_draws, rng)
-    limit = standardised(cuts[0])[1]
-    drawn = rng.multivariate_normal(np.zeros(len(limit)), limit, size=n_draws, method="eigh")
-    observed = statistic(cuts[0])(state[None])[0]
-    pvalues = pvalues_of(share_reached(*score(observed, drawn)), n_draws)
-    settings: dict[str, object] = {"n_permutations": n_draws, "exact": False}
-    return Permuted(pvalues, observed, drawn, {**settings, "normal_limit": True})
-
-
-def _sums(states: Codes, of_state: Floats) -> Floats:
-    """Sum what contexts add in the state that each has, for every arrangement."""
-    n_states, _, n_sums = of_state.shape
-    sums = np.zeros((len(states), n_sums))
-    for which in range(1 if n_states == 2 else 0, n_states):
-        sums += np.asarray(states == which, dtype=np.float64) @ of_state[which]
-    return sums
-
-
-def _standardised(
-    left: Floats,
-    slopes: Floats | None,
-    pairs: list[tuple[int, int]],
-    blocks: Codes,
-    state: Codes,
-) -> tuple[Floats, Floats]:
-    """What a context adds to each sum in each state, and the covariance of sums of variance 1.
-
-    The first sum is the statistic, the others are those of the pairs.
-    """
-    n_blocks, n_states = int(blocks.max()) + 1, int(state.max()) + 1
-    size = np.bincount(blocks, minlength=n_blocks).astype(np.float64)
-    # What a block has on average adds the same to every arrangement.
-    means = [np.bincount(blocks, weights=column, minlength=n_blocks) / size for column in left.T]
-    centred = left - np.stack(means, axis=1)[blocks]
-    of_state = np.zeros((n_states, len(left), 1 + len(pairs)))
-    for at, (action, which) in enumerate(pairs, 1):
-        of_state[which, :, at] = centred[:, action]
-        if slopes is not None:
-            of_state[which, :, 0] += slopes[action, which] * centred[:, action]
-    covariance = _covariance(of_state, blocks, state, size)
-    error = np.sqrt(np.diag(covariance))
-    scale = np.where(error > 1e-12, error, np.inf)
-    return of_state / scale, covariance / scale / scale[:, None]
-
-
-def _covariance(of_state: Floats, blocks: Codes, state: Codes, size: Floats) -> Floats:
-    """Covariance of the sums over all arrangements, shape (n_sums, n_sums)."""
-    n_states, _, n_sums = of_state.shape
-    held = np.zeros((size.size, n_states))
-    np.add.at(held, (blocks, state), 1.0)
-    pairs = np.maximum(size * (size - 1), 1.0)
-    covariance = np.zeros((n_sums, n_sums))
-    for first in range(n_states):
-        for second in range(n_states):
-            times = -held[:, first] * held[:, second] / pairs
-            if first == second:
-                times += held[:, first] * size / pairs
-            covariance += (of_state[first] * times[blocks, None]).T @ of_state[second]
-    return covariance
+def _pvalues(sums: RunSums, scores: _Scores) -> tuple[float, Floats]:
+    """Return the p-value of the test, and those of actions alone and by max-t, shape (2, k)."""
+    one = np.eye(len(sums.observed))
+    actions = range(scores.first, scores.first + scores.n_actions)
+    sizes = np.stack([sums.sizes(one[at]) for at in actions], axis=1)
+    alone = np.array([shares_reached(column)[0] for column in sizes.T])
+    spread = sizes[1:].std(axis=0)
+    standardised = sizes / np.where(spread > 1e-12, spread, np.inf)
+    largest = standardised.max(axis=1)
+    drawn = np.sort(largest[1:])
+    reached = len(drawn) - np.searchsorted(drawn, standardised[0] * (1 - 1e-9))
+    together = (1 + reached) / (1 + len(drawn))
+    test = sums.pvalue(one[0]) if scores.directed else float(together.min())
+    return test, np.stack([alone, together])
 
 
 def _details(
-    data: ChoiceData,
-    contexts: Contexts,
-    basis: Floats,
-    pairs: list[tuple[int, int]],
-    permuted: Permuted,
-    slopes: Floats | None,
-) -> tuple[pd.DataFrame, Differences]:
+    data: ChoiceData, sums: RunSums, scores: _Scores, pvalue: float, of_actions: Floats
+) -> pd.DataFrame:
     """Tabulate the difference of every action, and the shift of belief where one can be read."""
-    records, parts = [], []
-    for which in dict.fromkeys(state for _, state in pairs):
-        holds = (contexts.state == which).astype(np.float64)
-        values = contexts.share
-        shift = None
-        if slopes is not None and len(data.states) == 2:
-            shift = _follows(contexts, slopes[:, 1], left_over(holds[:, None], basis)[:, 0])
-        if shift is not None:
-            values = np.column_stack([values, contexts.share @ shift])
-        found = differences(values, holds, basis, contexts.group)
-        parts.append(found)
-        other = data.states[0] if len(data.states) == 2 else f"not {data.states[which]}"
-        names = data.difference_names(data.states[which], other)
-        for at, name in enumerate([*names, SHIFT][: values.shape[1]]):
-            low, high = found.interval(at)
-            records.append((name, found.estimate[at], found.standard_error[at], low, high))
+    names = data.difference_names(data.states[1], data.states[0])
+    records: list[tuple[Any, ...]] = []
+    for at, name in enumerate(names):
+        column = scores.first + at
+        estimate, *ends = sums.interval(column)
+        error = sums.error(column)
+        records.append((name, estimate, error, *ends, *of_actions[:, at]))
+    if scores.shifted:
+        column = scores.columns.shape[1] - 1
+        estimate, *ends = sums.interval(column)
+        records.append((SHIFT, estimate, sums.error(column), *ends, pvalue, pvalue))
     columns = ["component", "estimate", "standard_error", "low", "high"]
-    table = pd.DataFrame(records, columns=columns)
-    alone, together = np.split(permuted.pvalues[1:], 2)
-    of_test = [permuted.pvalues[0]] * (len(table) - len(pairs))
-    table["pvalue_single"] = [*alone, *of_test]
-    table["pvalue_adjusted"] = [*together, *of_test]
-    contributions = np.hstack([part.contributions[:, : len(data.actions)] for part in parts])
-    return table, replace(parts[0], contributions=contributions)
+    return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
 
 
-def _follows(contexts: Contexts, slopes: Floats, moved: Floats) -> Floats | None:
+def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
     """Weights of the actions that turn choices into units of belief; None where they do not follow.
 
     The shares so weighed rise by 1 with the belief, on average over where the state is open: that
     is the mean derivative of a cubic curve, weighed by what the belief leaves of the state.
     """
-    belief = contexts.belief - contexts.belief.mean()
-    acted_on = contexts.share @ slopes
+    belief = line.belief - line.belief.mean()
+    acted_on = line.share @ slopes
     powers = np.stack([belief, belief**2, belief**3], axis=1)
     powers -= powers.mean(axis=0)
-    if not (belief.any() and moved.any()):
-        return None
     curve = np.linalg.lstsq(powers, acted_on - acted_on.mean())[0]
+    open_state = line.state * (1 - line.state) if line.exact else 0.0
+    left = beyond_belief(line, line.share)[0] ** 2 + open_state
+    if not left.any():
+        return None
     steepness = np.average(
-        curve[0] + 2 * curve[1] * belief + 3 * curve[2] * belief**2, weights=moved**2
+        curve[0] + 2 * curve[1] * belief + 3 * curve[2] * belief**2, weights=left
     )
     slope = float(belief @ acted_on) / float(belief @ belief)
     remains = acted_on - acted_on.mean() - slope * belief
@@ -413,11 +393,9 @@ def _follows(contexts: Contexts, slopes: Floats, moved: Floats) -> Floats | None
 
 def _tested(data: ChoiceData, details: pd.DataFrame, without_interval: str) -> str:
     """Say what the p-value concerns where that is more than the one difference shown."""
-    n_actions, n_states = len(data.actions), len(data.states)
-    several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
-    if not several:
+    if len(data.actions) < 3:
         return ""
-    tested = TOGETHER.format(" and ".join(several))
+    tested = TOGETHER.format(f"{len(data.actions)} actions")
     shift = details[details["component"] == SHIFT]
     if shift.empty or without_interval:
         return tested
@@ -426,12 +404,13 @@ def _tested(data: ChoiceData, details: pd.DataFrame, without_interval: str) -> s
     return f"{tested} ({SHIFT} {value:.3f} [{low:.3f}, {high:.3f}])"
 
 
-def _no_interval(contexts: Contexts, state: int) -> str:
+def _no_interval(contexts: Contexts) -> str:
     """Say why there is no interval; empty where there is one."""
-    if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
-        few = "1 group is" if n == 1 else f"{n} groups are"
-        return FEW_GROUPS.format(n=few, fewest=FEWEST_GROUPS)
-    n = int(min((contexts.state == state).sum(), (contexts.state != state).sum()))
+    if contexts.exact is not None:
+        return ""
+    if not any(np.ptp(contexts.share[contexts.state == state], axis=0).any() for state in (0, 1)):
+        return NO_SPREAD
+    n = int(min((contexts.state == 1).sum(), (contexts.state != 1).sum()))
     return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
 
 
@@ -452,9 +431,9 @@ def _same_difference(
 
 def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
-        arrays = facts.belief, facts.action, facts.truth
         options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
-        test = partial(residual_covariance_test, *arrays, **options)
+        arrays = facts.belief, facts.action, facts.known_truth
+        test = partial(residual_covariance_test, *arrays, exact=facts.exact_or_none, **options)
         few = {"n_draws": FEWEST_DRAWS}
         same = partial(_same_difference, test=test)
         yield Call(test, facts.n_dropped, fewest=few, effects=same)
@@ -462,13 +441,13 @@ def _plan(facts: Facts) -> CallsAndNotes:
 
 CHECK = Check(
     name="residual_covariance",
-    needs=JUDGED_CHOICES,
+    needs=STATE_AND_CHOICES,
     sentences={
         "": Sentences(
-            rejected="Choices move with the realised state at the same {belief}: "
+            rejected="Choices move with the truth at the same {belief}: "
             "it is not the belief acted on.",
-            sign="choices move with the realised state at the same {belief}",
-            kept="No sign that choices move with the realised state at the same {belief}.",
+            sign="choices move with the truth at the same {belief}",
+            kept="No evidence that choices move with the truth at the same {belief}.",
             scatter_misleads=True,
             discrepancy=True,
         ),

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
-from coherence.checks.covariance import SHIFT, covariance_of
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.covariance import N_DRAWS, SHIFT, covariance_of
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fitted, lacking, require_options
@@ -27,7 +27,7 @@ from coherence.rational.noisy_shares import noisy_shares
 from coherence.result import CheckResult
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
 from coherence.statistics.resample import Seed, Units, as_units
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.needs import STATE_AND_CHOICES
 
 NULL = (
     "given the belief behind the reports, of which these are noisy copies, action and truth are "
@@ -49,8 +49,9 @@ ONE_REPORT = (
 def rational_agent_test(
     belief: ArrayLike,
     action: ArrayLike,
-    truth: ArrayLike,
+    truth: ArrayLike | None = None,
     *,
+    exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
@@ -66,7 +67,11 @@ def rational_agent_test(
     Parameters
     ----------
     belief, action, truth, context, group, positive, noise
-        As for `coherence.fit_rational_agent`; the test itself takes no noise for given.
+        As for `coherence.fit_rational_agent`; the test itself takes no noise for given. `truth` may
+        be left out with `exact`: thresholds, costs and noise are not fitted then.
+    exact : array-like, shape (n,), optional
+        Exact posterior of the state that the belief is in, constant within a context: it takes the
+        place of the realised state in the test.
     describe : bool
         Whether `details` has the noise, thresholds and costs of the fitted agent; without them the
         test takes a twentieth of the time.
@@ -117,7 +122,8 @@ def rational_agent_test(
     >>> result.pvalue < 0.05  # its reports are noisy, and nothing else is amiss
     False
     """
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    aligned: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
+    data = as_choices(belief, action, truth, context, **aligned)
     require_options(noise=noise)
     require(isinstance(describe, bool), f"describe must be True or False; received {describe!r}.")
     units = as_units(group, data.context, data.contexts)
@@ -134,7 +140,12 @@ def rational_agent_test(
     )
     if lack := lacking(data) or units.too_few:
         return replace(undefined, reason=lack)
-    agent = fitted(data, units, noise=noise) if describe else None
+    undefined = replace(
+        undefined,
+        settings={**undefined.settings, "state": "realised" if exact is None else "exact"},
+    )
+    described = describe and truth is not None and len(np.unique(data.truth)) > 1
+    agent = fitted(data, units, noise=noise) if described else None
     result = _tested(undefined, data, units, noise, group)
     if agent is None:
         return result
@@ -163,7 +174,7 @@ def _tested(
     scatters = bool((ends.max() > ends.min()).any())
     exact = NO_SCATTER if noise == 0 or (ends.size() > 1).any() else NO_SECOND
     if noise == 0 or (noise is None and not scatters):
-        stated = covariance_of(data, FEWEST_DRAWS, np.random.default_rng(0), group=group)
+        stated = covariance_of(data, N_DRAWS, np.random.default_rng(0), group=group)
         return replace(
             undefined,
             statistic=stated.statistic,
@@ -248,8 +259,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
         yield "rational_agent was not fitted: it takes beliefs in one of two states."
         return
-    arrays = facts.belief, facts.action, facts.truth
-    options = {"context": facts.context, "positive": facts.positive}
+    arrays = facts.belief, facts.action, facts.known_truth
+    options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}
     noise = 0.0 if facts.computed else None
     yield Call(
         partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
@@ -261,12 +272,12 @@ def _plan(facts: Facts) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
-    needs=JUDGED_CHOICES,
+    needs=STATE_AND_CHOICES,
     sentences={
         "": Sentences(
-            rejected="Choices move with the realised state even at equal belief behind the "
-            "reports: their scatter does not explain it.",
-            sign="choices move with the realised state even at equal belief behind the reports",
+            rejected="Choices move with the truth even at equal belief behind the reports: "
+            "their scatter does not explain it.",
+            sign="choices move with the truth even at equal belief behind the reports",
             estimate="The nearest rational agent, without a test of its own here.",
         ),
     },

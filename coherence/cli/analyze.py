@@ -167,6 +167,13 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "the one with the most actions)",
     )
     meaning.add_argument(
+        "--state",
+        choices=("auto", "exact", "realised"),
+        default="auto",
+        help="what choices are compared with at equal belief: the exact posterior or the realised "
+        "state (default: the posterior where every answer has it)",
+    )
+    meaning.add_argument(
         "--merge-labels",
         action=argparse.BooleanOptionalAction,
         default=None,
@@ -306,6 +313,7 @@ def run(args: argparse.Namespace) -> int:
             strict=args.strict,
             positive=args.positive,
             reference=args.reference,
+            state=args.state,
             merge_labels=args.merge_labels,
             twins=args.twin,
             margin=args.margin,

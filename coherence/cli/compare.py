@@ -61,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="PROMPT", help="reference prompt of the beliefs, as for analyze"
     )
+    parser.add_argument(
+        "--state",
+        choices=("auto", "exact", "realised"),
+        default="auto",
+        help="what choices are compared with, as for analyze; one for all models of a task",
+    )
     add_seed(parser)
     add_jobs(parser)
     add_column_arguments(parser)
@@ -172,6 +178,7 @@ def run(args: argparse.Namespace) -> int:
             common=args.common,
             positive=args.positive,
             reference=args.reference,
+            state=args.state,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

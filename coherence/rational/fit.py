@@ -34,6 +34,7 @@ def fit_rational_agent(
     action: ArrayLike,
     truth: ArrayLike,
     *,
+    exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
@@ -58,6 +59,9 @@ def fit_rational_agent(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Realised state, two labels, constant within a context.
+    exact : array-like, shape (n,), optional
+        Exact posterior of the state that the belief is in, constant within a context. The agent is
+        fitted without it; its test and its twins take it for the state.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
@@ -120,7 +124,8 @@ def fit_rational_agent(
     >>> agent.thresholds[["below", "above", "belief"]].round(1).values.tolist()
     [['wait', 'treat', 0.3]]
     """
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    aligned: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
+    data = as_choices(belief, action, truth, context, **aligned)
     require_options(
         weighting=weighting, calibration=calibration, noise=noise, shared_noise=shared_noise
     )

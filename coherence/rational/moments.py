@@ -48,7 +48,8 @@ LITTLE_OPEN = (
 )
 CURVED = (
     "the calibration bends more than a polynomial of degree {degree} (p = {pvalue:.2g}), and the "
-    "reports of a context are too few for a higher one: what it misses would look like knowledge"
+    "reports of a context are too few for a higher one: what it misses would look like knowledge. "
+    "Five reports a context suffice, and computed answers have no noise"
 )
 FEW_VALUES = (
     "reports take only {n} values, of which a polynomial of the calibration and whether it bends "
@@ -79,7 +80,7 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     """Test whether choices move with the state at equal latent belief."""
     report = one_dimensional(data, "rational_agent_test")
     undefined = BeyondBelief(math.nan, pd.DataFrame())
-    if separated(data):
+    if data.exact is None and separated(data):
         return replace(undefined, reason=FORETOLD)
     n_reports = np.bincount(data.context, minlength=data.n_contexts)
     n_values = _values_left(report, data.context)
@@ -107,7 +108,8 @@ def _of_degree(
     if used.size < FEWEST_CONTEXTS:
         return replace(undefined, reason=ONCE.format(n=used.size, fewest=FEWEST_CONTEXTS))
     state = np.zeros(data.n_contexts)
-    state[data.context] = data.truth
+    state[data.context] = data.truth if data.exact is None else data.exact
+    # With the exact posterior, the mean of p* - p* m is the variance of the toss too.
     seen = int(min(state[used].sum(), used.size - state[used].sum()))
     if seen < FEWEST_OF_STATE:
         return replace(undefined, reason=RARE.format(n=seen, fewest=FEWEST_OF_STATE))

@@ -44,7 +44,9 @@ def sample_twin(
     -------
     DataFrame
         Columns context, rep, p, action, theta, with as many rows of each context as there were.
-        Choices of a context go together as far as the agent's taste makes them.
+        Choices of a context go together as far as the agent's taste makes them. Where the agent was
+        fitted beside exact posteriors, p_true is that of another context of the same belief, and
+        theta is drawn from it.
 
     Raises
     ------
@@ -71,7 +73,9 @@ def sample_twin(
         f"points must hold a whole number for each of {data.n_contexts} contexts; received "
         f"{point.dtype} of shape {point.shape}. Take them from belief_points.",
     )
-    state = generator.random(data.n_contexts) < agent.state[point]
+    exact = None if data.exact is None else _exact_of_others(agent, point, generator)
+    chance = agent.state[point] if exact is None else exact
+    state = generator.random(data.n_contexts) < chance
     of_row = centre = point[data.context]
     reports = held.points[of_row]
     if held.noisy:
@@ -90,6 +94,7 @@ def sample_twin(
     first = np.searchsorted(data.context[order], data.context[order])
     rep[order] = np.arange(data.n_rows) - first
     labels = np.array(data.actions, dtype=object)
+    known = {} if exact is None else {"p_true": exact[data.context]}
     return pd.DataFrame(
         {
             "context": np.array(data.contexts, dtype=object)[data.context],
@@ -97,8 +102,26 @@ def sample_twin(
             "p": np.round(reports, 10),
             "action": labels[action],
             "theta": np.array(data.states, dtype=object)[state.astype(np.int64)][data.context],
+            **known,
         }
     )
+
+
+def _exact_of_others(agent: RationalAgent, point: Codes, rng: np.random.Generator) -> Floats:
+    """Draw the exact posterior of each context from those of contexts that may hold its belief.
+
+    Where reports are exact and no two alike, that is its own: choices know nothing of it either.
+    """
+    data = agent.data
+    exact = np.zeros(data.n_contexts)
+    exact[data.context] = data.exact
+    points, of_context = np.unique(point, return_inverse=True)
+    drawn = np.empty(len(point))
+    for at, held in enumerate(points):
+        chance = np.asarray(agent.posterior[:, held]).ravel()
+        alike = np.flatnonzero(of_context.ravel() == at)
+        drawn[alike] = rng.choice(exact, size=len(alike), p=chance / chance.sum())
+    return drawn
 
 
 def twin_results(
@@ -157,6 +180,7 @@ def twin_results(
 
 def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tuple[float, float]:
     twin = sample_twin(agent, rng)
+    exact = {"exact": twin["p_true"]} if "p_true" in twin else {}
     result = test(
         twin["p"],
         twin["action"],
@@ -164,6 +188,7 @@ def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tupl
         context=twin["context"],
         positive=agent.data.states[1],
         rng=rng,
+        **exact,
     )
     return result.statistic, float("nan") if result.pvalue is None else result.pvalue
 

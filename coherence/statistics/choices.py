@@ -20,7 +20,10 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
+from coherence.statistics.resample import context_means
 from coherence.table.states import unknown_pair, zero_or_one
+
+RESOLVED = 1e-9  # below which posteriors are equal
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class ChoiceData:
     contexts: tuple[Any, ...]
     # shape (n, n_actions), or None: probability of each action; None where actions were chosen
     policy: Floats | None = None
+    # shape (n,), or None: exact posterior of the second state, which takes the place of the truth
+    # where a check says so
+    exact: Floats | None = None
 
     @property
     def share(self) -> Floats:
@@ -68,6 +74,8 @@ class ChoiceData:
         """Why no check of belief, action and truth can say anything; empty if one can."""
         if len(self.actions) < 2:
             return f"only one action was seen ({self.actions[0]!r})"
+        if self.exact is not None and np.ptp(self.exact) < RESOLVED:
+            return f"the exact posterior is constant ({self.exact[0]:.3g})"
         if len(self.states) < 2:
             return f"truth is constant ({self.states[0]!r})"
         return few_contexts(self.n_contexts)
@@ -76,29 +84,51 @@ class ChoiceData:
 def as_choices(
     belief: ArrayLike,
     action: ArrayLike,
-    truth: ArrayLike,
+    truth: ArrayLike | None,
     context: ArrayLike | None,
     *,
     positive: Any = None,
     oriented: bool = False,
+    exact: ArrayLike | None = None,
 ) -> ChoiceData:
-    """Validate the three aligned arrays and their contexts."""
-    require_aligned(belief=belief, action=action, truth=truth, context=context)
+    """Validate the aligned arrays and their contexts; truth may be absent beside `exact`."""
+    require(
+        truth is not None or exact is not None,
+        "truth must hold the state of every row; received None. Pass it, or the exact posteriors "
+        "as exact.",
+    )
+    require_aligned(belief=belief, action=action, truth=truth, context=context, exact=exact)
     checked = as_belief(belief)
     n_rows = len(checked)
     chosen = as_actions(action, n_rows)
-    truth_codes, states = as_codes(truth, "truth", n_rows)
     context_codes, contexts = as_contexts(context, n_rows)
-    remedy = "Give every realised state its own context id."
-    of_contexts(truth_codes, states, context_codes, contexts, "truth", remedy)
     in_one = checked.ndim == 1 or checked.shape[1] == 2
+    if truth is None:
+        truth_codes, states = np.zeros(n_rows, dtype=np.int64), _states_named(positive)
+    else:
+        truth_codes, states = as_codes(truth, "truth", n_rows)
+        remedy = "Give every realised state its own context id."
+        of_contexts(truth_codes, states, context_codes, contexts, "truth", remedy)
     require(
         in_one or positive is None,
         f"positive names the state of a belief in one; received {positive!r} with beliefs over "
         f"{checked.shape[-1]} states. Leave it out.",
     )
-    if in_one and (oriented or positive is not None):
+    if truth is not None and in_one and (oriented or positive is not None):
         truth_codes, states = _oriented(truth_codes, states, positive)
+    posterior = None
+    if exact is not None:
+        require(
+            in_one,
+            f"exact holds the posterior of one of two states; received beliefs over "
+            f"{checked.shape[-1]}. Leave it out: the realised state is tested then.",
+        )
+        posterior = _as_exact(exact, n_rows, context_codes, contexts)
+        if len(states) == 1:  # nothing but the names of states is taken from the truth
+            code = zero_or_one(states, positive)
+            truth_codes = np.full(n_rows, 0 if code is None else code[0], dtype=np.int64)
+            other = f"not {states[0]}"
+            states = (other, states[0]) if code == (1,) else (states[0], other)
     return ChoiceData(
         checked,
         chosen.codes,
@@ -108,7 +138,32 @@ def as_choices(
         states,
         contexts,
         chosen.probabilities,
+        posterior,
     )
+
+
+def _states_named(positive: Any) -> tuple[Any, Any]:
+    """Name two states of which none was recorded."""
+    return (0, 1) if positive is None else (f"not {positive}", positive)
+
+
+def _as_exact(values: ArrayLike, n_rows: int, context: Codes, contexts: tuple[Any, ...]) -> Floats:
+    """Validate exact posteriors: probabilities, alike within a context."""
+    exact = as_belief(values, "exact")
+    require(
+        exact.shape == (n_rows,),
+        f"exact must have one posterior for each of {n_rows} rows; received shape {exact.shape}. "
+        "Pass that of the state that the belief is in.",
+    )
+    mean = context_means(exact, context, len(contexts))
+    away = np.abs(exact - mean[context])
+    require(
+        bool(away.max() < RESOLVED),
+        "exact must be the same in all rows of a context; context "
+        f"{contexts[context[int(away.argmax())]]!r} has {exact[int(away.argmax())]:.6g} beside "
+        "others. Give other evidence another context id.",
+    )
+    return np.asarray(mean[context])
 
 
 def _oriented(

@@ -43,6 +43,7 @@ class Contexts:
     group: Codes | None  # shape (n_contexts,), or None: what contexts share beyond their belief
     order: Codes  # shape (n_contexts,): code of each context in the data
     rows: Codes  # shape (n_contexts,): repetitions
+    exact: Floats | None = None  # shape (n_contexts,): exact posterior of the second state
 
     @property
     def position(self) -> Codes:
@@ -73,6 +74,10 @@ def contexts_of(
     of_belief = context_means(data.belief**2, data.context, n).reshape(n, -1)
     keys = [*columns, *as_levels(share).T[by_action], by_state[state], rows]
     keys += [*as_levels(of_belief).T]
+    exact = None
+    if data.exact is not None:
+        exact = context_means(data.exact, data.context, n)
+        keys.append(as_levels(exact))
     if given is not None:
         keys += [*as_levels(given).T]
     numbers = None if group is None else _groups(group, data, keys)
@@ -86,6 +91,7 @@ def contexts_of(
         None if numbers is None else numbers[order],
         order,
         rows[order],
+        None if exact is None else exact[order],
     )
 
 

@@ -16,6 +16,7 @@ from coherence.analysis.comparison.questions import asked_alike
 from coherence.analysis.comparison.ranking import Ranked, rank_effect
 from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, Comparison
 from coherence.analysis.reading import positive_labels
+from coherence.analysis.unit import require_state
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
@@ -31,6 +32,7 @@ def compare(
     common: bool = False,
     positive: Any = None,
     reference: str | None = None,
+    state: str = "auto",
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -49,6 +51,9 @@ def compare(
         that is refused.
     positive, reference
         As for `coherence.analyze`; the reference prompt is the same for all models of a task.
+    state : {"auto", "exact", "realised"}
+        What choices are compared with at equal belief, as for `coherence.analyze`; one for all
+        models of a task.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -95,10 +100,11 @@ def compare(
     3       report_noise     noisy         2          2
     """
     names = _checked_effects(effects)
+    require_state(state)
     n_jobs = number_of_jobs(n_jobs)
     everything, notes = by_task_and_model(runs)
     tasks, of_cases = gather(everything, common=common)
-    answers, of_questions = asked_alike(tasks, positive, reference, everything)
+    answers, of_questions = asked_alike(tasks, positive, reference, everything, state)
     tasks = [task for task in tasks if task.name in answers]
     # A seed per effect, whether it is asked for or not.
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
@@ -118,6 +124,7 @@ def compare(
         "common": common,
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
+        "state": state,
         "level": LEVEL,
         "seed": int(rng) if isinstance(rng, int | np.integer) else None,
         "n_contexts": {task.name: len(task.contexts) for task in tasks},

@@ -22,7 +22,7 @@ from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Units, group_of_contexts, units_of
 from coherence.table.audit import label_rows
-from coherence.table.needs import ACTION, THETA, P
+from coherence.table.needs import ACTION, TARGET, THETA, P
 from coherence.table.runs import Runs
 from coherence.table.schema import PARSED
 
@@ -42,6 +42,7 @@ class Answers:
     positive: Any  # label of the state that beliefs are in; None where the labels say it
     labels: tuple[Any, ...]  # all labels of theta
     acted_elsewhere: bool = False  # whether actions were asked with a prompt that not all have
+    state: str = "auto"  # what choices are compared with, as for `coherence.analyze`
     _about: dict[tuple[str, ...], "Answers"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -53,7 +54,11 @@ class Answers:
     def unit(self) -> UnitRows:
         """The rows by what they can be used for."""
         return UnitRows(
-            self.rows, positive=self.positive, labels=self.labels, reference=self.reference
+            self.rows,
+            positive=self.positive,
+            labels=self.labels,
+            reference=self.reference,
+            state=self.state,
         )
 
     def units(self, contexts: Sequence[str]) -> Units:
@@ -117,7 +122,9 @@ def _by_check(effect: Effect, answers: Answers) -> CheckResult:
         return effect.nothing(SEVERAL)
     if check.states_named and unit.unpaired:
         return effect.nothing(unit.unpaired)
-    if unit.stated.empty or ({ACTION, THETA} & set(check.needs) and unit.judged.empty):
+    exact = unit.exact_state and TARGET in check.needs
+    judged = unit.choices if exact else unit.judged
+    if unit.stated.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
         return effect.nothing(NO_BELIEF if unit.stated.empty else NO_CHOICE)
     found = answers.results(check.name)
     whole = found.get(check.name)

@@ -1,6 +1,7 @@
 """What all models of a task were asked alike: prompts, variables z, and the state of a belief."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -22,7 +23,11 @@ Everything = Mapping[str, Mapping[str, Runs]]
 
 
 def asked_alike(
-    tasks: Sequence[Task], positive: Any, reference: str | None, everything: Everything
+    tasks: Sequence[Task],
+    positive: Any,
+    reference: str | None,
+    everything: Everything,
+    state: str = "auto",
 ) -> tuple[dict[str, dict[str, Answers]], list[str]]:
     """Return the answers to shared questions by task and model, and what was left out.
 
@@ -35,7 +40,7 @@ def asked_alike(
         if error := _error(task):
             errors.append(task.where + error)
             continue
-        answers[task.name], of_task = _answers(task, positive_labels(positive), reference)
+        answers[task.name], of_task = _answers(task, positive_labels(positive), reference, state)
         notes += of_task
     if not answers:
         raise InputError.all_at_once("", errors)
@@ -77,7 +82,7 @@ def _variables(task: Task) -> dict[str, set[str]]:
 
 
 def _answers(
-    task: Task, wanted: Sequence[Any], named: str | None
+    task: Task, wanted: Sequence[Any], named: str | None, state: str
 ) -> tuple[dict[str, Answers], list[str]]:
     """Read one task: shared prompts and variables, a reference prompt, and states."""
     prompts, variables, notes = _prompts(task), _variables(task), []
@@ -118,8 +123,21 @@ def _answers(
             positive,
             labels,
             bool((rows.asked_to_act & ~asked).any()),
+            state,
         )
-    return answers, [*_little(task, answers), *notes, *_ways(task)]
+    answers, of_state = _one_state(task, answers)
+    return answers, [*_little(task, answers), *notes, *of_state, *_ways(task)]
+
+
+def _one_state(task: Task, answers: dict[str, Answers]) -> tuple[dict[str, Answers], list[str]]:
+    """Let all models of a task be compared by one state: exact only where all have it."""
+    exact = {model: each.unit.exact_state for model, each in answers.items()}
+    kind = "exact" if all(exact.values()) else "realised"
+    note = []
+    if any(exact.values()) and kind == "realised":
+        lacking = listing([repr(model) for model, known in exact.items() if not known])
+        note = [f"{task.where}choices are compared with theta, for {lacking} lacks p_true."]
+    return {model: replace(each, state=kind) for model, each in answers.items()}, note
 
 
 def _little(task: Task, answers: Mapping[str, Answers]) -> list[str]:

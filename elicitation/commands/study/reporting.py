@@ -93,6 +93,7 @@ def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | 
         return None
     said = study.analysis
     options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
+    options["state"] = said.get("state", "auto")
     try:
         result = compare(runs, common=True, n_jobs=n_jobs, rng=said.get("seed", SEED), **options)
     # Too few cases, say: the report stands, and the page says why nothing is compared.

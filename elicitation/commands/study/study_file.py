@@ -42,6 +42,7 @@ ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "strict": bool,
     "positive": (str, list),
     "reference": str,
+    "state": str,
     "merge_labels": bool,
     "twins": int,
     "seed": int,

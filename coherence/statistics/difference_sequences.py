@@ -1,0 +1,455 @@
+"""Covariance of state and actions at equal belief, by difference sequences in the order of belief.
+
+Contexts stand in the order of their belief. A weighted difference of four neighbours (Hall, Kay and
+Titterington 1990, the optimal sequence of order 3) leaves of the state and of the actions what the
+belief does not explain, wherever it jumps; products of the two are summed in runs of four, whose
+signs are turned at random. Contexts of equal belief have no order: the statistic is averaged over
+random ones, and the pooled draws are scaled to the variance of that average (multiple outputation;
+Hoffman, Sen and Weinberg 2001; Follmann, Proschan and Leifer 2003).
+
+What the belief foretells of the state smoothly is taken out beforehand by isotonic regression, the
+calibration curve of Dimitriadis, Gneiting and Jordan (2021): neighbours differ in belief, and where
+actions have no noise of their own that little would pass for knowledge. Inside groups, whose
+contexts lie further apart, a spline and a mean of each group are taken out of state and actions.
+Assumes that contexts are independent given belief and group, and that state and actions are smooth
+in the belief but for a few jumps.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from coherence.inputs import Codes, Floats
+from coherence.statistics.adjustment import left_over, smooth_basis
+from coherence.statistics.knn import as_levels
+from coherence.statistics.permutation import Contexts
+
+# Optimal difference sequences by order (Hall, Kay and Titterington 1990, table 1); the rightmost
+# weights are those of the neighbours furthest on. Groups of two and three contexts take 1 and 2.
+WEIGHTS = {
+    1: (0.7071067811865476, -0.7071067811865476),
+    2: (0.8090169943749475, -0.5, -0.3090169943749475),
+    3: (-0.8582, 0.3832, 0.2809, 0.1942),
+}
+ORDER = 3
+RUN = 4  # products in a run, as many as share a context
+ORDERS = 128  # of equal beliefs; with eight, p of one table moves by a factor of 2 over seeds
+FEWEST_RUNS = 7  # whose signs reach .05 wherever runs begin
+FEWEST_CONTEXTS = 28  # in one sequence, which make so many runs
+CELLS = 100_000  # orders x contexts that are worked on at once
+NOTHING = 1e-20  # a variance that is rounding
+WIDEST = 64.0  # ratio beyond which an interval has no end
+
+
+@dataclass(frozen=True)
+class RunSums:
+    """Sums of products over runs, one column for each statistic, and draws of their signs."""
+
+    observed: Floats  # shape (n_columns,): mean over all orders of equal beliefs
+    totals: Floats  # shape (n_orders, n_columns): of random ones
+    spread: Floats  # shape (n_columns, n_columns): cross-products of runs, mean over orders
+    drawn: Floats  # shape (n_draws, n_columns): totals under random signs, of all orders together
+    normal: Floats  # shape (n_draws,): standard normal
+    cover: float  # variance of a total over the mean square of its runs, which share contexts
+    score_squares: Floats  # shape (n_scores,): sums of squared differences, mean over all orders
+    state_squares: Floats  # shape (3,): the same of the state, times powers 0, 1, 2 of the belief
+    n_windows: int
+    added: Floats  # shape (n, 2): what contexts add to the total of one column and to the last
+
+    def spreads(self, weights: Floats) -> tuple[float, float]:
+        """Return the factor of the draws of a weighted total, and the error of noise added to them.
+
+        The variance of an average over orders is that within an order less that between orders.
+        Where that is less than if the products had equal variances, as where a rare action and a
+        rare state never meet, the difference is added as normal noise.
+        """
+        variance = float(weights @ self.spread @ weights)
+        between = float((self.totals @ weights).var(ddof=1))
+        seen = max(self.cover * variance - between, 0.0)
+        factor = math.sqrt(seen / variance) if variance > NOTHING else 1.0
+        return factor, math.sqrt(max(self._equal_variance(weights) - seen, 0.0))
+
+    def _equal_variance(self, weights: Floats) -> float:
+        """Variance of a weighted total of one score if its factors had one variance each."""
+        n_scores = len(self.score_squares)
+        turned = np.zeros(n_scores)
+        turned[: len(weights) - 1 - n_scores] = weights[n_scores:-1]
+        at = int(np.argmax(np.abs(weights[:n_scores]) + np.abs(turned)))
+        direct, turn = weights[at], turned[at]
+        plain, once, twice = self.state_squares
+        of_state = plain * direct**2 + 2 * once * direct * turn + twice * turn**2
+        # A ratio takes its part of the state out of the score.
+        ratio = -weights[-1] / direct if direct else 0.0
+        of_score = self.score_squares[at] - 2 * ratio * self.observed[at] + ratio**2 * plain
+        return float(of_state * of_score / self.n_windows)
+
+    def sizes(self, weights: Floats) -> Floats:
+        """Return sizes of a weighted total: that of the data first, then those of the draws."""
+        factor, noise = self.spreads(weights)
+        drawn = factor * (self.drawn @ weights) + noise * self.normal
+        return np.asarray(np.abs(np.concatenate([[self.observed @ weights], drawn])))
+
+    def pvalue(self, weights: Floats) -> float:
+        """Return the two-sided p-value of a weighted total."""
+        return float(shares_reached(self.sizes(weights))[0])
+
+    def error(self, column: int) -> float:
+        """Return the standard error of the ratio of a column to the last one."""
+        weights = np.zeros(len(self.observed))
+        weights[column] = 1.0
+        weights[-1] = -self.observed[column] / self.observed[-1]
+        factor, noise = self.spreads(weights)
+        variance = factor**2 * float(weights @ self.spread @ weights) + noise**2
+        return math.sqrt(variance) / float(self.observed[-1])
+
+    def interval(self, column: int, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the ratio of a column to the last one, and the ends of its interval.
+
+        The ends are the ratios that the same draws do not reject; infinite where they reject none.
+        """
+        weights = np.zeros(len(self.observed))
+        weights[column] = 1.0
+        if self.observed[-1] <= NOTHING:
+            return math.nan, math.nan, math.nan
+        ratio = float(self.observed[column] / self.observed[-1])
+
+        def rejected(value: float) -> bool:
+            weights[-1] = -value
+            return self.pvalue(weights) <= 1 - level
+
+        ends = []
+        for side in (-1.0, 1.0):
+            inside, outside = 0.0, 1.0
+            while not rejected(ratio + side * outside):
+                inside, outside = outside, 2 * outside
+                if outside > WIDEST:
+                    break
+            else:
+                while outside - inside > 1e-9:
+                    middle = (inside + outside) / 2
+                    if rejected(ratio + side * middle):
+                        outside = middle
+                    else:
+                        inside = middle
+            ends.append(ratio + side * inside if outside <= WIDEST else side * math.inf)
+        return ratio, ends[0], ends[1]
+
+
+def shares_reached(sizes: Floats) -> Floats:
+    """Return the share of all values that reach each of them; equal sums differ by rounding."""
+    margin = 1e-9 * np.abs(sizes) + 1e-15
+    reach = len(sizes) - np.searchsorted(np.sort(sizes), sizes - margin)
+    return np.asarray(reach / len(sizes))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Windows of neighbours and runs of windows, the same in every order of equal beliefs."""
+
+    level: Codes  # shape (n,): rank of the belief
+    group: Codes  # shape (n,): all 0 without groups
+    window: Codes  # shape (n_windows, 4): places in the order
+    weight: Floats  # shape (n_windows, 4): 0 where a window is shorter
+    of_group: Codes  # shape (n_windows,)
+    place: Codes  # shape (n_windows,): number of the window within its group
+
+    def starts(self, offset: int) -> Codes:
+        """Return the first window of every run, where the first run of a group is cut short."""
+        run = (self.place + offset) // RUN
+        new = (np.diff(run, prepend=-1) != 0) | (np.diff(self.of_group, prepend=-1) != 0)
+        return np.flatnonzero(new)
+
+    @cached_property
+    def cover(self) -> float:
+        """Variance of a total over the expected mean square of runs, under the null.
+
+        Products of windows that lie j apart correlate by 1 / (4 m^2) in a sequence of order m.
+        """
+        order = (self.weight != 0).sum(axis=1) - 1
+        whole = inside = float(len(order))
+        for lag in range(1, ORDER + 1):
+            same = (self.of_group[lag:] == self.of_group[:-lag]) & (order[lag:] >= lag)
+            both = np.where(same, 0.25 / np.maximum(order[lag:], 1) ** 2, 0.0)
+            # Averaged over the places at which a run may begin.
+            whole += 2 * float(both.sum())
+            inside += 2 * float(both.sum()) * (RUN - lag) / RUN
+        return whole / inside if inside else 1.0
+
+    def keys(self, down: Codes | bool) -> Codes:
+        """Return by what contexts are sorted from below or, group by group, from above."""
+        n = int(self.level.max()) + 1
+        return np.asarray(self.group * n + np.where(down, n - 1 - self.level, self.level))
+
+    def orders(self, size: int, first: int, rng: np.random.Generator) -> Codes:
+        """Draw orders of the contexts by belief, ties at random, every second one from above."""
+        key = self.keys(((first + np.arange(size)) % 2 == 1)[:, None])
+        return np.asarray(np.argsort(key + rng.random(key.shape), axis=1))
+
+
+def layout_of(belief: Floats, group: Codes | None) -> Layout:
+    """Lay windows and runs out along the belief, or along that of each group."""
+    level = np.unique(as_levels(belief), return_inverse=True)[1].ravel()
+    groups = np.zeros_like(level) if group is None else np.unique(group, return_inverse=True)[1]
+    sizes = np.bincount(groups)
+    first = np.cumsum(sizes) - sizes
+    windows, weights, numbers, places = [], [], [], []
+    for order, sequence in WEIGHTS.items():
+        # Groups of two and three contexts take shorter sequences, larger ones the full one.
+        of = np.flatnonzero(sizes > order if order == ORDER else sizes == order + 1)
+        count = sizes[of] - order
+        place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        steps = np.minimum(np.arange(ORDER + 1), order)
+        windows.append((np.repeat(first[of], count) + place)[:, None] + steps)
+        weights.append(np.tile([*sequence, *[0.0] * (ORDER - order)], (len(place), 1)))
+        numbers.append(np.repeat(of, count))
+        places.append(place)
+    number, place = np.concatenate(numbers), np.concatenate(places)
+    along = np.lexsort([place, number])
+    window, weight = np.concatenate(windows)[along], np.concatenate(weights)[along]
+    return Layout(level, groups.ravel(), window, weight, number[along], place[along])
+
+
+def too_few_runs(layout: Layout) -> str:
+    """Say why nothing can be tested; empty where enough contexts have neighbours."""
+    n, runs = len(layout.level), len(layout.starts(0))
+    if runs >= FEWEST_RUNS:
+        return ""
+    if not layout.group.any():
+        return f"the test takes {FEWEST_CONTEXTS} contexts; here are {n}"
+    return (
+        f"{n} contexts in groups of these sizes make {runs} runs of neighbours in belief, and the "
+        f"test takes {FEWEST_RUNS}"
+    )
+
+
+@dataclass(frozen=True)
+class Line:
+    """Contexts along the belief, in the direction that sorts first."""
+
+    belief: Floats  # shape (n,)
+    state: Floats  # shape (n,): exact posterior, or 0 and 1, of the state that `belief` is in
+    share: Floats  # shape (n, n_actions): of actions; with the other sign where the state is turned
+    group: Codes | None
+    order: Codes  # shape (n,): place among the contexts that this was made of
+    exact: bool  # whether the state is the exact posterior
+
+
+def in_canonical_direction(contexts: Contexts) -> Line:
+    """Lay contexts out, by the belief in the other state where that one sorts first.
+
+    A belief in the state or in its absence is then the same data to every random draw; products of
+    state and actions keep their sign.
+    """
+    exact = contexts.exact is not None
+    state = contexts.state.astype(np.float64) if contexts.exact is None else contexts.exact
+    levels, other = np.sort(as_levels(contexts.belief)), np.sort(as_levels(1 - contexts.belief))
+    differs = np.flatnonzero(levels != other)
+    straight = not differs.size or bool(levels[differs[0]] < other[differs[0]])
+    belief = contexts.belief if straight else 1 - contexts.belief
+    order = np.argsort(as_levels(belief), kind="stable")
+    return Line(
+        belief[order],
+        (state if straight else 1 - state)[order],
+        contexts.share[order] if straight else -contexts.share[order],
+        None if contexts.group is None else contexts.group[order],
+        order,
+        exact,
+    )
+
+
+def beyond_belief(line: Line, scores: Floats) -> tuple[Floats, Floats]:
+    """Return what the belief leaves of the state, and the scores to be compared with it.
+
+    Without groups the belief foretells the state by isotonic regression and nothing is taken out of
+    the scores; in groups a spline of the belief and a mean of each group go out of both.
+    """
+    if line.group is None:
+        return line.state - monotone_fit(line.belief, line.state), scores
+    basis = smooth_basis(line.belief, line.group)
+    return left_over(line.state[:, None], basis)[:, 0], left_over(scores, basis)
+
+
+def monotone_fit(belief: Floats, state: Floats) -> Floats:
+    """Regress the state on the belief, rising or falling as it does on average."""
+    levels, level_of, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
+    mean = np.bincount(level_of.ravel(), weights=state) / counts
+    centred = levels - np.average(levels, weights=counts)
+    rises = float((counts * centred) @ mean) >= 0
+    fit = isotonic_regression(mean, sample_weight=counts.astype(np.float64), increasing=rises)
+    return np.asarray(fit, dtype=np.float64)[level_of.ravel()]
+
+
+def left_by_belief(belief: Floats, values: Floats) -> float:
+    """Return the root mean square of what a monotone function of the belief leaves of values."""
+    return float(np.sqrt(((values - monotone_fit(belief, values)) ** 2).mean()))
+
+
+def run_sums(
+    layout: Layout,
+    belief: Floats,
+    state: Floats,
+    share: Floats,
+    *,
+    n_draws: int,
+    rng: np.random.Generator,
+    chance: Floats | None = None,
+    turned: int = 0,
+    shown: int = 0,
+    n_orders: int = ORDERS,
+) -> RunSums:
+    """Sum the products of differences of state and actions over runs, and draw their signs.
+
+    Parameters
+    ----------
+    layout : Layout
+        Of these contexts.
+    belief, state : ndarray, shape (n,)
+        What contexts are ordered by, and what it leaves of the state (`beyond_belief`).
+    share : ndarray, shape (n, n_scores)
+        Actions, or scores of them: a column of sums each.
+    n_draws : int
+        Draws of the signs, rounded up to a multiple of `n_orders`.
+    rng : Generator
+        Source of orders and signs.
+    chance : ndarray, shape (n,), optional
+        Variance of the realised state given the exact one, which the last column adds.
+    turned : int
+        Scores, from the first, that have a further column: their products times the belief.
+    shown : int
+        Column whose contributions of contexts are wanted.
+    n_orders : int
+        Orders of equal beliefs, two at least.
+
+    Returns
+    -------
+    RunSums
+        Columns: the scores, those times the belief, and the squared differences of the state.
+    """
+    each, n = -(-n_draws // n_orders), len(belief)
+    totals, drawn = [], []
+    added, spread = np.zeros((n, 2)), 0.0
+    for offset in range(RUN):
+        starts = layout.starts(offset)
+        of_offset = len(range(offset, n_orders, RUN))
+        batch = max(1, CELLS // n)
+        for first in range(0, of_offset, batch):
+            size = min(batch, of_offset - first)
+            order = layout.orders(size, first, rng)
+            products, more = _products(layout, order, belief, state, share, chance, turned, shown)
+            sums = np.add.reduceat(products, starts, axis=1)
+            totals.append(sums.sum(axis=1))
+            spread = spread + np.einsum("orc,ord->cd", sums, sums)
+            added += more
+            bits = rng.integers(0, 256, (size, each, -(-len(starts) // 8)), dtype=np.uint8)
+            signs = np.unpackbits(bits, axis=2, count=len(starts)) * 2.0 - 1.0
+            drawn.append((signs @ sums).reshape(size * each, -1))
+    both_ways = [_expected(layout, down, belief, state, share, chance, turned) for down in (0, 1)]
+    means = [np.mean(each, axis=0) for each in zip(*both_ways, strict=True)]
+    observed, score_squares, state_squares = means
+    return RunSums(
+        observed=observed,
+        totals=np.concatenate(totals),
+        spread=np.asarray(spread) / n_orders,
+        drawn=np.concatenate(drawn),
+        normal=rng.normal(size=each * n_orders),
+        cover=layout.cover,
+        score_squares=score_squares,
+        state_squares=state_squares,
+        n_windows=len(layout.window),
+        added=added / n_orders,
+    )
+
+
+def _products(
+    layout: Layout,
+    order: Codes,
+    belief: Floats,
+    state: Floats,
+    share: Floats,
+    chance: Floats | None,
+    turned: int,
+    shown: int,
+) -> tuple[Floats, Floats]:
+    """Multiply differences in every window, and gather what each context's state is multiplied by.
+
+    A total is the sum over contexts of the state times what its windows hold of the actions.
+    """
+    members = order[:, layout.window]  # shape (n_orders, n_windows, 4)
+    # einsum: a sum over four terms of an axis costs numpy more than their products.
+    moved = np.einsum("owj,wj->ow", state[members], layout.weight)
+    acted = np.stack(
+        [np.einsum("owj,wj->ow", column[members], layout.weight) for column in share.T]
+    )
+    products = list(acted * moved)
+    there = (layout.weight != 0).astype(np.float64)
+    mean = there / there.sum(axis=1, keepdims=True)
+    if turned:
+        where = np.einsum("owj,wj->ow", belief[members], mean)
+        products += [product * where for product in products[:turned]]
+    square = moved * moved
+    if chance is not None:
+        square = square + np.einsum("owj,wj->ow", chance[members], mean)
+    products.append(square)
+
+    def gathered(values: Floats, weight: Floats) -> Floats:
+        spread = (values[:, :, None] * weight).ravel()
+        sums = np.bincount(members.ravel(), weights=spread, minlength=len(belief))
+        return np.asarray(sums, dtype=np.float64)
+
+    both = state * gathered(acted[shown], layout.weight)
+    own = state * gathered(moved, layout.weight)
+    if chance is not None:
+        own = own + chance * gathered(np.ones_like(moved), mean)
+    return np.stack(products, axis=2), np.stack([both, own], axis=1)
+
+
+def _expected(
+    layout: Layout,
+    down: int,
+    belief: Floats,
+    state: Floats,
+    share: Floats,
+    chance: Floats | None,
+    turned: int,
+) -> tuple[Floats, Floats, Floats]:
+    """Average over all orders of equal beliefs: the totals, and the squares of scores and state.
+
+    At two places of one belief stand two different contexts: their product is on average that of
+    the means, less the covariance divided by how many others there are.
+    """
+    _, cell, size = np.unique(layout.keys(bool(down)), return_inverse=True, return_counts=True)
+    cell = cell.ravel()
+    of_place = np.sort(cell)[layout.window]  # shape (n_windows, 4)
+    same = of_place[:, :, None] == of_place[:, None, :]
+    pairs = layout.weight[:, :, None] * layout.weight[:, None, :]
+    own = layout.weight**2
+    others = np.where(same, pairs, 0.0).sum(axis=2) - own
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.bincount(cell, weights=values) / size)
+
+    def moved(means: Floats) -> Floats:
+        return np.asarray(np.einsum("wj,wj->w", means[of_place], layout.weight))
+
+    def product(one: Floats, other: Floats) -> Floats:
+        of_one, of_other = mean(one), mean(other)
+        covariance = mean((one - of_one[cell]) * (other - of_other[cell]))
+        alone = covariance / np.maximum(size - 1, 1)
+        inside = (own * covariance[of_place]).sum(axis=1)
+        apart = (others * alone[of_place]).sum(axis=1)
+        return np.asarray(moved(of_one) * moved(of_other) + inside - apart)
+
+    products = [product(state, column) for column in share.T]
+    there = (layout.weight != 0).astype(np.float64)
+    weight = there / there.sum(axis=1, keepdims=True)
+    where = (mean(belief)[of_place] * weight).sum(axis=1)
+    products += [each * where for each in products[:turned]]
+    squares = product(state, state)
+    open_state = 0.0 if chance is None else (mean(chance)[of_place] * weight).sum(axis=1)
+    totals = [each.sum() for each in (*products, squares + open_state)]
+    of_scores = [product(column, column).sum() for column in share.T]
+    of_state = [(squares * where**power).sum() for power in range(3)]
+    return np.array(totals), np.array(of_scores), np.array(of_state)
