@@ -56,6 +56,7 @@ def fit_unit(
         facts.belief,
         facts.action,
         facts.truth,
+        exact=facts.exact_or_none,
         context=facts.context,
         group=facts.group if enough else None,
         positive=facts.positive,

@@ -25,12 +25,22 @@ from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import drawn_columns
 from coherence.rational.choice import Logit
+from coherence.statistics.difference_sequences import (
+    in_canonical_direction,
+    layout_of,
+    mean_squared_difference,
+    monotone_fit,
+)
+from coherence.statistics.permutation import contexts_of
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 
 PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
 """Parameters of agents that are 0 where nothing is amiss."""
 LABELS = tuple(sorted(ACTIONS))
+BLIND = "hidden_signal"
+"""What is planted that no exact posterior shows: knowledge of theta beyond all evidence."""
+WEIGHT = "weight"
 ONCE = (
     "no context has two choices, so that it is not known how alike choices of a context are: "
     "they were taken as independent given the belief, and repetitions may bring less than shown"
@@ -105,6 +115,7 @@ def as_facts(
     n_reps: int,
     others: Sequence[Mapping[str, Any]] = (),
     group: Codes | None = None,
+    exact: Floats | None = None,
 ) -> Facts:
     """Lay the answers of a study out as a check takes them."""
     n_contexts = truth.size
@@ -133,7 +144,7 @@ def as_facts(
         truth=state,
         state=state.astype(np.float64),
         positive=None,
-        exact=pd.Series(np.full(belief.size, np.nan)),
+        exact=pd.Series(np.repeat(np.full(n_contexts, np.nan) if exact is None else exact, n_reps)),
         exact_state=False,
         context=context,
         features=None,
@@ -150,7 +161,7 @@ class AgentPopulation:
     """A simulated agent in its world; the planted parameter is set for each study."""
 
     agent: Agent
-    planted: str = "hidden_signal"
+    planted: str = WEIGHT
     policies: bool = False
     lacks: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -163,6 +174,13 @@ class AgentPopulation:
             f"{', '.join(PLANTABLE)}; received {self.planted!r}. "
             f"{closest(self.planted, PLANTABLE)}",
         )
+
+    @property
+    def speaker(self) -> Agent:
+        """The agent, with something left unstated where a weight of that is planted."""
+        if self.planted != WEIGHT or self.agent.unstated:
+            return self.agent
+        return self.agent.with_parameters(unstated=AGENTS["shaded"].unstated)
 
     @property
     def name(self) -> str:
@@ -187,7 +205,7 @@ class AgentPopulation:
             group, lure, missed = groups.draw(n_contexts, len(ACTIONS), rng.spawn(1)[0])
             shared = {"lure": lure, "missed": missed}
         drawn = answer(
-            self.agent.with_parameters(**{self.planted: signal}),
+            self.speaker.with_parameters(**{self.planted: signal}),
             n_contexts,
             n_reps,
             rng,
@@ -202,7 +220,10 @@ class AgentPopulation:
         truth = drawn.world.theta.astype(np.int64)
         others = [*_wordings(drawn)] if wordings else []
         others += _given_z(drawn)
-        return as_facts(drawn.reports[0], action, truth, n_reps, others, group)
+        exact = drawn.world.exact
+        if groups is not None:  # what every belief misses is evidence all the same
+            exact = expit(logit(exact) + shared["missed"])
+        return as_facts(drawn.reports[0], action, truth, n_reps, others, group, exact)
 
 
 def _wordings(drawn: Answers) -> Iterator[dict[str, Any]]:
@@ -237,9 +258,31 @@ class FittedPopulation:
     chooser: Logit = field(repr=False)  # utilities, on the points of the beliefs
     parameters: Floats = field(repr=False)  # of the chooser
     cautions: tuple[str, ...] = ()  # what a reader must know before the numbers
-    planted: str = "hidden_signal"
+    # share of the variance of the state given the belief that the exact posterior knows; None where
+    # the answers had none
+    resolved: float | None = None
     lacks: tuple[str, ...] = LACKING
     _shares: dict[float, Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def planted(self) -> str:
+        """What a signal sets: the weight of what the posterior adds, or knowledge of theta."""
+        return BLIND if self.resolved is None else WEIGHT
+
+    def _exact(self, chance: Floats, rng: np.random.Generator) -> Floats:
+        """Draw exact posteriors whose mean is the chance of the state: a beta distribution."""
+        assert self.resolved is not None
+        if self.resolved <= _LEAST_ALIKE:
+            return chance
+        size = 1 / min(self.resolved, 1 - _LEAST_ALIKE) - 1
+        return np.asarray(rng.beta(chance * size, (1 - chance) * size))
+
+    def _weighted(self, acted_on: Floats) -> Floats:
+        """Probability of each action at beliefs acted on, shape (n, n_actions)."""
+        logit_at = Logit(
+            acted_on, self.chooser.n_actions, self.chooser.weighting, lapses=self.chooser.lapsing
+        )
+        return np.asarray(logit_at.probabilities(self.parameters)[0])
 
     def shares(self, signal: float) -> Floats:
         """Probability of each action given state and belief, shape (2, n_points, n_actions)."""
@@ -278,7 +321,8 @@ class FittedPopulation:
         if groups is not None:
             group, taste, missed = groups.draw(n_contexts, len(self.actions), rng.spawn(1)[0])
             chance, favour = expit(logit(chance) + missed), np.exp(taste)
-        truth = (rng.random(n_contexts) < chance).astype(np.int64)
+        exact = None if self.resolved is None else self._exact(chance, rng)
+        truth = (rng.random(n_contexts) < (chance if exact is None else exact)).astype(np.int64)
         centre = point
         if self.blur is not None:
             centre = drawn_columns(self.blur[point], rng)
@@ -288,7 +332,11 @@ class FittedPopulation:
         else:
             level = drawn_columns(self.reports[of_row], rng)
             belief = np.round(self.levels[level], 10)
-        share = self.shares(signal)[truth, point]
+        if exact is None:
+            share = self.shares(signal)[truth, point]
+        else:
+            acted_on = self.chooser.points[point] + signal * (exact - chance)
+            share = self._weighted(np.clip(acted_on, 0.0, 1.0))
         if favour is not None:
             share = share * favour / (share * favour).sum(axis=1, keepdims=True)
         policy = _scattered(share, self.alike, rng)
@@ -297,7 +345,7 @@ class FittedPopulation:
         if not self.policies:
             codes = drawn_columns(of_rows, rng)
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
-        return as_facts(belief, action, truth, n_reps, group=group)
+        return as_facts(belief, action, truth, n_reps, group=group, exact=exact)
 
 
 Population = AgentPopulation | FittedPopulation
@@ -327,7 +375,21 @@ def population_like(
         chooser=agent.chosen.model,
         parameters=agent.chosen.parameters,
         cautions=tuple(cautions),
+        resolved=_resolved(agent),
     )
+
+
+def _resolved(agent: RationalAgent) -> float | None:
+    """Share of the variance of the state given the belief that the exact posterior knows."""
+    data = agent.data
+    if data.exact is None:
+        return None
+    line = in_canonical_direction(contexts_of(data))
+    layout = layout_of(line.belief, None)
+    left = line.state - monotone_fit(line.belief, line.state)
+    variance = mean_squared_difference(layout, line.belief, left)
+    chance = float((line.state * (1 - line.state)).mean())
+    return float(np.clip(variance / (variance + chance), 0.0, 1.0))
 
 
 def _alike(agent: RationalAgent) -> float:

@@ -20,7 +20,14 @@ from coherence.agents import Agent, named_agent
 from coherence.analysis.costs import Costs, prompts_for
 from coherence.analysis.margins import BOUNDED, as_margin
 from coherence.analysis.pilot import FEWEST_REFITS, REFITS, intervals_of_pilot, told_of_pilot
-from coherence.analysis.populations import AgentPopulation, Groups, Population, population_like
+from coherence.analysis.populations import (
+    BLIND,
+    WEIGHT,
+    AgentPopulation,
+    Groups,
+    Population,
+    population_like,
+)
 from coherence.analysis.power_result import PowerResult
 from coherence.analysis.studies import Cell, Plan, Simulations, is_estimate
 from coherence.checks import CHECKS
@@ -87,14 +94,22 @@ def power(
         200 and 400, with `group` to 10, 20, 40 and 80 groups; with `target` they are searched for.
         Repetitions default to 5, and to 1 where answers are probabilities.
     signal : float or sequence of float
-        What is planted, as a value of `planted`: of a hidden signal, how much higher the belief
+        What is planted, as a value of `planted`: the weight w of an action that follows the stated
+        belief + w (exact posterior - stated belief); of a hidden signal, how much higher the belief
         acted on is when the state is true. 0 is always added.
     check : str or sequence of str, optional
         Names out of `coherence.checks.CHECKS`. None takes the one that looks for what is planted:
-        residual_covariance for a hidden signal.
+        residual_covariance for a weight or a hidden signal. Where the exact posterior of every case
+        is known, residual_covariance and rational_agent are planned with it, and "with theta" in
+        rows of their own.
     planted : str, optional
-        Parameter of a simulated agent that `signal` sets, hidden_signal by default; any that is 0
-        where nothing is amiss, such as peak or iterated_bias.
+        Parameter of a simulated agent that `signal` sets; any that is 0 where nothing is amiss,
+        such as peak or iterated_bias. None plants `weight`, how much of the evidence that is not
+        stated the action uses (reports leave out as much as those of the agent "shaded", unless the
+        agent says), or hidden_signal in an agent that has one: what it knows of theta beyond all
+        evidence. A fitted agent has the weight where it was fitted beside exact posteriors, which
+        are then drawn from beta distributions around its calibration with the variance seen there;
+        else the hidden signal.
     policies : bool, optional
         Whether the answers are the probability of each action, as forced or exact answers give
         them, instead of drawn actions. None takes drawn actions for simulated agents, and what the
@@ -246,12 +261,13 @@ def _population(
     agent: Agent | RationalAgent | str, planted: str | None, policies: bool | None
 ) -> Population:
     if isinstance(agent, RationalAgent):
+        population = population_like(agent, policies=policies)
         require(
-            planted in (None, "hidden_signal"),
-            f"planted must be hidden_signal for a fitted agent; received {planted!r}. "
+            planted in (None, population.planted),
+            f"planted must be {population.planted} for this fitted agent; received {planted!r}. "
             "Other flaws can be planted in a named agent.",
         )
-        return population_like(agent, policies=policies)
+        return population
     if isinstance(agent, str):
         agent = named_agent(agent)
     if not isinstance(agent, Agent):
@@ -259,7 +275,12 @@ def _population(
             "agent must be the name of an agent, an Agent or a fitted RationalAgent; received "
             f"{type(agent).__name__}. coherence.fit_rational_agent fits one to your answers."
         )
-    return AgentPopulation(agent, planted or "hidden_signal", bool(policies))
+    return AgentPopulation(agent, planted or _usual_plant(agent), bool(policies))
+
+
+def _usual_plant(agent: Agent) -> str:
+    """What is planted unless something is named: in who sees theta, how much of it."""
+    return BLIND if agent.hidden_signal else WEIGHT
 
 
 def _checks(

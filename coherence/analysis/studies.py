@@ -7,8 +7,8 @@ simulations or more processes leave the others as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,15 +16,17 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.margins import smallest_margin
-from coherence.analysis.populations import Groups, Population
+from coherence.analysis.populations import BLIND, Groups, Population
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, sentences_of
-from coherence.checks.check import Call
+from coherence.checks.check import Call, Check, Facts
 from coherence.inputs import Floats
 from coherence.statistics.parallel import run_calls
-from coherence.table.needs import CONDITIONALS, WORDINGS
+from coherence.table.needs import CONDITIONALS, STATE_AND_CHOICES, WORDINGS
 
 DRAWS = {"cmi": 199}
+WITH_THETA = " with theta"
+"""Behind the name of a result whose state is the realised one, beside that of the exact one."""
 _USUAL_DRAWS = 999
 _PORTION = 20  # studies in one call of a worker
 
@@ -64,7 +66,7 @@ class Plan:
 
     def estimates(self, result: str) -> bool:
         """Tell whether a result is planned by the width of its interval."""
-        return self.margin is None and not sentences_of(result)[0].rejected
+        return self.margin is None and not sentences_of(result.removesuffix(WITH_THETA))[0].rejected
 
     def study(self, cell: Cell, number: int) -> dict[str, float]:
         """Simulate a study and test it: a number by name of the result.
@@ -89,9 +91,10 @@ class Plan:
             groups=self.groups,
         )
         numbers = {}
-        for check in declared:
+        for check, named, of_state in self._by_state(declared, facts):
             rng = stream(1 + list(CHECKS).index(check.name))
-            for step in (step for part in (check, *check.parts) for step in part.plan(facts)):
+            parts = (check, *check.parts)
+            for step in (step for part in parts for step in part.plan(of_state)):
                 if not isinstance(step, Call):
                     continue
                 usual = self.draws_of(check.name)
@@ -100,14 +103,24 @@ class Plan:
                 outcome = step.function(**draws, **options)
                 for result in outcome if isinstance(outcome, list) else [outcome]:
                     ends = result.interval
+                    name = result.check + named
                     if self.margin is not None:
-                        numbers[result.check] = smallest_margin(result)
+                        numbers[name] = smallest_margin(result)
                     elif not self.estimates(result.check):
-                        value = math.nan if result.pvalue is None else result.pvalue
-                        numbers[result.check] = value
+                        numbers[name] = math.nan if result.pvalue is None else result.pvalue
                     elif is_estimate(check.name) and ends is not None:
-                        numbers[result.check] = (ends.high - ends.low) / 2
+                        numbers[name] = (ends.high - ends.low) / 2
         return numbers
+
+    def _by_state(self, checks: list[Check], facts: Facts) -> Iterator[tuple[Check, str, Facts]]:
+        """Run checks that can take either state with the exact one, and with theta beside it."""
+        known = bool(facts.exact.notna().all())
+        for check in checks:
+            if known and check.needs == STATE_AND_CHOICES and self.population.planted != BLIND:
+                yield check, "", replace(facts, exact_state=True)
+                yield check, WITH_THETA, facts
+            else:
+                yield check, "", facts
 
 
 def _studies(plan: Plan, cell: Cell, first: int, last: int) -> list[dict[str, float]]:

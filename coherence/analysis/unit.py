@@ -244,7 +244,7 @@ class UnitRows:
         )
 
     def _takes_exact(self, state: str) -> bool:
-        """Tell whether the exact posterior is the state; refuse where it was named and is not there."""
+        """Tell whether the exact posterior is the state; refuse where one that was named lacks."""
         known = self.runs.known("p_true")[self.choices.index]
         possible = self.in_two_states and len(known) > 0 and bool(known.all())
         if state == "exact" and not possible and len(self.choices):

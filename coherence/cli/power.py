@@ -100,20 +100,20 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--signal",
         metavar="X,X",
-        help="hidden signals: how much higher the belief acted on is when the state is true "
-        "(default: 0.1,0.2,0.4; 0 is always there)",
+        help="weights of what is not stated: choices follow the stated belief plus so much of what "
+        "the exact posterior adds (default: 0.1,0.2,0.4; 0 is always there)",
     )
     parser.add_argument(
         "--planted",
         metavar="NAME",
-        help="parameter of the agent that --signal sets, such as peak or iterated_bias "
-        "(default: hidden_signal)",
+        help="parameter of the agent that --signal sets, such as peak, iterated_bias or "
+        "hidden_signal, what is known of theta itself (default: weight)",
     )
     parser.add_argument(
         "--checks",
         metavar="A,B",
         help=f"checks, of {', '.join(CHECKS)} (default: the one that looks for what is planted, "
-        "residual_covariance for a hidden signal)",
+        "residual_covariance for a weight)",
     )
     parser.add_argument(
         "--policies",

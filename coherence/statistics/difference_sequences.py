@@ -18,9 +18,10 @@ in the belief but for a few jumps.
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.adjustment import left_over, smooth_basis
@@ -94,7 +95,8 @@ class RunSums:
 
     def pvalue(self, weights: Floats) -> float:
         """Return the two-sided p-value of a weighted total."""
-        return float(shares_reached(self.sizes(weights))[0])
+        sizes = self.sizes(weights)
+        return float((sizes >= sizes[0] - _margin(sizes[0])).mean())
 
     def error(self, column: int) -> float:
         """Return the standard error of the ratio of a column to the last one."""
@@ -128,7 +130,7 @@ class RunSums:
                 if outside > WIDEST:
                     break
             else:
-                while outside - inside > 1e-9:
+                while outside - inside > 1e-6:
                     middle = (inside + outside) / 2
                     if rejected(ratio + side * middle):
                         outside = middle
@@ -138,10 +140,14 @@ class RunSums:
         return ratio, ends[0], ends[1]
 
 
+def _margin(size: Any) -> Any:
+    """Return by how much equal sums may differ, which were added up in another order."""
+    return 1e-9 * np.abs(size) + 1e-15
+
+
 def shares_reached(sizes: Floats) -> Floats:
-    """Return the share of all values that reach each of them; equal sums differ by rounding."""
-    margin = 1e-9 * np.abs(sizes) + 1e-15
-    reach = len(sizes) - np.searchsorted(np.sort(sizes), sizes - margin)
+    """Return the share of all values that reach each of them."""
+    reach = len(sizes) - np.searchsorted(np.sort(sizes), sizes - _margin(sizes))
     return np.asarray(reach / len(sizes))
 
 
@@ -278,13 +284,20 @@ def monotone_fit(belief: Floats, state: Floats) -> Floats:
     mean = np.bincount(level_of.ravel(), weights=state) / counts
     centred = levels - np.average(levels, weights=counts)
     rises = float((counts * centred) @ mean) >= 0
-    fit = isotonic_regression(mean, sample_weight=counts.astype(np.float64), increasing=rises)
+    fit = isotonic_regression(mean, weights=counts.astype(np.float64), increasing=rises).x
     return np.asarray(fit, dtype=np.float64)[level_of.ravel()]
 
 
 def left_by_belief(belief: Floats, values: Floats) -> float:
     """Return the root mean square of what a monotone function of the belief leaves of values."""
     return float(np.sqrt(((values - monotone_fit(belief, values)) ** 2).mean()))
+
+
+def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> float:
+    """Estimate the variance of values at equal belief, over all orders of equal beliefs."""
+    none = np.zeros((len(belief), 0))
+    both = [_expected(layout, down, belief, values, none, None, 0)[2][0] for down in (0, 1)]
+    return float(np.mean(both)) / len(layout.window)
 
 
 def run_sums(
