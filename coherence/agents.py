@@ -1,9 +1,10 @@
 """Simulated agents with planted coherence or incoherence, and the world that they answer about.
 
 Each choice is a random-utility choice with an extreme-value shock, and a context may carry a taste
-of its own; beliefs may be weighted (Prelec 1998), choices may lapse, reports may scatter. In their
-world six features sum to the log-odds of the state, so that P(theta = 1 | x) is known exactly and
-is uniform over contexts; an auxiliary variable z shifts that posterior by a known amount.
+of its own; beliefs may be weighted (Prelec 1998), choices may lapse, reports may scatter. What an
+agent states may be the posterior given a part of its evidence, a garbling (Blackwell 1951). In
+their world six features sum to the log-odds of the state, so that P(theta = 1 | x) is known exactly
+and is uniform over contexts; an auxiliary variable z shifts that posterior by a known amount.
 """
 
 from collections.abc import Sequence
@@ -49,8 +50,16 @@ class Agent:
         rounding.
     belief_slope, belief_shift : float
         The agent's log-odds are ``belief_shift + belief_slope * logit(P(theta = 1 | x))``.
+    unstated : float
+        How much of the evidence the stated belief leaves out: it is the average of the exact
+        posteriors behind a signal that is their log-odds plus noise with this standard deviation. 0
+        leaves out nothing.
+    weight : float
+        Between 0 and 1: how much of what is not stated the action uses. It follows the stated
+        belief plus weight times what the exact posterior differs from it.
     hidden_signal : float
-        The action uses belief + hidden_signal * (theta - 1/2): it knows more than is reported.
+        The action uses belief + hidden_signal * (theta - 1/2): it sees part of the state itself,
+        which no evidence tells.
     report_noise : float
         Standard deviation of the report around the belief acted on.
     prompt_shift : float
@@ -80,6 +89,8 @@ class Agent:
     grid: float = 0.05
     belief_slope: float = 1.0
     belief_shift: float = 0.0
+    unstated: float = 0.0
+    weight: float = 0.0
     hidden_signal: float = 0.0
     report_noise: float = 0.0
     prompt_shift: float = 0.0
@@ -93,12 +104,12 @@ class Agent:
     def __post_init__(self) -> None:
         """Refuse parameters outside their ranges."""
         require(self.prelec > 0, f"prelec must be above 0; received {self.prelec!r}.")
-        for name in ("taste", "report_noise", "grid", "lapses", "heaping"):
+        for name in ("taste", "unstated", "weight", "report_noise", "grid", "lapses", "heaping"):
             require(
                 getattr(self, name) >= 0,
                 f"{name} must be at least 0; received {getattr(self, name)!r}.",
             )
-        for name in ("peak", "iterated_bias", "grid", "lapses", "heaping"):
+        for name in ("weight", "peak", "iterated_bias", "grid", "lapses", "heaping"):
             require(
                 getattr(self, name) <= 1,
                 f"{name} must be at most 1; received {getattr(self, name)!r}.",
@@ -137,8 +148,27 @@ class Agent:
                 )
         return replace(self, **changes)  # type: ignore[arg-type]
 
+    def speak_of(self, exact: Floats, noise: Floats, population: Floats) -> Floats:
+        """Return the posterior given the part of the evidence that the agent states.
+
+        `noise` is standard normal, one value per context, and `population` holds exact posteriors
+        that are equally likely.
+        """
+        if self.unstated == 0:
+            return exact
+        source = _finite_log_odds(population)
+        signal = _finite_log_odds(exact) + self.unstated * noise
+        points = np.linspace(signal.min(), signal.max(), 500)
+        likelihood = np.exp(-0.5 * ((points[:, None] - source) / self.unstated) ** 2)
+        average = likelihood @ population / likelihood.sum(axis=1)
+        return np.asarray(np.interp(signal, points, average))
+
+    def act_on(self, spoken: Floats, exact: Floats) -> Floats:
+        """Return the belief acted on, given the posterior that is spoken of and the exact one."""
+        return self.believe(spoken if self.weight == 0 else spoken + self.weight * (exact - spoken))
+
     def believe(self, exact: Floats) -> Floats:
-        """Return the belief acted on, given the exact posterior."""
+        """Return the belief that the agent holds at a posterior."""
         # Exactly the posterior where nothing is distorted, not its logit there and back.
         undistorted = (self.belief_slope, self.belief_shift) == (1.0, 0.0)
         return self._rounded(
@@ -232,6 +262,20 @@ def log_odds(p: Floats) -> Floats:
     return np.log(p) - np.log1p(-p)
 
 
+def _finite_log_odds(p: Floats) -> Floats:
+    return log_odds(np.clip(p, 1e-4, 1 - 1e-4))
+
+
+def given_part(spoken: Floats, exact: Floats, given_z: Floats) -> Floats:
+    """Return beliefs given z that average to what is spoken of, as `given_z` do to `exact`.
+
+    As far from it as they are from the exact posterior, or as far as probabilities can be.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.fmin(np.fmin(spoken / exact, (1 - spoken) / (1 - exact)), 1.0)
+    return spoken + room * (given_z - exact)
+
+
 def _expit(x: Floats) -> Floats:
     return 1 / (1 + np.exp(-x))
 
@@ -251,7 +295,20 @@ AGENTS = {
         ),
         Agent(
             "leaky",
-            "Acts on more than it reports: its choices also see part of the realised state.",
+            "Acts on more than it reports: on all of its evidence, of which it states a part.",
+            slope=20.0,
+            unstated=2.0,
+            weight=1.0,
+        ),
+        Agent(
+            "shaded",
+            "Reports part of its evidence, and acts on two fifths of what it leaves out.",
+            unstated=2.0,
+            weight=0.4,
+        ),
+        Agent(
+            "clairvoyant",
+            "Sees what no evidence tells: its choices also follow the realised state.",
             hidden_signal=0.4,
         ),
         Agent(
@@ -301,6 +358,11 @@ N_FEATURES = 6
 MOST_ROWS = 10**8  # some hundred bytes each: more than a machine holds
 
 
+_EXACT = 0.001, 0.999
+POPULATION = np.linspace(*_EXACT, 1_000)
+"""Exact posteriors of the contexts of the simulated world, evenly spread."""
+
+
 @dataclass(frozen=True)
 class World:
     """Contexts drawn from the world in the module's docstring."""
@@ -313,7 +375,7 @@ class World:
 
 
 def _draw_world(n_contexts: int, rng: np.random.Generator, missed: Floats | None) -> World:
-    exact = rng.uniform(0.001, 0.999, size=n_contexts)
+    exact = rng.uniform(*_EXACT, size=n_contexts)
     chance = exact if missed is None else _expit(log_odds(exact) + missed)
     spread = rng.normal(size=(n_contexts, N_FEATURES))
     # Features add up to the log-odds, whatever the spread among them.
@@ -376,9 +438,12 @@ def answer(
     taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste + lure
     # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
     row = np.repeat(np.arange(n_contexts), n_reps)
-    belief = agent.believe(world.exact)[row]
+    spoken = world.exact
+    if agent.unstated:  # the other agents' draws stay as they are
+        spoken = agent.speak_of(world.exact, rng.normal(size=n_contexts), POPULATION)
+    belief = agent.believe(spoken)[row]
     progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], n_contexts)
-    situation = belief, world.theta[row], taste[row]
+    situation = agent.act_on(spoken, world.exact)[row], world.theta[row], taste[row]
     # Drawn in any case, so that what is drawn afterwards stays the same.
     acted: dict[str, Any] = {"action": agent.choose(*situation, rng)}
     if policies:
@@ -391,7 +456,10 @@ def answer(
     given_z = []
     for state in (0, 1) if iterated else ():
         # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
-        shrunk = (1 - agent.iterated_bias) * world.given_z[:, state] + agent.iterated_bias * 0.5
+        exact = world.given_z[:, state]
+        if agent.unstated:
+            exact = given_part(spoken, world.exact, exact)
+        shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
         weight = world.z_share if state == 1 else 1 - world.z_share
         stated = said(agent.believe(shrunk)[row], prompts[0])
         given_z.append((stated, np.round(weight, 2)[row]))

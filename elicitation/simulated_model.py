@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from coherence.agents import ACTIONS, Agent, named_agent
+from coherence.agents import ACTIONS, Agent, given_part, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.questions.plan import Design, plan_task
@@ -35,10 +35,10 @@ class Known:
     topic: Topic  # what the question is about; of those with the same text the first
     case: int  # row of the cases, from 0
     context: str  # the case, whose taste all of its questions share
-    theta: float  # realised state, 0 or 1; only agents with a hidden signal make use of it
-    # posterior that the belief is formed from; NaN where the question supposes what the evidence
-    # rules out
+    theta: float  # realised state, 0 or 1; only a clairvoyant agent makes use of it
+    # posterior that the action follows; NaN where the question supposes what the evidence rules out
     exact: float
+    spoken: float  # posterior given the part of the evidence that the agent states
     # exact probabilities of the labels of an auxiliary question, else empty
     spread: tuple[float, ...] = ()
 
@@ -76,23 +76,43 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
         agent = named_agent(agent)
     # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}
+    stated = _spoken_of(agent, cases)
     plan = plan_task(task, cases, Design(reps=1))
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
-    for question in [*plan.questions, *sampled.questions]:
+    questions = [*plan.questions, *sampled.questions]
+    if agent.unstated:
+        # Evidence with a state of z supposed may be that of another case, which has its own belief.
+        questions.sort(key=lambda question: question.topic.role == "conditional")
+    for question in questions:
         topic, position = question.topic, question.case
         case = cases.iloc[position]
-        exact, spread = float(case["p_true"]), tuple[float, ...]()
+        exact, spoken, spread = float(case["p_true"]), stated[position], tuple[float, ...]()
         if topic.role == "conditional":
-            exact = plan.truth[position][topic.key]["p_true"]
+            given_z = plan.truth[position][topic.key]["p_true"]
             # As in `coherence.simulate`: what is planted must be the same in words and in numbers.
-            exact = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
+            if agent.unstated:
+                given_z = given_part(*map(np.asarray, (spoken, exact, given_z))).item()
+            exact = spoken = (1 - agent.iterated_bias) * given_z + agent.iterated_bias * 0.5
         elif topic.role == "auxiliary":
             spread = tuple(of["p_z_true"] for of in plan.truth[position].values())
         known.setdefault(
             question.text,
-            Known(topic, position, str(case["context"]), float(case["theta"]), exact, spread),
+            Known(
+                *(topic, position, str(case["context"]), float(case["theta"])),
+                *(exact, spoken, spread),
+            ),
         )
     return AgentModel(agent, known)
+
+
+def _spoken_of(agent: Agent, cases: pd.DataFrame) -> list[float]:
+    """Return the posterior of each case given the part of the evidence that the agent states.
+
+    What it leaves out belongs to the case, whatever is asked; averages are those over the cases.
+    """
+    exact = cases["p_true"].to_numpy(dtype=np.float64)
+    noise = [_generator("unstated", str(context)).normal() for context in cases["context"]]
+    return [float(p) for p in agent.speak_of(exact, np.array(noise), exact)]
 
 
 class AgentModel:
@@ -130,11 +150,15 @@ class AgentModel:
                 text,
                 asdict(of.topic) | {"case": of.case, "rep": 0, "text": text},
                 *(of.context, of.theta, of.exact, of.spread),
+                *([of.spoken] if agent.unstated else []),
             ]
             for text, of in sorted(self._known.items())
         ]
+        who = asdict(agent)
+        if not agent.unstated:  # as in the stores of agents that state all of their evidence
+            who = {name: of for name, of in who.items() if name not in ("unstated", "weight")}
         self.fingerprint = hashlib.sha256(
-            json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
+            json.dumps(["agent", who, facts], sort_keys=True).encode()
         ).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -236,9 +260,9 @@ class AgentModel:
         belief = self._believe(known)
         if topic.role == "decision":
             taste = self._taste(known)
-            theta = np.array([known.theta])
-            policies = self.agent.policies(belief, theta, taste)
-            return ({_decision(a, belief): float(p[0]) for a, p in policies.items()},)
+            theta, acted_on = np.array([known.theta]), self._act_on(known)
+            policies = self.agent.policies(acted_on, theta, taste)
+            return ({_decision(a, acted_on): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
         reports = report_probabilities(self.agent, float(belief[0]), topic.key or "standard")
         for stated, share in reports.items():
@@ -258,7 +282,11 @@ class AgentModel:
     def _believe(self, known: Known) -> NDArray[np.float64]:
         # Certainty has infinite log-odds, and stays certainty.
         with np.errstate(divide="ignore", over="ignore"):
-            return self.agent.believe(np.array([known.exact]))
+            return self.agent.believe(np.array([known.spoken]))
+
+    def _act_on(self, known: Known) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", over="ignore"):
+            return self.agent.act_on(np.array([known.spoken]), np.array([known.exact]))
 
     def _say(self, known: Known, rng: np.random.Generator) -> str:
         topic = known.topic
@@ -272,7 +300,7 @@ class AgentModel:
             return "I cannot say: this is ruled out by what is known."
         belief = self._believe(known)
         if topic.role == "decision":
-            return self._decide(known, belief, rng)
+            return self._decide(known, self._act_on(known), rng)
         stated = float(self.agent.report(belief, topic.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
         if topic.way != "verbalised":

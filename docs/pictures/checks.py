@@ -50,9 +50,9 @@ def arrays(rows: pd.DataFrame) -> Arrays:
     return rows["p"], rows["action"], rows["theta"]
 
 
-def leaky(signal: float) -> coherence.Agent:
-    """Return the agent that acts on part of the state beyond what it says."""
-    return coherence.AGENTS["leaky"].with_parameters(hidden_signal=signal)
+def clairvoyant(signal: float) -> coherence.Agent:
+    """Return the agent that acts on part of the state itself."""
+    return coherence.AGENTS["clairvoyant"].with_parameters(hidden_signal=signal)
 
 
 def write(name: str, *panels: Panel, height: float = 2.9, lift: float = 6.0) -> None:
@@ -98,7 +98,7 @@ def _drawn(plot: Callable[..., Axes], data: object, ax: Axes) -> Axes:
 def residual_covariance() -> None:
     """The main test: the same belief, another state, another choice."""
     panels: list[Panel] = []
-    for title, agent in (("coherent", "rational"), ("acts on more than it says", leaky(0.2))):
+    for title, agent in (("coherent", "rational"), ("acts on more than it says", "leaky")):
         rows = answers(agent)
         test = coherence.residual_covariance_test(*arrays(rows), context=rows["context"], rng=SEED)
         panels.append((f"{title}: {p_value(test)}", by_state(rows)))
@@ -132,7 +132,7 @@ def predictive_gain() -> None:
     """What knowing the state saves, by how much the agent hides."""
     gains = {}
     for signal in (0.4, 0.2, 0.1, 0.0):
-        rows = answers(leaky(signal))
+        rows = answers(clairvoyant(signal))
         name = f"hidden shift {signal}" if signal else "coherent"
         gains[name] = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
     write("predictive_gain", ("", effects(gains)), height=2.2)
@@ -236,7 +236,7 @@ def rational_agent() -> None:
     differences = {}
     for title, agent in (
         ("coherent", coherence.AGENTS["noisy"]),
-        ("hidden shift .2", leaky(0.2).with_parameters(report_noise=0.15)),
+        ("hidden shift .2", clairvoyant(0.2).with_parameters(report_noise=0.15)),
     ):
         rows = answers(agent)
         for how, check in (

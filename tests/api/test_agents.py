@@ -74,7 +74,32 @@ def test_world_is_exact():
 
 
 def test_leak_moves_choices_with_the_state():
-    runs = simulate("leaky", n_contexts=2000, n_reps=1, prompts=["standard"], iterated=False, rng=3)
+    once = {"n_contexts": 2000, "n_reps": 1, "prompts": ["standard"], "iterated": False}
+    runs = simulate("clairvoyant", **once, rng=3)
     middle = runs[runs["p"].between(0.4, 0.6)]
     yes = (middle["action"] == "yes").groupby(middle["theta"]).mean()
     assert yes[1] - yes[0] > 0.25
+
+
+def test_what_is_stated_is_an_average_of_what_is_acted_on():
+    for name, weight in (("leaky", 1.0), ("shaded", 0.4)):
+        agent = AGENTS[name].with_parameters(grid=0.0, taste=0.0)
+        assert agent.weight == weight
+        runs = simulate(agent, n_contexts=30_000, n_reps=1, prompts=["standard"], rng=2)
+        plain = runs[runs["z_state"].isna()].set_index("context")
+        gap = (plain["p_true"] - plain["p"]).groupby((10 * plain["p"]).astype(int))
+        assert (gap.mean().abs() / gap.sem()).max() < 4
+        assert plain["p"].std() < 0.8 * plain["p_true"].std()
+        given = runs[runs["z_state"].notna()]
+        averaged = (given["p"] * given["p_z"]).groupby(given["context"]).sum()
+        np.testing.assert_allclose(averaged, plain["p"].loc[averaged.index], atol=1e-9)
+        assert given["p"].between(0, 1).all()
+        # At what is acted on, neither the statement nor the state tells anything more.
+        acted = plain["p"] + weight * (plain["p_true"] - plain["p"])
+        at = acted.between(0.48, 0.52)
+        yes = plain["action"][at] == "yes"
+        for known in (plain["theta"] == 1, plain["p"] > 0.5):
+            shares = yes.groupby(known[at]).mean()
+            assert abs(shares[True] - shares[False]) < 0.1
+    with pytest.raises(InputError, match="weight must be at most 1; received 2"):
+        agent.with_parameters(weight=2)

@@ -6,18 +6,18 @@ from coherence import AGENTS, read_runs, simulate
 
 def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
     path = tmp_path / "runs.parquet"
-    words = f"simulate leaky --contexts 6 --reps 2 --seed 5 --out {path}".split()
+    words = f"simulate clairvoyant --contexts 6 --reps 2 --seed 5 --out {path}".split()
     status, _, printed = run(*words, "--set", "hidden_signal=0.1")
     assert status == 0
     expected = simulate(
-        AGENTS["leaky"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
+        AGENTS["clairvoyant"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
     )
     written = read_runs(path)
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]
     pd.testing.assert_frame_equal(*same)
     assert (
-        f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent leaky, "
+        f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions of agent clairvoyant, "
         "hidden_signal=0.1, seed 5" in printed
     )
 
@@ -38,7 +38,7 @@ def test_list_describes_every_agent(run):
         (["leaky"], "--out FILE is missing"),
         (["leaky", "--out", "runs.xlsx"], "must be .parquet, .csv or .jsonl"),
         (["leaky", "--out", "nowhere/runs.csv"], "does not exist"),
-        (["leaky", "--out", "x.csv", "--set", "hidden=1"], "Its parameters are slope=6"),
+        (["leaky", "--out", "x.csv", "--set", "hidden=1"], "Its parameters are slope=20"),
         (["leaky", "--out", "x.csv", "--set", "name=1"], "has no parameter 'name'"),
         (
             ["leaky", "--out", "x.csv", "--set", "slope"],

@@ -150,7 +150,7 @@ def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
     def shares(theta):
         changed = many.assign(theta=theta)
         runs = session(
-            AGENTS["leaky"].with_parameters(taste=0.0, hidden_signal=1.0),
+            AGENTS["clairvoyant"].with_parameters(taste=0.0, hidden_signal=1.0),
             asia,
             changed,
             iterated=False,
@@ -216,5 +216,5 @@ def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
 
 
 def test_the_fingerprint_of_an_agent_is_that_of_the_stores_that_exist(asia):
-    agent = agent_for_task("leaky", asia, asia.cases(12, seed=0))
-    assert agent.fingerprint == "cb983a78dff3cbea2b7f3e9f43fad41159372fd6e7dc2d3e9ae55912381d8a26"
+    agent = agent_for_task("rational", asia, asia.cases(12, seed=0))
+    assert agent.fingerprint == "cde314d07f2af44fdcc9b30db4308d14c7fdf876cec55dbcaf34d91d6112533d"

@@ -124,7 +124,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         },
         co.noise_sensitivity: {"agent": m["agent"], "shared_noise": (0.0, 0.1)},
         co.power: {
-            **{"agent": "leaky", "n_contexts": [20], "n_reps": [2], "signal": [0.1]},
+            **{"agent": "clairvoyant", "n_contexts": [20], "n_reps": [2], "signal": [0.1]},
             **{"check": "residual_covariance", "planted": None, "policies": None},
             **{"n_simulations": 10, "n_draws": 19, "alpha": 0.05, "target": None, "limit": 50},
             **{"costs": None, "name": None, "n_jobs": 1, "rng": 1},

@@ -44,6 +44,6 @@ def test_scatter_of_any_size_is_what_twins_have_too(design, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_leaky_agent_is_outside_its_twins(monkeypatch):
-    found = [_pvalues(_simulated("leaky", seed), seed, monkeypatch) for seed in range(10)]
+def test_a_clairvoyant_agent_is_outside_its_twins(monkeypatch):
+    found = [_pvalues(_simulated("clairvoyant", seed), seed, monkeypatch) for seed in range(10)]
     assert all(pvalues["residual_covariance"] <= 0.05 for pvalues in found)
