@@ -72,6 +72,42 @@ class Reply:
     marked: bool = False  # whether marks of a turn were taken away
 
 
+def open_thinking(prompt: str) -> str:
+    """Return a prompt from where it opens a thinking that it does not close; "" where it does not.
+
+    An answer to it begins inside the thinking.
+    """
+    channels = list(_CHANNEL.finditer(prompt))
+    if channels and channels[-1][1].lower() != "final":
+        return prompt[channels[-1].start() :]
+    start: int | None = None
+    for tag in _TAG.finditer(prompt):
+        if _closes(tag):
+            start = None
+        elif start is None:
+            start = tag.start()
+    return "" if start is None else prompt[start:]
+
+
+def closing_tag(opened: str) -> str:
+    """Return what closes a thinking that begins so, as `open_thinking` returns it."""
+    tag = _TAG.match(opened)
+    if tag is None:
+        return "<|channel|>final<|message|>"
+    if tag["edge"]:
+        return tag[0].replace("begin", "end")
+    return f"{tag[0][0]}/{tag[0][1:]}"
+
+
+def is_thinking_tag(text: str) -> bool:
+    """Tell whether a text is a tag that opens or closes a thinking."""
+    return _TAG.fullmatch(text) is not None
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return bool(tag["slash"] or tag["bar"]) or tag["edge"] == "end"
+
+
 def take_apart(text: str, finish_reason: str | None = None) -> Reply:
     r"""Take thinking, marks of a turn and an incomplete end away from a reply."""
     cut = finish_reason == "length"
@@ -133,7 +169,7 @@ def _without_thinking(text: str) -> tuple[str, str | None, bool]:
     inside, position, tags = False, 0, 0
     for tag in _TAG.finditer(text):
         tags += 1
-        closes = bool(tag["slash"] or tag["bar"]) or tag["edge"] == "end"
+        closes = _closes(tag)
         piece = text[position : tag.start()]
         position = tag.end()
         if inside:

@@ -239,9 +239,16 @@ def read_table(
 def require_there(path: Path) -> None:
     """Refuse a path where nothing is, and name what lies next to it."""
     if not path.exists():
+        if path.is_symlink():
+            raise InputError(
+                f"{path}: a link to {path.readlink()}, where nothing is. Make the link anew, or "
+                "name the file itself."
+            )
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         tables = (*PARQUET, *SEPARATORS, *LINES, ".gz")
-        names = sorted(entry.name for entry in beside if entry.suffix.lower() in tables)
+        names = sorted(
+            entry.name for entry in beside if entry.suffix.lower() in tables and entry.exists()
+        )
         raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
 
 

@@ -123,13 +123,16 @@ def fingerprints_of(
         chat, *said = (vars(args).get(name) for name in ("chat", "system", "prefill"))
         placed = args.dtype, args.device, args.device_map, args.quantization
         mine = _fingerprint(model, args.revision, False if continuing else chat, *said, *placed)
+        if mine is None:
+            return None
+        reader = _reader(model, args.revision, None, None, "") if continuing else None
     except CoherenceError:  # said when it is loaded or connected to
         return None
-    if mine is None or not continuing:
-        return None if mine is None else {mine}
-    from elicitation.batteries.revealed.reading import IN_CHAT
+    if reader is None or not reader.chat:
+        return {mine}
+    from elicitation.batteries.revealed.reading import in_chat_fingerprint
 
-    return {mine, mine + IN_CHAT}
+    return {mine, in_chat_fingerprint(mine, reader)}
 
 
 @cache
@@ -159,14 +162,7 @@ def _fingerprint(
     if chooses:
         return choice_fingerprint(source, placement, precision)
     reader = _reader(model, revision, chat, system, prefill)
-    return causal_fingerprint(
-        source,
-        placement,
-        precision,
-        chat=reader.chat,
-        system=reader.system,
-        prefill=reader.prefill,
-    )
+    return causal_fingerprint(source, placement, precision, reader)
 
 
 def token_counter(

@@ -274,10 +274,10 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
             continue
         # Texts are continued, not answered: without a chat template, whether there is one or not.
         model = load_causal(args, place, chat=False)
+        asked = None if args.only_revealed else in_chat(model)
         with answer_progress(f"{source}, beliefs") as progress:
             battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
-        if not args.only_revealed:
-            asked = in_chat(model)
+        if asked is not None:
             if _states(args, source):
                 with answer_progress(f"{source}, stated answers") as progress:
                     battery.stated.append(
@@ -293,8 +293,7 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
                         settings, beliefs, bets, model=source, reps=args.reps, seed=args.seed
                     )
                 )
-            del asked
-        del model  # before the next one is loaded
+        del asked, model  # before the next one is loaded
     return battery
 
 

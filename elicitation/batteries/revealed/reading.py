@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from coherence.errors import InputError
 from elicitation.answers.outcomes import outcome_probabilities
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
@@ -22,7 +23,7 @@ from elicitation.questions.question import Question
 from elicitation.spelling.spellings import Spelling, spellings_of
 
 if TYPE_CHECKING:
-    from elicitation.models.local.causal import CausalModel
+    from elicitation.models.local.causal import CausalModel, Prompting
 
 BEGINS = "…"
 """Ends the name of a reading that counts every answer that begins with an outcome: "1…" is also 10
@@ -154,23 +155,34 @@ def read_masses(
     return [json.loads(answer.text) for answer in stored], asked
 
 
-IN_CHAT = " in its chat template"
-"""Ends the fingerprint of a model that is asked with its template beside texts without it."""
+# Ends the fingerprint of a model that is asked with its template beside texts without it.
+_IN_CHAT = " in its chat template"
 
 
 def in_chat(model: "CausalModel") -> "CausalModel":
     """Return the same model with its chat template, for questions."""
-    from elicitation.models.local.causal import CausalModel
+    from elicitation.models.local.causal import CausalModel, Prompting
 
     if model.chat or model.tokenizer.chat_template is None:
         return model
+    prompting = Prompting(model.tokenizer, name=model.name, chat=True)
+    if prompting.facts.thinking:
+        raise InputError(
+            f"the chat template of {model.name} opens its thinking, and answers to questions would "
+            "be read inside of it. Leave the questions out by --only-revealed."
+        )
     return CausalModel(
         model.network,
         model.tokenizer,
         name=model.name,
-        fingerprint=f"{model.fingerprint}{IN_CHAT}",
+        fingerprint=in_chat_fingerprint(model.fingerprint, prompting),
         chat=True,
     )
+
+
+def in_chat_fingerprint(fingerprint: str, prompting: "Prompting") -> str:
+    """Return what the answers of a model in its chat template are kept under."""
+    return f"{fingerprint}{_IN_CHAT}{prompting.facts.settings}"
 
 
 def letter_spellings(letters: Sequence[str]) -> list[Spelling]:

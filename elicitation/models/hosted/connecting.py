@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, MissingExtraError
@@ -38,14 +38,16 @@ MAX_CONCURRENCY = 256
 _OPENING_SECONDS = 60
 # Short and harmless; a model that thinks first is refused a single token by some servers.
 _PROBE = Request("Say one word.", 0, 16)
+# In this order where a refusal names several: the first two change least. top_p is sent as 1, which
+# leaves nothing out, and the limit has another name.
 _MEANINGS = {
-    "temperature": "draws come at a temperature of its own, whatever temperature was asked for",
-    "seed": "draws follow no seed: to ask again would give other answers, and those in the store "
-    "are the only record",
     "top_p": "it may leave improbable tokens out by a rule of its own, which narrows the spread of "
     "the draws",
     "max_tokens": "max_completion_tokens takes its place, and what a model thinks before its "
     "answer counts towards --max-new-tokens",
+    "seed": "draws follow no seed: to ask again would give other answers, and those in the store "
+    "are the only record",
+    "temperature": "draws come at a temperature of its own, whatever temperature was asked for",
 }
 """Settings that can be left out, and what that does to the answers."""
 # Set for every request by itself: one value for all would contradict what is recorded.
@@ -264,7 +266,6 @@ def _model_of_inspect(
     )
     try:
         model = get_model(name, config=config, base_url=address, api_key=key, memoize=False)
-        return with_lenient_replies(model)
     # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
     except Exception as error:
         hub = (
@@ -273,6 +274,7 @@ def _model_of_inspect(
             else ""
         )
         raise InputError(f"{name} cannot be asked: {line_of(error)}.{hub}") from error
+    return with_lenient_replies(model)
 
 
 def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:
@@ -281,15 +283,16 @@ def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:
         try:
             answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), seconds)))
             break
-        except TimeoutError:
+        except TimeoutError as error:
             raise HostedError(
                 f"{model.name} did not answer within {seconds:g} seconds. "
                 "Check the address, or wait until the server has loaded the model."
+                f"{model.proxy_hint(error)}"
             ) from None
         except InputError:
             raise
         except Exception as error:
-            field = _refused_field(error, model.unset)
+            field = _refused_field(error, model.settings(_PROBE))
             if field is None:
                 _raise(model, error, has_key=has_key)
                 break
@@ -303,15 +306,15 @@ def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:
         )
 
 
-def _refused_field(error: Exception, unset: tuple[str, ...]) -> str | None:
-    """Return the setting that a refusal names, of those that can be left out."""
+def _refused_field(error: Exception, sent: Collection[str]) -> str | None:
+    """Return the setting that a refusal names, of those that were sent and can be left out."""
     if getattr(error, "status_code", None) not in (400, 422):
         return None
     said = line_of(error)
     named = [
         field
         for field in _MEANINGS
-        if field not in unset and re.search(rf"(?<![\w.]){field}(?!\w)", said)
+        if field in sent and re.search(rf"(?<![\w.]){field}(?!\w)", said)
     ]
     # "Use max_completion_tokens": a limit that is too large is refused too, and stays.
     if "max_tokens" in named and "max_completion_tokens" not in said:
@@ -325,8 +328,10 @@ def _raise(model: HostedModel, error: Exception, *, has_key: bool) -> None:
     said = model.shown(error)
     if status == 429 and "quota" not in said and "billing" not in said:
         return
-    hint = ""
-    if status in (401, 403):
+    hint = model.proxy_hint(error)
+    if hint:
+        pass  # before all else: what replied may be no server at all
+    elif status in (401, 403):
         hint = (
             " A key was sent."
             if has_key or not model.is_server

@@ -14,13 +14,14 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from weakref import finalize
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
 from elicitation.models.hosted.background import as_they_come, start, wait_for
 from elicitation.models.hosted.keys import KeyMask
-from elicitation.models.hosted.names import is_completing, takes_any_field
+from elicitation.models.hosted.names import is_completing, proxy_variable, takes_any_field
 from elicitation.models.hosted.replies import (
     FILTERED,
     HostedError,
@@ -28,6 +29,7 @@ from elicitation.models.hosted.replies import (
     answer_of,
     likely_tokens,
     line_of,
+    may_be_a_proxy,
 )
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.models.labels import LabelBounds, bound_labels, check_labels
@@ -290,18 +292,11 @@ class HostedModel:
                 f"{self._full} draws at a temperature of its own, so that one answer cannot stand "
                 "for all. Ask at --temperature 1."
             )
-        settings: dict[str, Any] = {
-            "max_tokens": request.max_new_tokens,
-            "temperature": float(request.temperature),
-            "seed": request.seed & _SEED_BITS,
-            # Servers take their own default from the model's files.
-            **({"top_p": 1.0} if takes_any_field(self._full) else {}),
-        }
         body = {name: value for name, value in self._extra.items() if name != "reasoning_effort"}
         if "max_tokens" in self.unset:
             body["max_completion_tokens"] = request.max_new_tokens
         config = GenerateConfig(
-            **{name: value for name, value in settings.items() if name not in self.unset},
+            **self.settings(request),
             reasoning_effort=self._extra.get("reasoning_effort"),
             extra_body=body or None,
             **more,
@@ -331,9 +326,30 @@ class HostedModel:
             self.unset = tuple(sorted({*self.unset, *dropped}))
         return output
 
+    def settings(self, request: Request) -> dict[str, Any]:
+        """Return the settings that are sent with a request, but for those that are left out."""
+        settings: dict[str, Any] = {
+            "max_tokens": request.max_new_tokens,
+            "temperature": float(request.temperature),
+            "seed": request.seed & _SEED_BITS,
+        }
+        if takes_any_field(self._full) and "top_p" not in self._extra:
+            # Servers take their own default from the model's files.
+            settings["top_p"] = 1.0
+        return {name: value for name, value in settings.items() if name not in self.unset}
+
     def shown(self, error: BaseException) -> str:
         """Return what failed, in one line without the key."""
         return self._mask.words(line_of(error))
+
+    def proxy_hint(self, error: BaseException) -> str:
+        """Name the proxy that a failed call went through, where it may be what failed."""
+        variable = proxy_variable(self._model.api.base_url)
+        if variable is None or not may_be_a_proxy(error):
+            return ""
+        host = urlsplit(self._model.api.base_url or "").hostname
+        around = f", or set NO_PROXY={host} to go around it" if host else ""
+        return f" Calls go through the proxy that {variable} names: unset it{around}."
 
     def _kept(self, output: "ModelOutput") -> Answer:
         answer = answer_of(output)
@@ -371,8 +387,8 @@ class HostedModel:
                 else f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
             )
             raise HostedError(
-                f"{self.name} {what}: {self.shown(first)}. What was answered before is kept; the "
-                "same command asks for the rest."
+                f"{self.name} {what}: {self.shown(first)}.{self.proxy_hint(first)} What was "
+                "answered before is kept; the same command asks for the rest."
             ) from first
 
 

@@ -6,6 +6,7 @@ Models have the names that Inspect gives them: the provider, a slash, and the pr
 import os
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from coherence.errors import InputError
 from elicitation.models.hosted.keys import without_keys
@@ -73,6 +74,16 @@ def require_address(model: str, base_url: str | None) -> None:
             f"{model} needs the address of a server that runs; without one a server would be "
             f"started here. Give --base-url http://localhost:8000 (base_url), or set {variable}."
         )
+
+
+def proxy_variable(address: str | None) -> str | None:
+    """Return the environment variable that sends calls to an address through a proxy."""
+    parts = urlsplit(address or "https://")
+    if parts.hostname and proxy_bypass(parts.hostname):
+        return None
+    names = [f"{parts.scheme}_proxy", "all_proxy"]
+    spelt = [spelling for name in names for spelling in (name, name.upper())]
+    return next((name for name in spelt if os.environ.get(name)), None)
 
 
 def address_of(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from coherence.errors import CoherenceError
 from coherence.importing.openai_batch import text_and_thinking
 from elicitation.models.base import Answer
+from elicitation.models.replaced import original
 
 if TYPE_CHECKING:
     import inspect_ai.model
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FILTERED = "content_filter"
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", FILTERED: FILTERED}
 _LONGEST_NAME, _SHOWN = 200, 300
+# OpenAI's log-probability of what is too improbable to be listed.
+_UNKNOWN = -9999.0
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
 # Marks for the terminal in Inspect's own messages.
@@ -43,6 +46,9 @@ _FAILED = frozenset(("error", "abort", "aborted", "cancelled", "failed"))
 # Codes of an error in the body that a later call may not meet, as of the status itself.
 _PASSING = re.compile(r"408|429|5\d\d")
 _PAUSE = 3.0  # seconds, as Inspect's first
+
+# Codes of a proxy that lets no call through, or reaches no server.
+_OF_PROXIES = frozenset((403, 407, 502, 503, 504))
 
 NOT_OFFERED = frozenset((400, 404, 405, 501))
 """Codes of a server that does not have what was called, whoever calls and whenever."""
@@ -115,11 +121,17 @@ def likely_tokens(output: "ModelOutput") -> dict[str, float]:
         return {}
     first = listed.content[0]
     likely: dict[str, float] = {}
+    least = math.inf
     for token in first.top_logprobs or []:
+        probability = _probability(token.logprob)
         # Two tokens may look the same where only part of a character is shown.
-        likely[token.token] = likely.get(token.token, 0.0) + _probability(token.logprob)
-    # The token that was drawn has a probability too, and need not be among the likely ones.
-    likely.setdefault(first.token, _probability(first.logprob))
+        likely[token.token] = likely.get(token.token, 0.0) + probability
+        least = min(least, probability)
+    # The token that was drawn may be less likely than those listed. If not, it is one of them,
+    # though perhaps spelt otherwise there ("No" for " No"): counted once.
+    drawn = _probability(first.logprob)
+    if drawn < least * (1 - _SLACK):
+        likely.setdefault(first.token, drawn)
     total = math.fsum(likely.values())
     # Scores before the softmax, or of another temperature, would pass as numbers one by one.
     if total > 1 + _SLACK:
@@ -147,6 +159,20 @@ def cause_of(error: BaseException) -> BaseException:
     if getattr(error, "provider_message", None) and error.__cause__ is not None:
         return cause_of(error.__cause__)
     return error
+
+
+def may_be_a_proxy(error: BaseException) -> bool:
+    """Tell whether a call failed on its way, or by a status that proxies reply with."""
+    cause: BaseException | None = cause_of(error)
+    if getattr(cause, "status_code", None) in _OF_PROXIES:
+        return True
+    while cause is not None:
+        # By name: providers come with several of these clients (httpx, httpx2, aiohttp).
+        kinds = {kind.__name__ for kind in type(cause).__mro__}
+        if kinds & {"TransportError", "APIConnectionError", "OSError", "TimeoutError"}:
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def line_of(error: BaseException) -> str:
@@ -194,21 +220,31 @@ def with_lenient_replies(model: "inspect_ai.model.Model") -> "inspect_ai.model.M
     if isinstance(api, OpenAICompatibleAPI):
         from inspect_ai.model._openai import OpenAIResponseError
 
-        create = api._generate_completion
+        create = original(api, "_generate_completion", "inspect_ai")
+        name = api.service_model_name()
 
         async def completed(request: dict[str, Any], config: Any) -> Any:
             try:
-                reply = _complete(await create(request, config), api.service_model_name())
+                reply = _complete(await create(request, config), name)
                 if not getattr(reply, "choices", True):
                     # Of a busy server, or for good: once more settles which.
                     await asyncio.sleep(_PAUSE)
-                    reply = _complete(await create(request, config), api.service_model_name())
+                    reply = _complete(await create(request, config), name)
                 return reply
             # Inspect tries what has this code again, as it does an error of status 500.
             except (PassingError, json.JSONDecodeError) as error:
                 raise OpenAIResponseError("server_error", line_of(error)) from error
 
         api._generate_completion = completed  # type: ignore[method-assign]
+        continue_text = original(api.client.completions, "create", "openai")
+
+        async def continued(**request: Any) -> Any:
+            reply = await continue_text(**request)
+            for choice in getattr(reply, "choices", None) or []:
+                _leave_unknown_out_of_text(choice.logprobs)
+            return reply
+
+        api.client.completions.create = continued  # type: ignore[method-assign]
     return model
 
 
@@ -231,9 +267,33 @@ def _complete(reply: Any, name: str) -> Any:
             message.content, thinking = text_and_thinking(message.content)
             if thinking:
                 message.reasoning_content = thinking
+        for position in getattr(getattr(choice, "logprobs", None), "content", None) or []:
+            _leave_unknown_out(position)
     if getattr(reply, "choices", None):
         reply.model = reply.model or name
         usage = getattr(reply, "usage", None)
         if usage is not None and any(getattr(usage, count, None) is None for count in _COUNTS):
             reply.usage = None
     return reply
+
+
+def _leave_unknown_out(position: Any) -> None:
+    """Take tokens without a log-probability off a list: what is not listed has none known."""
+    position.top_logprobs = [
+        token for token in position.top_logprobs or [] if token.logprob is not None
+    ]
+    if position.logprob is None:
+        position.logprob = _UNKNOWN
+
+
+def _leave_unknown_out_of_text(logprobs: Any) -> None:
+    """Do the same where texts are continued: one list holds the tokens, another their numbers."""
+    if logprobs is None:
+        return
+    logprobs.top_logprobs = [
+        {token: value for token, value in (listed or {}).items() if value is not None}
+        for listed in logprobs.top_logprobs or []
+    ]
+    logprobs.token_logprobs = [
+        _UNKNOWN if value is None else value for value in logprobs.token_logprobs or []
+    ]

@@ -6,9 +6,11 @@ it was computed in. Probabilities of given sequences come without any drawing.
 """
 
 import json
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -27,6 +29,7 @@ from elicitation.models.local.loading import (
     require_transformers,
 )
 from elicitation.models.local.memory import Portions
+from elicitation.models.local.prompts import DAY, examine_prompt, template_of_day
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.sources import ModelSource, find_source, without_network
 from elicitation.models.local.time_limit import time_limit
@@ -34,6 +37,8 @@ from elicitation.models.local.trees import Trees, trees_for
 from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
 
 MOST_PATHS = 20_000
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
@@ -112,13 +117,21 @@ def load_causal_model(
             "Leave chat out."
         )
     with_chat = tokenizer.chat_template is not None if chat is None else chat
+    prompting = Prompting(
+        tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill
+    )
+    if prompting.facts.is_dated:
+        logger.warning(
+            "the chat template of %s writes the date; every question is asked as on %s, so that "
+            "answers do not depend on the day",
+            source.name,
+            f"{DAY:%d %b %Y}",
+        )
     return CausalModel(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=causal_fingerprint(
-            source, placement, dtype, chat=with_chat, system=system, prefill=prefill
-        ),
+        fingerprint=causal_fingerprint(source, placement, dtype, prompting),
         batch_size=batch_size,
         chat=with_chat,
         system=system,
@@ -127,19 +140,15 @@ def load_causal_model(
 
 
 def causal_fingerprint(
-    source: ModelSource,
-    placement: Placement,
-    dtype: str,
-    *,
-    chat: bool,
-    system: str | None,
-    prefill: str,
+    source: ModelSource, placement: Placement, dtype: str, prompting: "Prompting"
 ) -> str:
-    """Return what the answers of a model are kept under; `chat` and `dtype` as resolved."""
+    """Return what the answers of a model are kept under; `dtype` as resolved."""
     # Without a system message and a prefill the digest is what it was before there were any, so
     # that stores keep their answers.
+    system, prefill = prompting.system, prompting.prefill
     opening = f";{json.dumps([system, prefill])}" if system or prefill else ""
-    return source.fingerprint(f"dtype={dtype};chat={chat}{opening}{placement.settings}")
+    settings = f"{opening}{prompting.facts.settings}{placement.settings}"
+    return source.fingerprint(f"dtype={dtype};chat={prompting.chat}{settings}")
 
 
 class Prompting:
@@ -158,6 +167,7 @@ class Prompting:
     ) -> None:
         self.tokenizer, self.name = tokenizer, name
         self.chat, self.system, self.prefill = chat, system, prefill
+        self.facts = examine_prompt(tokenizer, self._render, add_special_tokens=not chat)
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
         """Return the tokens that precede an answer.
@@ -188,6 +198,8 @@ class Prompting:
         ids: list[list[int]] = self.tokenizer(
             [self.render(text) + answer for text in texts], add_special_tokens=not self.chat
         )["input_ids"]
+        # An end token that the tokenizer adds stands behind the text, and no answer follows it.
+        ids = [tokens[: len(tokens) - self.facts.n_behind] for tokens in ids]
         for i, tokens in enumerate(ids):
             if not tokens:
                 raise InputError(
@@ -198,6 +210,9 @@ class Prompting:
 
     def render(self, text: str) -> str:
         """Return a question as the model reads it, with the beginning of the answer."""
+        return self._render(text, DAY)
+
+    def _render(self, text: str, day: datetime) -> str:
         if not self.chat:
             return text + self.prefill
         messages = [{"role": "user", "content": text}]
@@ -206,7 +221,10 @@ class Prompting:
         try:
             with time_limit(TEMPLATE_SECONDS, f"the chat template of {self.name} did not end"):
                 rendered: str = self.tokenizer.apply_chat_template(
-                    messages, add_generation_prompt=True, tokenize=False
+                    messages,
+                    add_generation_prompt=True,
+                    tokenize=False,
+                    chat_template=template_of_day(self.tokenizer, day),
                 )
         except TemplateError as error:
             refused = "a system message" if self.system else "the text"
@@ -323,9 +341,13 @@ class CausalModel(Prompting):
         # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
         asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
 
+        # An answer that begins inside a thinking has its opening, so that it is not read before it
+        # closes it; both end the prompt.
+        beginning = max(self.facts.thinking, self.prefill, key=len)
+
         def answer(portion: list[int]) -> list[Answer]:
             # Made anew for each attempt: a portion that ran out of memory has drawn already.
-            rows = [Row(asked[i], self._ends, self.prefill) for i in portion]
+            rows = [Row(asked[i], self._ends, beginning, self.facts.tags) for i in portion]
             return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
 
         return self.portions.results(sizes, answer)
@@ -352,8 +374,10 @@ class CausalModel(Prompting):
         Raises
         ------
         InputError
-            Unequal lengths, or a text and its continuation do not fit into the model's context.
+            Unequal lengths, or a text and its continuation do not fit into the model's context; or
+            the prompt opens the model's thinking.
         """
+        self._require_answers()
         # Zipped in silence, texts would get the continuations of others.
         if len(texts) != len(continuations):
             raise InputError(
@@ -387,6 +411,7 @@ class CausalModel(Prompting):
         itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
+        self._require_answers()
         graph = self._graph(tuple(spellings))
         # With a tolerance the improbable sequences are given up on the way; without one all are
         # followed, and their number grows exponentially with the length of a spelling.
@@ -437,6 +462,16 @@ class CausalModel(Prompting):
         return SpellingMasses(
             np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]
         )
+
+    def _require_answers(self) -> None:
+        """Refuse to take what the model says inside its thinking for its answer."""
+        if self.facts.thinking:
+            raise InputError(
+                f"the prompt of {self.name} opens its thinking "
+                f"({self.facts.thinking.split()[0]}), and probabilities of answers would be read "
+                f"inside of it. End it by {self.facts.remedy} (prefill), or have answers drawn, "
+                "which are read behind the thinking."
+            )
 
     def _graph(self, spellings: tuple[Spelling, ...]) -> SpellingGraph:
         # A session asks for few forms many times.

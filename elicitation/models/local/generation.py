@@ -4,8 +4,9 @@ A draw inverts the cumulative probabilities at a uniform number of the row's own
 precision, so that it does not depend on the other rows of a batch.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ class Row:
     request: Request  # what is answered
     ends: frozenset[int]  # tokens that end an answer
     beginning: str = ""  # what the answer begins with before the first token is drawn
+    # special tokens that open or close a thinking: decoding would leave them out of the answer
+    tags: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Philox keyed by the seed: its stream is fixed by specification, on every machine and for
@@ -48,12 +51,20 @@ class Row:
     def _text(self, tokenizer: Any) -> str:
         # Always the whole answer: a character may take several tokens, and spaces depend on what
         # came before.
-        continuation: str = tokenizer.decode(
-            [token for token in self.tokens if token not in self.ends],
-            skip_special_tokens=True,
-            clean_up_tokenization_spaces=False,
-        )
-        return self.beginning + continuation
+        drawn = [token for token in self.tokens if token not in self.ends]
+        pieces = [self.beginning]
+        for is_tag, run in groupby(drawn, self.tags.__contains__):
+            tokens = list(run)
+            pieces += (
+                [self.tags[token] for token in tokens]
+                if is_tag
+                else [
+                    tokenizer.decode(
+                        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+                    )
+                ]
+            )
+        return "".join(pieces)
 
     def answer(self, tokenizer: Any) -> Answer:
         """Return the answer as it stands."""

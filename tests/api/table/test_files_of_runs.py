@@ -212,6 +212,16 @@ def test_missing_file_names_the_closest(tmp_path, runs):
         read_runs(tmp_path / "empty")
 
 
+def test_a_link_to_nothing_is_called_that(tmp_path, runs):
+    """Breaks if the name itself is proposed, or another link to nothing."""
+    (tmp_path / "runs.parquet").symlink_to("gone.parquet")
+    with pytest.raises(InputError, match=r"runs.parquet: a link to gone.parquet, where") as caught:
+        read_runs(tmp_path / "runs.parquet")
+    assert "Closest" not in str(caught.value)
+    with pytest.raises(InputError, match="no such file or folder. Found: nothing"):
+        read_runs(tmp_path / "run.parquet")
+
+
 def test_mapped_column_must_exist(tmp_path, runs):
     write_runs(runs, tmp_path / "runs.csv")
     with pytest.raises(

@@ -13,6 +13,7 @@ import pytest
 
 from coherence import CoherenceError, InputError
 from elicitation import AnswerStore, Design, HostedModel, Request, connect, elicit, plan_task
+from elicitation.models.hosted.replies import HostedError
 
 from .fake_server import (
     Fake,
@@ -195,6 +196,62 @@ def test_a_setting_that_is_refused_by_name_is_left_out_said_and_noted(field, cap
     assert [field in body for _, body in fake.asked[:3]] == [True, False, False]
     ours = [each for each in caplog.records if each.name.startswith("elicitation")]
     assert [f"sets {field} by itself" in each.getMessage() for each in ours] == [True]
+
+
+@pytest.mark.parametrize(
+    ("says", "needs", "unset"),
+    [
+        ("`temperature` and `top_p` cannot both be specified", {"top_p"}, ("top_p",)),
+        # The first to go does not help: the next one goes, too.
+        ("seed and temperature and top_p are not supported", {"top_p", "seed"}, ("seed", "top_p")),
+        ("logit_bias is unknown; known: top_p, temperature, seed", {"seed"}, ("seed", "top_p")),
+    ],
+)
+def test_of_several_settings_that_a_refusal_names_the_neutral_one_goes_first(says, needs, unset):
+    """Breaks if draws come at another temperature, though top_p=1 was all that was too much."""
+
+    def reply(body, n):
+        refused = needs & set(body)
+        return raw(400, json.dumps({"error": {"message": says}})) if refused else answer("fine")
+
+    fake = Fake(reply)
+    with connected(fake) as model:
+        (kept,) = model.generate(requests(1, temperature=0.5))
+    assert (model.unset, kept.unset) == (unset, ", ".join(unset))
+    assert fake.asked[-1][1]["temperature"] == 0.5
+
+
+def test_a_setting_of_the_user_is_not_left_out_for_it(caplog):
+    """Breaks if a top_p that was asked for is said to be the server's own."""
+    says = json.dumps({"error": {"message": "temperature and top_p cannot both be specified"}})
+
+    def reply(body, n):
+        return raw(400, says) if {"temperature", "top_p"} <= set(body) else answer("fine")
+
+    fake = Fake(reply)
+    with connected(fake, extra_body={"top_p": 0.9}) as model:
+        model.generate(requests(1))
+    assert model.unset == ("temperature",)
+    assert fake.asked[-1][1]["top_p"] == 0.9
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_named_where_a_call_fails_on_its_way(variable, monkeypatch):
+    for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    with serving(Fake()) as address:
+        # Nobody listens at the first port.
+        monkeypatch.setenv(variable, "http://user:secret@127.0.0.1:1")
+        with pytest.raises(HostedError, match=f"{variable}.*NO_PROXY=127.0.0.1") as caught:
+            connect("m", server=address, max_retries=0)
+        assert "secret" not in str(caught.value)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert connect("m", server=address, max_retries=0).generate(requests(1))[0].text == "fine"
+    # Around the proxy a failure is none of its.
+    with pytest.raises(HostedError) as caught:
+        connect("m", server=address, max_retries=0)
+    assert "PROXY" not in str(caught.value)
 
 
 def test_a_limit_goes_by_its_newer_name_where_the_server_says_so():
@@ -466,6 +523,53 @@ def test_labels_outside_the_list_are_bounded_and_not_zero():
     assert body["temperature"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("values", "drawn", "seen", "share"),
+    [
+        # Drawn by its raw spelling and listed stripped: one token, and once too much above 1.
+        ({"Yes": 0.3, "No": 0.3, "x": 0.05}, (" No", 0.3), 0.65, (0.3 / 0.95, 0.65 / 0.95)),
+        ({"Yes": 0.1, "No": 0.85}, (" No", 0.85), 0.95, (0.1 / 1.0, 0.15 / 1.0)),
+        ({"Yes": 0.1, "No": 0.85}, (" No", 0.8501), 0.95, (0.1 / 1.0, 0.15 / 1.0)),
+        # Less likely than all that are listed: another token.
+        ({"Yes": 0.3, "No": 0.5, "x": 0.1}, (" No", 0.05), 0.95, (0.3 / 0.9, 0.35 / 0.9)),
+    ],
+)
+def test_a_token_that_is_spelt_otherwise_where_it_was_drawn_counts_once(values, drawn, seen, share):
+    fake = Fake(
+        lambda body, n: listing(values, drawn=drawn) if body.get("logprobs") else answer("")
+    )
+    with connected(fake) as model:
+        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+    np.testing.assert_allclose(bounds.seen, seen)
+    np.testing.assert_allclose(bounds.share("Yes"), share)
+
+
+@pytest.mark.parametrize("chat", [None, False])
+@pytest.mark.parametrize("unknown", ["x", "Yes"])
+def test_a_token_without_a_log_probability_is_unknown(chat, unknown):
+    """Breaks if the request fails, or if an unknown probability counts as 0."""
+    values = {"No": 0.5, "Yes": 0.3, "x": 0.1}
+
+    def reply(body, n):
+        if not body.get("logprobs"):
+            return answer("fine")
+        logprobs = {
+            token: None if token == unknown else float(np.log(values[token])) for token in values
+        }
+        if chat is False:
+            listed = {"tokens": ["No"], "token_logprobs": [None], "top_logprobs": [logprobs]}
+            return answer("No", logprobs=listed)
+        entries = [{"token": token, "logprob": value} for token, value in logprobs.items()]
+        first = {"token": "No", "logprob": None, "top_logprobs": entries}
+        return answer("No", logprobs={"content": [first]})
+
+    with connected(Fake(reply), chat=chat) as model:
+        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+    left = 0.1 + values[unknown]
+    np.testing.assert_allclose(bounds.lower, (0.5, 0.3 if unknown == "x" else 0.0))
+    np.testing.assert_allclose(bounds.upper, (0.5 + left, left + bounds.lower[1]))
+
+
 @pytest.mark.parametrize("chat", [None, False])
 def test_a_server_without_log_probabilities_is_said_to_have_none(chat):
     with connected(Fake(), chat=chat) as model:
@@ -497,6 +601,16 @@ def held(body, n):
     return answer(json.dumps(said))
 
 
+def wrapping(around):
+    def reply(body, n):
+        whole = held(body, n)
+        message = whole["choices"][0]["message"]
+        message["content"] = around.replace("{}", message["content"])
+        return whole
+
+    return reply
+
+
 def test_answers_keep_to_a_form_where_a_server_holds_them_to_it(asia, cases):
     """Breaks also if a server is believed that ignores the form."""
     design = Design(reps=1, answers="forced")
@@ -511,9 +625,11 @@ def test_answers_keep_to_a_form_where_a_server_holds_them_to_it(asia, cases):
             pytest.raises(CoherenceError, match=message),
         ):
             elicit(model, asia, cases.head(2), store, design=design)
-    with connected(Fake(held)) as model, AnswerStore(":memory:") as store:
-        _, tally = elicit(model, asia, cases.head(2), store, design=design)
-    assert tally.readable == tally.total > 10
+    for around in ("{}", "```json\n{}\n```", "{}<|im_end|>"):
+        replies = Fake(wrapping(around))
+        with connected(replies) as model, AnswerStore(":memory:") as store:
+            _, tally = elicit(model, asia, cases.head(2), store, design=design)
+        assert tally.readable == tally.total > 10
 
 
 def reads(body, n):

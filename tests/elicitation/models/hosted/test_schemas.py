@@ -64,5 +64,42 @@ def test_what_a_schema_allows_is_written_in_the_form(form):
         assert written(form, other) is None
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "```json\n{}\n```",
+        "```\n{}```\n",
+        "~~~json\n{}\n~~~",
+        " {}<|im_end|>\n",
+        "{}</s>",
+        "<think>{{}}</think>\n{}",
+        "```json\n{}\n```<|eot_id|><|start_header_id|>user<|end_header_id|> {{}}",
+    ],
+)
+def test_what_a_server_leaves_around_an_answer_is_taken_off(around):
+    said = json.dumps({"No": "0.07"})
+    text = around.replace("{{}}", "{ }").replace("{}", said)
+    assert written(BELIEF, text) == "No: 0.07\nYes: 0.93"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The answer: {"No": "0.07"}',
+        '{"No": "0.07"} {"No": "0.30"}',
+        '```json\n{"No": "0.07"}',
+        '```json\n{"No": "0.07"}\n```\nNo, rather: 0.3',
+        '<think>{"No": "0.07"}',
+    ],
+)
+def test_what_is_more_than_an_answer_is_none(text):
+    assert written(BELIEF, text) is None
+
+
+def test_a_label_that_looks_like_a_mark_stays():
+    form = AnswerForm("choice", ("</s>", "<think>"))
+    assert written(form, '{"answer": "</s>"}') == "</s>"
+
+
 def test_of_two_lines_the_second_follows_from_the_first():
     assert written(BELIEF, '{"No": "0.07"}') == "No: 0.07\nYes: 0.93"

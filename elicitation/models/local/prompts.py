@@ -1,0 +1,121 @@
+"""What a tokenizer and its chat template do to a question, looked at once when they are opened.
+
+Three things put an answer elsewhere than behind the question, or make it another one: a tokenizer
+that adds its end token behind the text, a template that opens the model's thinking, and a template
+that writes the date. The first is cut, the second is known to whoever reads the answer, and the
+third is written as of one fixed day, so that an answer does not depend on when it was asked for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from coherence.decoding.reply import closing_tag, is_thinking_tag, open_thinking
+
+# A text that is in no template, system message or prefill, and of which no tokenizer makes a
+# special token.
+_PROBE = "Which of the two is it?"
+DAY = datetime(2024, 7, 26)
+"""The date that templates write: that of Llama's where there is no clock."""
+# Of a format of dates; "%-d" is a day without its leading zero.
+_DATE_CODES = (
+    *(f"%-{code}" for code in "dHIjmMSy"),
+    *(f"%{code}" for code in "aAbBcdDeFfGhHIjmMnpRStTuUVwWxXyYzZ%"),
+)
+# Differs from it in all that a template may write.
+_OTHER_DAY = datetime(2031, 11, 5, 13, 47, 29)
+
+
+@dataclass(frozen=True)
+class PromptFacts:
+    """What is done to a question before a model reads it; usually nothing of this."""
+
+    n_behind: int = 0  # tokens that the tokenizer adds behind a text
+    thinking: str = ""  # the prompt from where it opens a thinking that it does not close
+    is_dated: bool = False  # whether the template writes the date
+    # special tokens that open or close a thinking, by their ids: decoding leaves special tokens out
+    tags: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> str:
+        """What of this changes answers, for a fingerprint."""
+        # Empty where nothing is done: answers that were stored before it was looked at are found.
+        return "".join(
+            (
+                f";cut_behind={self.n_behind}" * bool(self.n_behind),
+                f";thinking={self.thinking}" * bool(self.thinking),
+                f";date={DAY:%Y-%m-%d}" * self.is_dated,
+                f";tags={sorted(self.tags.values())}" * bool(self.tags),
+            )
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What ends the thinking that the prompt opens."""
+        return f'--set "prefill={closing_tag(self.thinking)}"'
+
+
+def examine_prompt(
+    tokenizer: Any, render: Callable[[str, datetime], str], *, add_special_tokens: bool
+) -> PromptFacts:
+    """Look at how a tokenizer and its template make a prompt of a question.
+
+    `render` returns the prompt of a text as of a day.
+    """
+    prompt = render(_PROBE, DAY)
+    ids = tokenizer(prompt, add_special_tokens=add_special_tokens)["input_ids"]
+    tokens = special_tokens(tokenizer)
+    # Of a system message that speaks of thinking nothing is opened: what counts comes behind.
+    return PromptFacts(
+        # What it does not know is part of the text.
+        n_behind=_n_added_behind(
+            prompt, ids, {i: tokens[i] for i in tokens if i != tokenizer.unk_token_id}
+        ),
+        thinking=open_thinking(prompt.rpartition(_PROBE)[2]),
+        is_dated=prompt != render(_PROBE, _OTHER_DAY),
+        tags={i: token for i, token in tokens.items() if is_thinking_tag(token)},
+    )
+
+
+def special_tokens(tokenizer: Any) -> dict[int, str]:
+    """Return the special tokens of a tokenizer by their ids."""
+    ids = tokenizer.all_special_ids
+    named = dict(zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True))
+    added = tokenizer.added_tokens_decoder
+    return named | {i: token.content for i, token in added.items() if token.special}
+
+
+def _n_added_behind(prompt: str, ids: Sequence[int], special: Mapping[int, str]) -> int:
+    """Return how many special tokens stand behind what the prompt itself ends in."""
+    n_special = 0
+    while n_special < len(ids) and ids[-1 - n_special] in special:
+        n_special += 1
+    ending = ["".join(special[i].split()) for i in ids[len(ids) - n_special :]]
+    # Those that the template wrote come first; blanks between them may be lost.
+    whole = "".join(prompt.split())
+    n_written = max(k for k in range(n_special + 1) if whole.endswith("".join(ending[:k])))
+    return n_special - n_written
+
+
+def template_of_day(tokenizer: Any, day: datetime) -> str | None:
+    """Return a chat template that writes a fixed date; None where the tokenizer's own writes none.
+
+    A template has no other way to a date than this function, which transformers gives it.
+    """
+    template: str = tokenizer.get_chat_template()
+    if "strftime_now" not in template:
+        return None
+    replaced = "".join(f"|replace({code!r},{text!r})" for code, text in _written(day).items())
+    return f"{{% macro strftime_now(format) %}}{{{{ format{replaced} }}}}{{% endmacro %}}{template}"
+
+
+@cache
+def _written(day: datetime) -> dict[str, str]:
+    written = {}
+    for code in _DATE_CODES:
+        with suppress(ValueError):  # this machine's library does not know it
+            written[code] = day.strftime(code)
+    return written
