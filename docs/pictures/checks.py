@@ -100,7 +100,8 @@ def residual_covariance() -> None:
     panels: list[Panel] = []
     for title, agent in (("coherent", "rational"), ("acts on more than it says", "leaky")):
         rows = answers(agent)
-        test = coherence.residual_covariance_test(*arrays(rows), context=rows["context"], rng=SEED)
+        exact = {"exact": rows["p_true"], "context": rows["context"]}
+        test = coherence.residual_covariance_test(rows["p"], rows["action"], **exact, rng=SEED)
         panels.append((f"{title}: {p_value(test)}", by_state(rows)))
     write("residual_covariance", *panels, lift=LEGEND)
 
