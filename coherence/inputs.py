@@ -82,15 +82,43 @@ def as_doubles(values: NDArray[Any]) -> Floats:
     return values.astype(np.float64)
 
 
+def with_missing(values: Any) -> Any:
+    """Return masked values as missing ones, which numpy else takes for what lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray):
+        cells = np.ma.getdata(values)
+        if np.ma.is_masked(values):
+            cells = cells.astype(values.dtype if values.dtype.kind == "f" else object)
+            cells[np.ma.getmaskarray(values)] = np.nan
+        return cells
+    if isinstance(values, list | tuple) and any(cell is np.ma.masked for cell in values):
+        return [np.nan if cell is np.ma.masked else cell for cell in values]
+    return values
+
+
 def as_numbers(values: Any, name: str) -> Floats:
-    """Turn what should be numbers into an array of floats, of any shape."""
+    """Turn what should be numbers into an array of floats, of any shape; what is missing is NaN."""
     try:
+        array = np.asarray(with_missing(values))
         # Of a complex number the cast would keep a half, and only warn.
-        if np.iscomplexobj(values):
+        if np.iscomplexobj(array):
             raise TypeError("complex numbers")
-        return as_doubles(np.asarray(values))
+        if array.dtype == object:  # pandas' own mark of a missing number is none to numpy
+            array = np.where(pd.isna(array), np.nan, array)
+        return as_doubles(array)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must hold numbers; received {_brief(values)}.") from error
+
+
+def require_yes_no(values: Floats, name: str) -> None:
+    """Raise `InputError` unless every value is 0 or 1."""
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InputError(
+            f"{name} must hold 0 or 1, or false and true; {int(wrong.sum())} of {values.size} "
+            f"values do not, the first is {values.ravel()[at]:g} at position {at}. Drop missing "
+            "answers first and report how many there were."
+        )
 
 
 def _brief(value: Any) -> str:
@@ -127,6 +155,7 @@ def _holds_booleans(values: Any) -> bool:
 
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states)."""
+    values = with_missing(values)
     require(
         not _holds_booleans(values),
         f"{name} must hold probabilities in [0, 1]; received true and false. Pass stated numbers, "
@@ -185,15 +214,47 @@ def _is_text(label: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in label)
 
 
+def _cells(values: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values, dtype=object)
+    except ValueError:  # parts of unequal shape
+        raise InputError(
+            f"{name} must hold one label per row; received {_brief(values)}. Pass the labels "
+            "alone, as text."
+        ) from None
+
+
+def _is_hashable(cell: Any) -> bool:
+    try:
+        hash(cell)
+    except TypeError:
+        return False
+    return True
+
+
+def _distinct(cells: "pd.Series[Any]", name: str) -> list[Any]:
+    """Return the different labels in the order in which they come; lists and the like are none."""
+    try:
+        return list(dict.fromkeys(cells))
+    except TypeError:
+        odd = [at for at, cell in enumerate(cells) if not _is_hashable(cell)]
+        raise InputError(
+            f"{name} must hold one label per row; {len(odd)} of {len(cells)} values are none, the "
+            f"first is a {type(cells.iloc[odd[0]]).__name__} at position {odd[0]}. Pass the label "
+            "alone, as text."
+        ) from None
+
+
 def as_codes(
     values: ArrayLike, name: str, length: int | None = None
 ) -> tuple[Codes, tuple[Any, ...]]:
     """Turn labels into integer codes."""
     # As objects, because numpy would turn 1 and "a" into two texts.
+    values = with_missing(values)
     column = (
         values.reset_index(drop=True)
         if isinstance(values, pd.Series)
-        else pd.Series(np.asarray(values, dtype=object).ravel(), dtype=object)
+        else pd.Series(_cells(values, name).ravel(), dtype=object)
     )
     require(
         length is None or len(column) == length,
@@ -207,7 +268,7 @@ def as_codes(
         f"at position {int(np.argmax(missing)) if len(column) else -1}. Drop unreadable answers "
         "first and report how many there were.",
     )
-    uniques = list(dict.fromkeys(column.astype(object)))
+    uniques = _distinct(column.astype(object), name)
     broken = [label for label in uniques if isinstance(label, str) and not _is_text(label)]
     require(
         not broken,
@@ -246,7 +307,8 @@ class Actions:
 
 def as_actions(values: Any, length: int) -> Actions:
     """Validate actions: labels, or a probability for every action."""
-    n_columns = 1 if isinstance(values, pd.Series) else np.asarray(values, dtype=object).ndim
+    values = with_missing(values)
+    n_columns = 1 if isinstance(values, pd.Series) else _cells(values, "action").ndim
     if n_columns > 1 and np.shape(values)[1:] != (1,):
         return _as_policies(values, length)
     codes, labels = as_codes(values, "action", length)
@@ -264,7 +326,7 @@ def as_actions(values: Any, length: int) -> Actions:
 def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
     # Indicators of what was chosen are probabilities of 0 and 1.
-    numbers = np.asarray(values, dtype=np.float64) if _holds_booleans(values) else values
+    numbers = as_numbers(values, "action") if _holds_booleans(values) else values
     probabilities = as_belief(numbers, "action")
     require(
         len(probabilities) == length,

@@ -26,6 +26,7 @@ from coherence.inputs import (
     require,
     require_aligned,
     whole_number,
+    with_missing,
 )
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.statistics.adjustment import explained_by, fitted, left_over
@@ -298,7 +299,7 @@ def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
     if isinstance(features, pd.DataFrame | pd.Series):
         frame = pd.DataFrame(features).reset_index(drop=True)
     else:
-        values = np.asarray(features)
+        values = np.asarray(with_missing(features))
         require(
             values.ndim in (1, 2),
             f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",

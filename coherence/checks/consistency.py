@@ -30,7 +30,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import WORDINGS
 from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
-from coherence.table.validation import require_columns
+from coherence.table.validation import with_columns
 
 UNIT = "probability"
 TOO_FEW = (
@@ -196,7 +196,7 @@ def _validated(
     runs: pd.DataFrame, named: str | None, prompts: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str, list[str]]:
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
-    require_columns(runs, ("context", "prompt", "p"))
+    runs = with_columns(runs, ("context", "prompt", "p"))
     runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
     plain = plain[plain["prompt"].notna()]

@@ -20,7 +20,7 @@ from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
-from coherence.table.validation import require_columns
+from coherence.table.validation import with_columns
 
 NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"
@@ -139,7 +139,7 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     >>> random_forest_baseline(runs, n_trees=10).unit
     'of belief'
     """
-    require_columns(runs, (*KEY, "p_z"))
+    runs = with_columns(runs, (*KEY, "p_z"))
     n_trees = whole_number(n_trees, "n_trees", 1)
     # Forests draw columns by position, and another order would be another forest.
     names = sorted(Runs(runs).features)

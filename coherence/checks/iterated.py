@@ -39,7 +39,7 @@ from coherence.statistics.resample import (
 )
 from coherence.table.needs import CONDITIONALS
 from coherence.table.runs import Runs
-from coherence.table.validation import require_columns
+from coherence.table.validation import with_columns
 
 KEY = ["context", "rep"]
 FEWEST = {"n_flips": FEWEST_DRAWS}
@@ -453,7 +453,7 @@ def iterated_expectation_test(
     >>> result.check, result.n_contexts
     ('iterated_expectation', 60)
     """
-    require_columns(runs)
+    runs = with_columns(runs)
     states = Runs(runs).states
     require(
         len(states) < 2,
@@ -461,7 +461,7 @@ def iterated_expectation_test(
         f"over several states in {', '.join(states)}. "
         "Test one state at a time: rename its column to 'p'.",
     )
-    require_columns(runs, (*KEY, "p", "z", "z_state", "p_z"))
+    runs = with_columns(runs, (*KEY, "p", "z", "z_state", "p_z"))
     n_flips = whole_number(n_flips, "n_flips", 99)
     generator = as_generator(rng)
     reference = Runs(runs).reference() if reference is None else str(reference)
@@ -557,13 +557,15 @@ def _published(
     rng: np.random.Generator,
 ) -> CheckResult:
     """Report the median relative gap with a percentile interval over rows."""
-    n = len(relative)
-    draws = [np.nanmedian(relative[rng.integers(n, size=n)]) for _ in range(n_bootstraps)]
+    known = relative[~np.isnan(relative)]  # of a belief of 0 there is no relative gap
+    if gaps.loc[gaps["p"] > 0, "context"].nunique() < MIN_CONTEXTS:
+        return replace(result, null=RELATIVE, reason=NEVER_ABOVE_0)
+    draws = [np.median(rng.choice(known, known.size)) for _ in range(n_bootstraps)]
     method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
     return replace(
         result,
         null=RELATIVE,
-        statistic=float(np.nanmedian(relative)),
+        statistic=float(np.median(known)),
         interval=Interval(*percentile_interval(np.array(draws)), 0.95, method),
         details=gaps.drop(columns=["weighted", "answered", "wanted"]),
         assumptions=("rows are independent",),

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.inputs import Codes, Floats, require
+from coherence.inputs import Codes, Floats, require, with_missing
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.resample import context_folds
 
@@ -261,7 +261,7 @@ def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]
     if isinstance(features, pd.Series | pd.DataFrame):
         frame = pd.DataFrame(features).reset_index(drop=True)
     else:
-        cells = np.asarray(features, dtype=object)
+        cells = np.asarray(with_missing(features), dtype=object)
         require(
             cells.ndim in (1, 2),
             f"features must have one row per belief; received an array of shape {cells.shape}.",

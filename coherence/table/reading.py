@@ -19,7 +19,7 @@ import pyarrow as pa
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.exact import EXACT, KIND, set_aside
-from coherence.table.frames import require_path
+from coherence.table.frames import require_path, with_index_columns
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
 from coherence.table.schema import COLUMN_NAMES, COLUMNS, RECORDED, Naming
@@ -384,13 +384,6 @@ def as_runs(
     log_notes(assumed, str(source))
     told = (*notes, *unnamed, *(f"{note}." for note in assumed), *runs.notes)
     return Runs(runs.table, tuple(dict.fromkeys(told)))
-
-
-def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of what a parquet file keeps as a named index: it may be the model."""
-    named = [name for name in table.index.names if name is not None]
-    new = [name for name in named if name not in table.columns]
-    return table.reset_index(level=new) if new else table
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:

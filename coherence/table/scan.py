@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from coherence.errors import InputError, closest
-from coherence.table.frames import require_path
+from coherence.table.frames import require_path, with_index_columns
 from coherence.table.printable import numbered
 from coherence.table.probabilities import (
     Tally,
@@ -36,7 +36,6 @@ from coherence.table.reading import (
     parquet_files,
     require_there,
     restore_whole_labels,
-    with_index_columns,
 )
 from coherence.table.runs import UNIT, Runs
 from coherence.table.schema import Naming
@@ -194,11 +193,7 @@ class RunsScan:
             raise InputError(
                 f"there is no unit {key!r} in {self.path}. {closest(str(key), self.parts)}"
             )
-        tables = [
-            with_index_columns(rows.to_pandas())
-            for part in self.parts[key]
-            if (rows := self._rows(part, key)) is not None
-        ]
+        tables = [rows for part in self.parts[key] if (rows := self._rows(part, key)) is not None]
         # What other files have and this unit has not is there and empty, as in the table at once.
         together = pd.concat(tables, ignore_index=True)
         lacking = [name for name in self.names if name not in together.columns]
@@ -210,7 +205,7 @@ class RunsScan:
             together, self.reading, self.path, where=where, judged=judged, notes=self.notes
         )
 
-    def _rows(self, part: Part, key: Key) -> pa.Table | None:
+    def _rows(self, part: Part, key: Key) -> pd.DataFrame | None:
         """Read the rows of a unit out of a part of a file."""
         rows = []
         for batch in part.batches():
@@ -218,7 +213,10 @@ class RunsScan:
             of_unit = ((keys["task"] == key[0]) & (keys["model"] == key[1])).to_numpy()
             if of_unit.any():
                 rows.append(batch if of_unit.all() else batch.filter(pa.array(of_unit)))
-        return pa.Table.from_batches(rows) if rows else None
+        if not rows:
+            return None
+        with _rows_read(Path(part.fragment.path)):
+            return with_index_columns(pa.Table.from_batches(rows).to_pandas())
 
 
 def scan_runs(

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.exact import set_aside
-from coherence.table.frames import require_frame
+from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
 from coherence.table.printable import counted
@@ -65,9 +66,11 @@ def shape_errors(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
 
 def _cell_errors(column: "pd.Series[Any]", named: Naming) -> list[str]:
     """Return an error where cells hold lists and the like, or labels without an order."""
-    title = named(str(column.name))
-    if column.dtype != object and column.dtype.kind != "c":
+    title, dtype = named(str(column.name)), column.dtype
+    nested = isinstance(dtype, pd.ArrowDtype) and pa.types.is_nested(dtype.pyarrow_dtype)
+    if not pd.api.types.is_object_dtype(dtype) and dtype.kind != "c" and not nested:
         return []
+    column = column.astype(object)
     single = column.map(
         lambda cell: pd.api.types.is_scalar(cell) and not isinstance(cell, bytes | complex)
     ).to_numpy(dtype=bool)
@@ -425,7 +428,7 @@ def examined(
         return runs, ["it has no rows."]
     if strange := shape_errors(table, named):  # every later rule would trip over them
         return runs, strange
-    table, unnamed = set_aside(table.reset_index(drop=True))
+    table, unnamed = set_aside(with_index_columns(table).reset_index(drop=True))
     table, notes = without_blank_labels(table)
     notes = [*unnamed, *notes]
     if merge_labels:
@@ -486,14 +489,16 @@ def validate_runs(
     return valid(runs, source=source, merge_labels=False if labels_apart else None)
 
 
-def require_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> None:
-    """Raise `InputError` unless a table has plain cells under plain names, and some columns."""
+def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
+    """Return a table whose columns, those of its index too, are plain and some of them there."""
     require_frame(runs)
     if strange := shape_errors(runs):
         raise InputError(f"runs: {strange[0]}")
+    runs = with_index_columns(runs)
     for name in needed:
         if name not in runs.columns:
             raise InputError(f"runs must have a column {name!r}. {closest(name, runs.columns)}")
+    return runs
 
 
 def valid(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
 from coherence.table.files import replacing
-from coherence.table.frames import require_frame, require_path
+from coherence.table.frames import require_frame, require_path, with_index_columns
 from coherence.table.printable import spreadsheet_safe
 
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -25,7 +25,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     Parameters
     ----------
     runs : DataFrame
-        Table to write.
+        Table to write; a named index is written as columns.
     path : path
         Target; its ending (.parquet, .csv or .jsonl) chooses the format.
     replace : bool
@@ -50,6 +50,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     True
     """
     require_frame(runs)
+    runs = with_index_columns(runs)
     target = require_path(path)
     suffix = target.suffix.lower()
     if suffix not in _ENDINGS:

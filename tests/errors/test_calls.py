@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bayesnets
@@ -72,6 +73,7 @@ CALLS = {
     "no questions": lambda: coherence.score_bets(1, 2),
     "an empty table": lambda: coherence.score_mixing(pd.DataFrame()),
     "no beliefs": lambda: coherence.score_beliefs(pd.DataFrame()),
+    "beliefs of a battery as a dict": lambda: coherence.score_beliefs({}),
     "no scores": lambda: coherence.summarise_scores(3),
     "an index named like a column": lambda: coherence.prompt_consistency(INDEXED),
     "such an index, iterated": lambda: coherence.iterated_expectation_test(INDEXED),
@@ -111,6 +113,20 @@ GAIN = coherence.predictive_gain_test
 LEVELS = (0, 1, 2, -0.5, math.nan, "0.95", None, True)
 ANY_RNG = "rng must be None, a whole number of at least 0 or a"
 FOUR = np.arange(4)
+FOUR_THINGS = (FOUR // 2, FOUR % 2)
+
+
+def masked(values):
+    array = np.ma.array(values)
+    array[:3] = np.ma.masked
+    return array
+
+
+NULLABLE = {
+    "a": pd.array([0.2, None], dtype="Float64"),
+    "b": pd.array([0.8, None], dtype="Float64"),
+}
+LISTS = pd.array([["a"], ["b"]], dtype=pd.ArrowDtype(pa.list_(pa.string())))
 BETS = {"prize": 100, "loss": 1, "stake": 20}
 
 NAMED = {
@@ -190,6 +206,75 @@ NAMED = {
             ),
         }.items()
     },
+    # What lies under a mask of numpy is no value, whatever kind of array it is.
+    **{
+        f"masked {name}": (call, said)
+        for name, call, said in (
+            ("beliefs", lambda: coherence.residual_covariance_test(masked(B), A, T), "is nan at"),
+            (
+                "labels",
+                lambda: coherence.residual_covariance_test(B, masked(A), T),
+                "action must not be missing",
+            ),
+            (
+                "states",
+                lambda: coherence.residual_covariance_test(B, A, masked(T)),
+                "truth must not be missing",
+            ),
+            (
+                "contexts",
+                lambda: coherence.cmi_test(B, A, T, context=masked(C)),
+                "context must not be missing",
+            ),
+            (
+                "policies",
+                lambda: coherence.cmi_test(B, masked(np.column_stack([B, 1 - B])), T),
+                "action must hold probabilities",
+            ),
+            (
+                "features",
+                lambda: coherence.cmi_test(B, A, T, condition_on=masked(B)),
+                "condition_on must hold finite numbers",
+            ),
+            (
+                "cells of a list",
+                lambda: coherence.cmi_test(B[:2], ["a", np.ma.masked], T[:2]),
+                "action must not be missing; 1 of 2",
+            ),
+            (
+                "posteriors",
+                lambda: coherence.calibration_estimates(B, p_true=masked(B)),
+                "p_true must hold probabilities",
+            ),
+        )
+    },
+    "policies of a nullable type": (
+        lambda: coherence.cmi_test([0.1, 0.9], pd.DataFrame(NULLABLE), [0, 1]),
+        "action must hold probabilities in [0, 1]; 2 of 4 values do not, the first is nan",
+    ),
+    "lists as actions": (
+        lambda: coherence.cmi_test([0.1, 0.9], [["a"], ["a", "b"]], [0, 1]),
+        "action must hold one label per row; 2 of 2 values are none, the first is a list",
+    ),
+    "dicts as actions": (
+        lambda: coherence.cmi_test([0.1, 0.9], ["a", {"b": 1}], [0, 1]),
+        "the first is a dict at position 1",
+    ),
+    "lists as actions of an Arrow table": (
+        lambda: coherence.validate_runs(pd.DataFrame({"p": 0.5, "action": LISTS, "theta": 1})),
+        "column 'action' must hold single values; 2 of 2",
+    ),
+    **{
+        f"{answer} as right or wrong": (
+            lambda answer=answer: coherence.crossed_interval([1, answer, 0, 1], *FOUR_THINGS),
+            f"right must hold 0 or 1, or false and true; 1 of 4 values do not, the first is {said}",
+        )
+        for answer, said in ((2, "2 at position 1"), (math.nan, "nan at position 1"))
+    },
+    "a bet that is neither": (
+        lambda: coherence.fit_ladder([0.5] * 2, [0.4, 0.6], [math.nan, 0]),
+        "bets must hold 0 or 1",
+    ),
     "rows in another order": (
         lambda: coherence.cmi_test(pd.Series(B), pd.Series(A)[::-1], T),
         "belief and action must have the same index",

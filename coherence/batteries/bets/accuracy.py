@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.inputs import Floats, as_codes, as_numbers, check_level, require, whole_number
+from coherence.inputs import (
+    Floats,
+    as_codes,
+    as_numbers,
+    check_level,
+    require,
+    require_yes_no,
+    whole_number,
+)
 from coherence.result import Interval
 from coherence.statistics.shares import exact_interval
 
@@ -129,6 +137,7 @@ def crossed_interval(
         values.ndim == 1 and values.size > 0,
         f"right must hold one answer per question; received shape {values.shape}.",
     )
+    require_yes_no(values, "right")
     n, share = values.size, float(values.mean())
     sides = [as_codes(side, name, n)[0] for name, side in (("first", first), ("second", second))]
     n_things = min(int(side.max()) + 1 for side in sides)

@@ -29,7 +29,15 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 from scipy.special import expit, log_expit, logit
 
-from coherence.inputs import Codes, Floats, as_codes, as_numbers, check_level, require
+from coherence.inputs import (
+    Codes,
+    Floats,
+    as_codes,
+    as_numbers,
+    check_level,
+    require,
+    require_yes_no,
+)
 from coherence.result import Interval
 
 INDEPENDENT, PAIRS = "every answer by itself", "pairs of things"
@@ -175,7 +183,8 @@ def fit_ladder(
     Raises
     ------
     InputError
-        Unequal lengths, no rows, a chance outside (0, 1), or only one of `first` and `second`.
+        Unequal lengths, no rows, a chance outside (0, 1), a bet that is neither 0 nor 1, or only
+        one of `first` and `second`.
 
     Notes
     -----
@@ -195,7 +204,9 @@ def fit_ladder(
     """
     check_level(level)
     p, even = as_numbers(stated, "stated"), as_numbers(break_even, "break_even")
-    taken = as_numbers(bets, "bets") != 0
+    answers = as_numbers(bets, "bets")
+    require_yes_no(answers, "bets")
+    taken = answers != 0
     require(
         p.ndim == 1 and p.shape == even.shape == taken.shape and p.size > 0,
         "stated, break_even and bets must have one equal length of at least 1; "

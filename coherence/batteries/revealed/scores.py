@@ -66,6 +66,7 @@ NAMES = ["source", "scenario", "group", "setting", "wording"]
 
 def each_belief(beliefs: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield every belief of a table with its `NAMES`, outcomes in the order of the text."""
+    require_frame(beliefs, "beliefs")
     for column, meaning in BELIEFS.items():
         require(
             column in beliefs.columns,

@@ -101,6 +101,19 @@ def test_published_is_the_median_relative_gap_over_rows():
     )
 
 
+def test_published_needs_beliefs_above_0():
+    """Breaks if beliefs of 0, whose relative gap is undefined, end in a warning of numpy."""
+    runs = simulate("noisy", n_contexts=40, n_reps=1, rng=1)
+    few = runs.assign(p=runs["p"].where(runs["context"].isin(runs["context"].unique()[:9]), 0.0))
+    result = iterated_expectation_test(few, published=True, n_bootstraps=100, rng=0)
+    assert np.isnan(result.statistic)
+    assert result.interval is None
+    assert "belief above 0" in result.reason
+    twelve = runs.assign(p=runs["p"].where(runs["context"].isin(runs["context"].unique()[:12]), 0))
+    result = iterated_expectation_test(twelve, published=True, n_bootstraps=2_000, rng=0)
+    assert result.interval.low <= result.statistic <= result.interval.high
+
+
 def test_order_of_rows_does_not_matter():
     runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
     assert iterated_expectation_test(runs, rng=3) == iterated_expectation_test(

@@ -7,7 +7,13 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from coherence import InputError, SchemaError, analyze, validate_runs
+from coherence import InputError, SchemaError, analyze, simulate, validate_runs, write_runs
+
+
+class LazyFrame:
+    """As of polars: a query that has no rows, and no way to pandas, before it is collected."""
+
+    def collect(self): ...
 
 
 @pytest.mark.parametrize(
@@ -18,6 +24,8 @@ from coherence import InputError, SchemaError, analyze, validate_runs
         ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
         (np.zeros(3), "received numpy.ndarray. Make it one"),
         (pyarrow.table({"p": [0.5]}), "received pyarrow.lib.Table. Convert it: runs.to_pandas()."),
+        (LazyFrame(), "Run and convert it: runs.collect().to_pandas()."),
+        (None, "received NoneType. Pass one, or read a file with coherence.read_runs."),
     ],
 )
 def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
@@ -27,6 +35,19 @@ def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
     said = "no such file" if isinstance(runs, str | Path) else "^runs must be a pandas DataFrame"
     with pytest.raises(InputError, match=said):
         analyze(runs)
+
+
+@pytest.mark.parametrize("index", ["context", ["task", "model", "context"]])
+def test_columns_in_the_index_are_read(index, tmp_path):
+    """Breaks if contexts kept in the index are dropped, and every row becomes one of its own."""
+    runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
+    indexed = runs.set_index(index)
+    report = analyze(runs, checks=["residual_covariance"], rng=1)
+    assert report.units[0].results[0].n_contexts == 30
+    write_runs(indexed, tmp_path / "runs.csv")
+    for table in (indexed, validate_runs(indexed), tmp_path / "runs.csv"):
+        again = analyze(table, checks=["residual_covariance"], rng=1)
+        pd.testing.assert_frame_equal(again.results, report.results)
 
 
 def test_an_index_named_like_a_column_is_refused():
