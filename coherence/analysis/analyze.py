@@ -107,8 +107,8 @@ def _in_memory(
     ]
 
 
-def _require_by_unit(twins: int | None, merge_labels: bool | None) -> None:
-    for name, value in (("twins", twins), ("merge_labels", merge_labels)):
+def _require_by_unit(**options: object) -> None:
+    for name, value in options.items():
         require(
             value is None,
             f"{name} must be left out for a table that is read by unit; received {value!r}. "
@@ -126,6 +126,8 @@ def analyze(
     reference: str | None = None,
     state: str = "auto",
     merge_labels: bool | None = None,
+    prediction: str | None = None,
+    gold: str | None = None,
     twins: int | None = None,
     margin: float | None = None,
     n_jobs: int = 1,
@@ -165,6 +167,9 @@ def analyze(
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
         them for one, False keeps them apart; None refuses the table and shows them.
+    prediction, gold : str, optional
+        Columns with predicted and with right labels, where ``p`` is the confidence in the
+        prediction: the state is then whether the two are the same.
     twins : int, optional
         How many rational twins of each unit to draw: data that the nearest rational agent would
         give, with its noise. Every statistic then stands beside its distribution over them; None
@@ -215,10 +220,10 @@ def analyze(
     options["state"] = state
     shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
     if isinstance(runs, RunsScan):
-        _require_by_unit(twins, merge_labels)
+        _require_by_unit(twins=twins, merge_labels=merge_labels, prediction=prediction, gold=gold)
         found, data = analyze_scan(runs, names, rng=as_generator(rng), **options, **shared)
     else:
-        table = as_runs(runs, merge_labels=merge_labels)
+        table = as_runs(runs, merge_labels=merge_labels, prediction=prediction, gold=gold)
         units, assumed = read_units(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
         found = _in_memory(
@@ -239,6 +244,7 @@ def analyze(
         "reference": reference,
         "state": state,
         "merge_labels": merge_labels,
+        **({} if prediction is None else {"prediction": prediction, "gold": gold}),
         **({} if twins is None else {"twins": twins}),
         **({} if margin is None else {"margin": margin}),
     }

@@ -20,7 +20,7 @@ from coherence.checks.catalogue import declaration
 from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.table.runs import Runs
+from coherence.table.runs import TELLING, Runs
 from coherence.table.scan import Key, RunsScan, regrouped
 
 
@@ -51,7 +51,9 @@ def analyze_scan(
 ) -> tuple[list[Unit], dict[str, Any]]:
     """Analyse a table unit by unit, with the numbers that it has in memory."""
     header = Runs(pd.DataFrame(columns=list(scan.columns)))
-    labels = Runs(scan.labels.assign(**dict.fromkeys(header.states, np.nan)))
+    # What tells states apart, or whose table it is, need only be there.
+    telling = [*header.states, *(name for name in header.names if name in TELLING)]
+    labels = Runs(scan.labels.assign(**dict.fromkeys(telling, np.nan)), named=scan.named)
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, published, strict, reference, state, states)
     with regrouped(scan) as laid_out:

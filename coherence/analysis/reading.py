@@ -12,10 +12,12 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
+from coherence.table.labels import form_of
 from coherence.table.needs import ACTION, TARGET, THETA
+from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
 from coherence.table.reading import Reading, read_file
 from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
-from coherence.table.states import known_pair, meant_by, unknown_pair
+from coherence.table.states import YES, folded, known_pair, meant_by, typed_option, unknown_pair
 from coherence.table.validation import valid
 
 _REPEATED = (
@@ -28,13 +30,27 @@ States = Mapping[str, tuple[tuple[Any, ...], Any]]
 
 
 def as_runs(
-    runs: Runs | pd.DataFrame | str | os.PathLike[str], *, merge_labels: bool | None = None
+    runs: Runs | pd.DataFrame | str | os.PathLike[str],
+    *,
+    merge_labels: bool | None = None,
+    prediction: str | None = None,
+    gold: str | None = None,
 ) -> Runs:
     """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
+    require_both(prediction, gold)
+    if prediction is not None and gold is not None and not isinstance(runs, str | os.PathLike):
+        table = runs.frame() if isinstance(runs, Runs) else runs
+        require_frame(table)
+        if lacking := missing_columns(table, prediction, gold):
+            raise InputError.all_at_once("runs", lacking)
+        judged, note = with_right_or_wrong(table, prediction, gold)
+        made = valid(judged, merge_labels=merge_labels)
+        return Runs(made.table, (note, *made.notes))
     if isinstance(runs, Runs):
         return runs if not merge_labels else valid(runs.frame(), merge_labels=True)
     if isinstance(runs, str | os.PathLike):
-        return read_file(runs, Reading(merge_labels=merge_labels))
+        reading = Reading(merge_labels=merge_labels, prediction=prediction, gold=gold)
+        return read_file(runs, reading)
     require_frame(runs)
     return valid(runs, merge_labels=merge_labels)
 
@@ -70,6 +86,8 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     tests_choices = not columns and any(
         ACTION in check.needs and {THETA, TARGET} & set(check.needs) for check in checks
     )
+    of_state = not columns and any({ACTION, THETA, TARGET} & set(check.needs) for check in checks)
+    may_be_confidence = of_state and not runs.says_state
     states: dict[str, tuple[tuple[Any, ...], Any]] = {}
     errors, everywhere = [], []
     for task, rows in runs.table.groupby("task", sort=True):
@@ -79,7 +97,10 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         meant = [label for word in wanted for label in meant_by(word, named)]
         states[str(task)] = labels, meant[0] if meant else None
         where = f"task {task!r}: " if task else ""
-        if len(meant) > 1:
+        confidence = "" if meant or not may_be_confidence else _maybe_confidence(rows, labels, runs)
+        if confidence:
+            errors.append(where + confidence)
+        elif len(meant) > 1:
             errors.append(
                 f"{where}positive must name one state of a task; received "
                 f"{listing(map(repr, meant))}. Name one of them."
@@ -102,6 +123,45 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     if errors:
         raise InputError.all_at_once("", errors)
     return states
+
+
+def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -> str:
+    """Refuse labels of actions that are those of the states, unless they say what p is about.
+
+    With answers, right answers and confidences no state has the probability p, and every test of
+    belief against action would be of something else.
+    """
+    if not {"action", "p"} <= set(runs.names):
+        return ""
+    action, theta = runs.named.plain("action"), runs.named.plain("theta")
+    actions = as_codes(rows["action"].dropna(), "action")[1]
+    chosen, states = set(map(form_of, actions)), set(map(form_of, labels))
+    common = chosen & states
+    if len(common) < 2 and not (chosen and chosen <= states and len(states) > 1):
+        return ""
+    lowest = pd.to_numeric(rows["p"], errors="coerce").min()
+    is_pair = known_pair(labels) is not None
+    if is_pair and not lowest >= 0.5:
+        return ""
+    shared = [label for label in labels if form_of(label) in common]
+    about = next((label for label in labels if folded(label) in YES), shared[0])
+    columns = [runs.named.columns.get(name, name) for name in ("action", "theta")]
+    typed = [
+        typed_option(option, value)
+        for option, value in (
+            ("--positive", about),
+            ("--prediction", columns[0]),
+            ("--gold", columns[1]),
+        )
+    ]
+    return (
+        f"{action} has labels of {theta} ({listing(map(repr, shared), 4)}), "
+        + (f"and no p lies below one half (the lowest is {lowest:g}): " if is_pair else "and ")
+        + "nothing says what p is the probability of. If it is that of one state, name it: "
+        f"{typed[0]} (positive={about!r}). If it is the confidence that {columns[0]} is right, say "
+        f"which columns to compare, in place of --action and --truth: {typed[1]} {typed[2]} "
+        f"(prediction={columns[0]!r}, gold={columns[1]!r})."
+    )
 
 
 def units_of(

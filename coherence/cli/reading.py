@@ -49,6 +49,13 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         default = f"{column}, in tables of this toolkit" if option == "exact" else column
         group.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {default})")
     group.add_argument(
+        "--prediction",
+        metavar="COLUMN",
+        help="predicted labels, where the belief is the confidence in them: with --gold the truth "
+        "is whether they are right",
+    )
+    group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
+    group.add_argument(
         "--ignore",
         action="append",
         default=[],
@@ -98,12 +105,15 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "encoding": args.encoding,
         "percent": args.percent,
         "ignore": args.ignore,
+        "prediction": args.prediction,
+        "gold": args.gold,
     }
 
 
 def reading_words(args: argparse.Namespace) -> list[str]:
     """Return the options that said how a file was read, as words of the command line."""
     named = [(option, getattr(args, _attribute(option))) for option in COLUMNS]
+    named += [("prediction", args.prediction), ("gold", args.gold)]
     named += [("ignore", name) for name in args.ignore]
     named += [("sep", args.sep), ("encoding", args.encoding)]
     named += [("decimal", args.decimal if args.decimal != "." else None)]
@@ -145,6 +155,7 @@ def _is_large(args: argparse.Namespace) -> bool:
         "--twin": args.twin is not None,
         "--paper": args.paper is not None,
         "--merge-labels": args.merge_labels is not None,
+        "--prediction": args.prediction is not None,
     }
     needing = [option for option, given in together.items() if given]
     if args.by_unit:

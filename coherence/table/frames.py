@@ -34,10 +34,10 @@ def require_frame(runs: Any, name: str = "runs") -> None:
         remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
     elif isinstance(runs, Mapping | list | tuple | np.ndarray):
         remedy = f"Make it one: pandas.DataFrame({name})."
-    elif hasattr(runs, "to_pandas"):  # polars, pyarrow and others of their kind
-        remedy = f"Convert it: {name}.to_pandas()."
-    elif hasattr(runs, "collect"):  # a query of polars that was not run yet
+    elif kind.endswith(".LazyFrame"):  # a query of polars that was not run yet
         remedy = f"Run and convert it: {name}.collect().to_pandas()."
+    elif "." in kind:  # polars, pyarrow and others of their kind have this method
+        remedy = f"Convert it: {name}.to_pandas()."
     else:
         remedy = "Pass one, or read a file with coherence.read_runs."
     raise InputError(f"{name} must be a pandas DataFrame; received {kind}. {remedy}")

@@ -20,6 +20,7 @@ from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.exact import EXACT, KIND, set_aside
 from coherence.table.frames import require_path, with_index_columns
+from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
 from coherence.table.schema import COLUMN_NAMES, COLUMNS, RECORDED, Naming
@@ -54,9 +55,13 @@ class Reading:
     ignore: Collection[str] = ()  # columns of the file to leave out
     # what becomes of labels that differ only in how they are written; see `read_runs`.
     merge_labels: bool | None = None
+    # columns of the file that hold predicted and right labels, of which theta is made; or neither
+    prediction: str | None = None
+    gold: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a mapping of something else than columns of the runs table, or not one to one."""
+        require_both(self.prediction, self.gold)
         if not isinstance(self.columns, Mapping):
             raise InputError(
                 "columns must map columns of the runs table to columns of the file, such as "
@@ -72,6 +77,18 @@ class Reading:
             raise InputError(
                 f"columns uses one column of the file twice: {dict(self.columns)}. Map every "
                 "column once."
+            )
+        if self.prediction is None:
+            return
+        if "theta" in self.columns:
+            raise InputError(
+                "prediction and gold say what theta is, whether the prediction is right; received "
+                f"the truth {self.columns['theta']!r} as well. Leave --truth out (columns)."
+            )
+        if self.columns.get("action") in (self.prediction, self.gold):
+            raise InputError(
+                f"action must be another choice than the prediction, such as whether to abstain; "
+                f"received {self.columns['action']!r} for both. Leave --action out (columns)."
             )
 
     def name_in_file(self, name: str) -> str:
@@ -115,6 +132,8 @@ def read_runs(
     percent: bool = False,
     ignore: Collection[str] = (),
     merge_labels: bool | None = None,
+    prediction: str | None = None,
+    gold: str | None = None,
 ) -> pd.DataFrame:
     r"""Read and validate a runs table.
 
@@ -140,6 +159,9 @@ def read_runs(
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
         them as the most frequent of them, False keeps them apart; None takes them for an error.
+    prediction, gold : str, optional
+        Columns of the file with predicted and with right labels: ``theta`` is then whether they are
+        the same, and ``p`` the confidence in the prediction.
 
     Returns
     -------
@@ -169,7 +191,8 @@ def read_runs(
     0  0.80  treat
     1  0.15   wait
     """
-    reading = Reading({} if columns is None else columns, decimal, percent, ignore, merge_labels)
+    mapped = {} if columns is None else columns
+    reading = Reading(mapped, decimal, percent, ignore, merge_labels, prediction, gold)
     return read_file(path, reading, sep=sep, encoding=encoding).frame()
 
 
@@ -310,10 +333,12 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
+    compared = {name for name in (reading.prediction, reading.gold) if name is not None}
     read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
+    read |= compared
     cells = read_cells(path, form, once=read)
     texts = {reading.name_in_file(name).strip() for name in _TEXTS}
-    labels = {reading.name_in_file(name).strip() for name in _LABELS}
+    labels = {name.strip() for name in (*map(reading.name_in_file, _LABELS), *compared)}
     columns = {
         # The raw answer 0.70 is no number yet.
         name: column.to_pandas()
@@ -324,7 +349,8 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     table = pd.DataFrame(columns)
     table.attrs[NOTES] = list(cells.notes)
     # Blanks around a name belong to it only where the user says so, or another has it without.
-    asked = {name.strip(): name for name in (*reading.columns.values(), *reading.left_out)}
+    named = (*reading.columns.values(), *compared, *reading.left_out)
+    asked = {name.strip(): name for name in named}
     plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
     return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
@@ -359,6 +385,15 @@ def as_runs(
         for name, as_ in missing.items()
     ]
     named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
+    judged_notes: list[str] = []
+    if reading.prediction is not None and reading.gold is not None:
+        lacking = missing_columns(table[kept], reading.prediction, reading.gold)
+        errors += lacking
+        missing |= {"theta": reading.gold} if lacking else {}
+        if not lacking:
+            used = frozenset(reading.columns.values())
+            table, note = with_right_or_wrong(table, reading.prediction, reading.gold, used=used)
+            judged_notes.append(note)
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
     numbers, of_numbers, assumed = read_probabilities(
         mine,
@@ -382,8 +417,8 @@ def as_runs(
     if of_table:
         raise SchemaError(of_table, title)
     log_notes(assumed, str(source))
-    told = (*notes, *unnamed, *(f"{note}." for note in assumed), *runs.notes)
-    return Runs(runs.table, tuple(dict.fromkeys(told)))
+    told = (*notes, *judged_notes, *unnamed, *(f"{note}." for note in assumed), *runs.notes)
+    return Runs(runs.table, tuple(dict.fromkeys(told)), named)
 
 
 def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:

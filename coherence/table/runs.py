@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
+from coherence.table.exact import KIND, holds_exact
 from coherence.table.needs import (
     ACTION,
     ANOTHER_PROMPT,
@@ -28,6 +29,7 @@ from coherence.table.needs import (
 from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
+    AS_IN_RUNS,
     COLUMN_NAMES,
     COMPUTED_KINDS,
     FEATURE_PREFIX,
@@ -36,12 +38,16 @@ from coherence.table.schema import (
     PROBABILITY_TOLERANCE,
     REPAIRS,
     STATE_PREFIX,
+    WRITTEN_BEFORE,
+    Naming,
     is_state,
 )
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 UNIT = ("task", "model")
+TELLING = (*WRITTEN_BEFORE, KIND, "theta_name")
+"""Columns that tell what p is about, in that they are there."""
 _OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
 COPIES = (
     "every row is there twice or more, equal in all columns, as in a table that was "
@@ -64,10 +70,17 @@ class Runs:
         Columns as in `coherence.table.schema.COLUMNS`; it is not changed.
     notes : sequence of str, optional
         What was assumed when it was read; None takes those that `coherence.read_runs` left.
+    named : Naming
+        What a user's file calls its columns.
     """
 
-    def __init__(self, table: pd.DataFrame, notes: Sequence[str] | None = None) -> None:
-        self.table = table
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        notes: Sequence[str] | None = None,
+        named: Naming = AS_IN_RUNS,
+    ) -> None:
+        self.table, self.named = table, named
         left = table.attrs.get(NOTES, ()) if notes is None else notes
         # Attributes are anybody's: a file of another program may bring some.
         listed = left if isinstance(left, list | tuple) else ()
@@ -108,6 +121,16 @@ class Runs:
     def state_names(self) -> list[str]:
         """What the states of `states` are called."""
         return [name.removeprefix(STATE_PREFIX) for name in self.states]
+
+    @cached_property
+    def ours(self) -> bool:
+        """Whether this toolkit wrote the table, so that its columns hold what their names say."""
+        return holds_exact(self.names)
+
+    @cached_property
+    def says_state(self) -> bool:
+        """Whether it is known what p is about: the state, and no confidence in the action."""
+        return self.ours or "theta_name" in self.names
 
     @cached_property
     def features(self) -> list[str]:
@@ -340,7 +363,8 @@ class Runs:
         assumed += rounded
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
-            assumed.append(NO_CONTEXT)
+            if "group" not in table.columns:  # rows then depend on each other within groups alone
+                assumed.append(NO_CONTEXT)
         if "rep" not in table.columns:
             texts = table.assign(**{str(name): table[name].astype(str) for name in self.unread})
             copies = texts.groupby([*texts.columns], dropna=False, observed=True, sort=False).size()
@@ -351,7 +375,7 @@ class Runs:
             variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
             cells = table.groupby([*asked, *variable], dropna=False, observed=True)
             table = table.assign(rep=cells.cumcount())
-        return Runs(table, (*self.notes, *assumed))
+        return Runs(table, (*self.notes, *assumed), self.named)
 
     def _within_bounds(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
@@ -383,7 +407,7 @@ class Runs:
         table = self.table.assign(**{name: self.table[name].mask(repaired) for name in read})
         n_repaired = int(repaired.sum())
         note = f"strict: {n_repaired} repaired rows were treated as unreadable."
-        return Runs(table, (*self.notes, note))
+        return Runs(table, (*self.notes, note), self.named)
 
     def units(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
         """Yield the rows of each task and model of a completed table, sorted."""
@@ -392,7 +416,7 @@ class Runs:
 
     def part(self, rows: pd.DataFrame) -> "Runs":
         """Return some rows of a completed table; its columns are what they are in the whole."""
-        part = Runs(rows, self.notes)
+        part = Runs(rows, self.notes, self.named)
         part.__dict__.update(states=self.states, features=self.features, policies=self.policies)
         for name in ("of_policies", "acted", "prompt"):
             part.__dict__[name] = getattr(self, name)[rows.index]

@@ -126,7 +126,8 @@ class RunsScan:
     parts : mapping
         (task, model) -> the groups of rows that hold it, in their order; sorted by task and model.
     labels : DataFrame
-        ``task`` and ``theta``: every state that a task has.
+        ``task``, ``theta`` and ``action``: every state and action that a task has, with the lowest
+        ``p`` beside them.
     names : tuple of str
         Columns that some file has, as it calls them.
     n_rows : int
@@ -152,6 +153,11 @@ class RunsScan:
         back = {original: name for name, original in self.reading.columns.items()}
         kept = [name for name in self.names if name not in self.reading.ignore]
         return tuple(back.get(name, name) for name in kept)
+
+    @property
+    def named(self) -> Naming:
+        """What the files call their columns."""
+        return Naming(self.reading.columns)
 
     def __repr__(self) -> str:
         """Return a line."""
@@ -273,7 +279,7 @@ def scan_runs(
         )
     reading = Reading({} if columns is None else columns, percent=percent, ignore=ignore)
     files = [Part.of_file(*file) for file in parquet_files(source)]
-    inside = dict.fromkeys(reading.name_in_file(name) for name in (*UNIT, "theta"))
+    inside = dict.fromkeys(reading.name_in_file(name) for name in (*UNIT, "theta", "action", "p"))
     looked_at = [name for name in inside if name not in reading.left_out]
     groups: dict[Key, dict[int, list[int]]] = {}
     states, names, n_rows, n_rows_read = [], dict[str, None](), 0, 0
@@ -284,8 +290,8 @@ def scan_runs(
             for batch in replace(file, fragment=group).batches(looked_at):
                 n_of_group += len(batch)
                 with _rows_read(Path(group.path)):
-                    distinct = _keys(batch, reading).drop_duplicates()
-                states.append(distinct[["task", "theta"]].astype(object))
+                    distinct = _distinct(batch, reading)
+                states.append(distinct.drop(columns="model").astype(object))
                 units.update(zip(distinct["task"], distinct["model"], strict=True))
             n_rows += n_of_group
             n_rows_read += n_of_group * len(units)
@@ -307,12 +313,24 @@ def scan_runs(
         n_rows_read=n_rows_read,
     )
     if percent:
-        errors, notes = judge_percentages(_tallies(scan, files), Naming(reading.columns))
+        errors, notes = judge_percentages(_tallies(scan, files), scan.named)
         if errors:
             raise InputError.all_at_once(str(source), errors)
         log_notes(notes, str(source))
         scan = replace(scan, notes=tuple(f"{note}." for note in notes))
     return scan
+
+
+def _distinct(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
+    """Return the different tasks, models, states and actions of some rows, with the lowest p."""
+    keys = _keys(batch, reading)
+    for name in ("action", "p"):
+        original = reading.name_in_file(name)
+        there = original in batch.schema.names and original not in reading.left_out
+        keys[name] = batch.column(original).to_pandas() if there else None
+    keys["p"] = pd.to_numeric(keys["p"], errors="coerce") / (100 if reading.percent else 1)
+    by = keys.groupby([*UNIT, "theta", "action"], dropna=False, observed=True, sort=False)
+    return by["p"].min().reset_index()
 
 
 def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:

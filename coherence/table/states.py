@@ -15,6 +15,8 @@ from coherence.errors import InputError, closest
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
 
+YES = frozenset(second for _, second in KNOWN_PAIRS)
+
 
 def folded(label: Any) -> str:
     """Return the form in which labels of the state are compared: no blanks, no case, 1 for 1.0."""

@@ -35,6 +35,7 @@ from coherence.table.schema import (
     TRUTH_KINDS,
     Naming,
 )
+from coherence.table.states import typed_option
 from coherence.table.typos import column_meant, one_typo_apart
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
@@ -369,8 +370,14 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
             )
     keys = [*(name for name in UNIT if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
+    question = named.columns.get("context", "context")
+    several = (
+        "Where rows are several answers to a question, each right or wrong by itself, the question "
+        f"is their group and not their context: {typed_option('--group', question)} in place of "
+        "--context."
+    )
     for name, remedy in (
-        ("theta", "Give every realised state its own context id."),
+        ("theta", f"Give every realised state its own context id. {several}"),
         ("group", "Contexts belong to one group each."),
     ):
         if name in names and (varies := (contexts[name].transform("nunique") > 1).to_numpy()).any():
@@ -437,7 +444,7 @@ def examined(
     elif merge_labels is False:
         apart = labels_alike(table)[:5]
         notes += [f"labels of {group.column!r} were kept apart: {group}." for group in apart]
-    runs = Runs(table, tuple(dict.fromkeys((*runs.notes, *notes))))
+    runs = Runs(table, tuple(dict.fromkeys((*runs.notes, *notes))), named)
     errors = [] if "p" in missing else _missing_columns(runs, named)
     if not part and not missing:
         errors += _nothing_to_check(runs, named)

@@ -1,0 +1,135 @@
+"""Confidences in a prediction: what the state is then, and that no test takes them for another."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, analyze, read_runs, scan_runs, simulate
+
+CHECKS = ["residual_covariance", "calibration"]
+
+
+def answers(labels="ABCD", n=200):
+    """Predictions right with probability .7, whose confidence is higher where they are right."""
+    rng = np.random.default_rng(0)
+    gold = rng.choice([*labels], n)
+    right = rng.random(n) < 0.7
+    predicted = np.where(right, gold, rng.choice([*labels], n))
+    confidence = np.clip(0.7 + 0.2 * right + rng.normal(0, 0.1, n), 0.5, 1)
+    return pd.DataFrame({"p": confidence, "action": predicted, "theta": gold})
+
+
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        ("ABCD", "--positive A (positive='A')"),
+        ("AB", "--positive A (positive='A')"),
+        ([0, 1], "--positive 1 (positive=1)"),
+        (["no", "yes"], "--positive yes (positive='yes')"),
+    ],
+)
+def test_labels_shared_by_actions_and_states_need_a_word(labels, named, tmp_path):
+    """Breaks if a confidence in the prediction is tested as the probability of a state."""
+    table = answers(labels)
+    with pytest.raises(InputError, match="what p is the probability of") as error:
+        analyze(table, checks=CHECKS)
+    for remedy in (named, "--prediction action --gold theta (prediction='action', gold='theta')"):
+        assert remedy in str(error.value)
+    table.to_parquet(tmp_path / "runs.parquet")
+    with pytest.raises(InputError) as of_scan:
+        analyze(scan_runs(tmp_path / "runs.parquet"), checks=CHECKS)
+    assert str(of_scan.value) == str(error.value)
+    # Both remedies work.
+    positive = labels[0] if named.startswith("--positive A") else labels[1]
+    assert len(analyze(table, checks=CHECKS, positive=positive, rng=1).units[0].results) > 1
+    judged = analyze(table, checks=CHECKS, prediction="action", gold="theta", rng=1)
+    assert not judged.results["check"].str.startswith("residual").any()
+
+
+def test_what_says_that_p_is_about_a_state_is_enough():
+    """Breaks if a table is refused in which it is known what p is about."""
+    table = answers([0, 1])
+    below = table.assign(p=table["p"] - 0.1)
+    other = table.assign(action=table["action"].map({0: "wait", 1: "treat"}))
+    ours = simulate("rational", n_contexts=30, n_reps=1, rng=1)
+    ours = ours.assign(
+        p=ours["p"].clip(lower=0.5), theta=ours["theta"].map({0: "no", 1: "yes"}).astype(object)
+    )
+    for sound in (
+        below,
+        other,
+        ours,
+        table.assign(truth_kind="drawn"),
+        table.assign(theta_name="x"),
+    ):
+        assert len(analyze(sound, checks=["residual_covariance"], rng=1).units[0].results) == 1
+
+
+def test_a_prediction_is_right_as_its_label_says(tmp_path):
+    """Breaks if labels are compared as they are written, or what is missing counts as wrong."""
+    table = pd.DataFrame(
+        {
+            "confidence": [0.9, 0.8, 0.7, 0.6, 0.5],
+            "said": ["Yes", " yes", "1", None, "b"],
+            "answer": ["yes", "YES ", "1.0", "c", "c"],
+            "theta": [5, 6, 7, 8, 9],
+        }
+    )
+    table.to_csv(tmp_path / "runs.csv", index=False)
+    options = {"prediction": "said", "gold": "answer"}
+    runs = read_runs(tmp_path / "runs.csv", columns={"p": "confidence"}, **options)
+    assert runs["theta"].tolist() == [1, 1, 1, pd.NA, 0]
+    report = analyze(table.rename(columns={"confidence": "p"}), **options, checks=["calibration"])
+    assert any("3 of 4 predictions right" in note for note in report.units[0].notes)
+    assert report.settings["prediction"] == "said"
+
+
+def test_scores_of_confidence_are_those_of_being_right():
+    table = answers()
+    right = (table["action"] == table["theta"]).to_numpy()
+    report = analyze(table, prediction="action", gold="theta", checks=["calibration"], rng=1)
+    brier = report.results.set_index("check")["statistic"]["calibration:brier"]
+    assert brier == pytest.approx(((table["p"] - right) ** 2).mean())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"prediction": "action"}, "received gold=None"),
+        ({"gold": "theta"}, "received prediction=None"),
+        ({"prediction": "action", "gold": "action"}, "must be two columns"),
+        ({"prediction": "actoin", "gold": "theta"}, "Closest name found: 'action'"),
+    ],
+)
+def test_both_columns_must_be_there(options, said):
+    with pytest.raises(InputError, match=said):
+        analyze(answers(), **options)
+
+
+def test_mapped_columns_that_cannot_stand_beside_a_prediction(tmp_path):
+    answers().to_csv(tmp_path / "runs.csv", index=False)
+    options = {"prediction": "action", "gold": "theta"}
+    with pytest.raises(InputError, match="Leave --truth out"):
+        read_runs(tmp_path / "runs.csv", columns={"theta": "theta"}, **options)
+    with pytest.raises(InputError, match="Leave --action out"):
+        read_runs(tmp_path / "runs.csv", columns={"action": "action"}, **options)
+    answers().to_parquet(tmp_path / "runs.parquet")
+    with pytest.raises(InputError, match="read by unit"):
+        analyze(scan_runs(tmp_path / "runs.parquet"), **options)
+
+
+def test_answers_that_differ_within_a_question_are_a_group():
+    """Breaks if the error of such a context names no way out, or the way is warned of."""
+    table = pd.DataFrame(
+        {
+            "p": np.linspace(0.1, 0.9, 60),
+            "theta": np.arange(60) % 2,
+            "context": [f"q{i}" for i in np.arange(60) // 4],
+        }
+    )
+    with pytest.raises(coherence.SchemaError, match="--group context in place of --context"):
+        analyze(table)
+    report = analyze(table.rename(columns={"context": "group"}), checks=["calibration"], rng=1)
+    assert not report.units[0].alerts
+    assert any(note.startswith("15 groups") for note in report.units[0].notes)
