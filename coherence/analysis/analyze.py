@@ -102,7 +102,7 @@ def _in_memory(
             progress=progress,
         )
     return [
-        with_results(measured(key, unit, (*assumed, *notes)), of_twins)
+        with_results(measured(key, unit, assumed, notes), of_twins)
         for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
     ]
 

@@ -88,7 +88,7 @@ def _analyse(
     # A report of a table read by unit has no figure that draws what was fitted.
     results = [replace(result, fitted=None) for job in jobs for result in job.run()]
     return (
-        measured(key, unit, (*table.notes, *notes), with_rows=False),
+        measured(key, unit, table.notes, notes, with_rows=False),
         results,
         runs.fingerprint,
     )

@@ -9,6 +9,7 @@ from coherence.analysis.reading import alerts_of
 from coherence.analysis.twins import Beside
 from coherence.analysis.unit import UnitRows, unreadable
 from coherence.analysis.verdict import allowing, cautions, conclude, verdict
+from coherence.checks.check import NotRun
 from coherence.report.movement import movement
 from coherence.report.unit import Unit
 from coherence.report.wording import belief_noun
@@ -45,9 +46,16 @@ def adjusted(
 
 
 def measured(
-    key: Sequence[Any], unit: UnitRows, notes: Sequence[str], *, with_rows: bool = True
+    key: Sequence[Any],
+    unit: UnitRows,
+    assumed: Sequence[str],
+    planned: Sequence[NotRun | str],
+    *,
+    with_rows: bool = True,
 ) -> Unit:
     """Put down what a unit holds, before anything is said about it."""
+    left_out = [step for step in planned if isinstance(step, NotRun)]
+    notes = (*assumed, *(step.note if isinstance(step, NotRun) else step for step in planned))
     way = answering(unit.runs)
     alerts = alerts_of(unit.rows, notes)
     labels = label_rows(unit.runs, unit.reference)
@@ -66,6 +74,7 @@ def measured(
             *spelling_notes(unit.rows),
             *notes,
         ),
+        absent={name: step.note for step in left_out for name in step.results},
         alerts=alerts,
         statuses=count_statuses(labels),
         bounds=worst_case_bounds(unit.runs, unit.reference),

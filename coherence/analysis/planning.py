@@ -12,7 +12,7 @@ import numpy as np
 from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
-from coherence.checks.check import Call, Check
+from coherence.checks.check import Call, Check, NotRun
 from coherence.errors import listing
 from coherence.result import CheckResult
 from coherence.table.needs import (
@@ -57,9 +57,10 @@ def _needing(*evidence: tuple[str, ...]) -> str:
     return _spoken([check for check in map(declaration, CHECKS) if check.needs in evidence])
 
 
-def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[str]:
+def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[NotRun]:
     if checks:
-        yield f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
+        note = f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
+        yield NotRun(note, tuple(check.name for check in checks))
 
 
 def _left_out(unit: UnitRows) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
         )
 
 
-def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
+def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun]:
     """Name the checks for which there are no rows at all."""
 
     def without(column: str, empty: str, option: str) -> str:
@@ -119,13 +120,14 @@ def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
         yield from _not_run("no row has a parsed belief and action", others)
 
 
-def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
+def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
     """Say how beliefs and states were matched, and name the checks that this leaves out."""
     if unit.n_states_seen:
-        yield (
+        note = (
             f"theta has {unit.n_states_seen} states: {_needing(CHOICES)}, and {_needing(TARGETS)} "
             "to what happened, need two."
         )
+        yield NotRun(note, tuple(check.name for check in checks if check.needs == CHOICES))
     if unit.state_note:
         yield unit.state_note
     if unit.in_two_states and unit.unpaired:
@@ -143,10 +145,11 @@ def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
                 "or give theta the names in the columns."
             )
     elif not unit.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
-        yield (
+        note = (
             f"beliefs over {len(unit.states)} states: {_needing(CHOICES, TARGETS)} "
             "need a belief in one of two."
         )
+        yield NotRun(note, tuple(check.name for check in checks if ONE_BELIEF in check.needs))
 
 
 def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
@@ -179,12 +182,13 @@ def plan_unit(
     *,
     published: bool,
     streams: Mapping[str, np.random.Generator],
-) -> tuple[list[Job], list[str]]:
+) -> tuple[list[Job], list[NotRun | str]]:
     """Plan every check that was asked for and that the rows allow."""
     checks = [declaration(name) for name in names]
     if unit.runs.given_z.all():
-        return [], ["every row holds a belief given z, and none one without it: untestable."]
-    notes = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
+        note = "every row holds a belief given z, and none one without it: untestable."
+        return [], [NotRun(note, tuple(names))]
+    notes: list[NotRun | str] = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
     notes += [] if published else _exact_state(unit, checks)
     if "group" in unit.runs.names and not published:
         groups = counted(unit.rows["group"].nunique(), "group")
@@ -198,7 +202,7 @@ def plan_unit(
         for declared in (check, *check.parts):
             # Parts draw from the stream of their check, after it.
             for step in declared.plan(facts):
-                if isinstance(step, str):
+                if not isinstance(step, Call):
                     notes.append(step)
                 else:
                     rng = streams[check.name].spawn(1)[0] if step.draws else None

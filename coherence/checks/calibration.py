@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.errors import InputError, listing
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -423,7 +423,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if not exact.any() and not state.any():
         lack = "no p_true" if theta else "neither theta nor p_true"
         lack = lack if len(facts.belief) else "no parsed belief"
-        yield f"{lack}: calibration was not estimated."
+        yield NotRun(f"{lack}: calibration was not estimated.", ("calibration",))
         return
     if not exact.any():
         yield "no p_true: beliefs were compared with what happened, not with the exact posterior."

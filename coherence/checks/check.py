@@ -153,7 +153,15 @@ class Call:
         return {result.check: result.statistic for result in results}
 
 
-CallsAndNotes = Iterator[Call | str]
+@dataclass(frozen=True)
+class NotRun:
+    """A note on results that are not given: why, for a reader, and which, for a program."""
+
+    note: str
+    results: tuple[str, ...]  # names of results, or of checks that give none at all
+
+
+CallsAndNotes = Iterator[Call | NotRun | str]
 """The calls of a check, in the order of their results, and notes on what is left out and why."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
@@ -32,6 +32,7 @@ from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
 from coherence.table.validation import with_columns
 
+NAME = "prompt_consistency"
 UNIT = "probability"
 TOO_FEW = (
     "noise can be removed only with two repetitions per context and prompt; "
@@ -264,22 +265,21 @@ def _compare(
 
 def _plan(facts: Facts) -> CallsAndNotes:
     if "p" not in facts.runs.names:
-        yield "no p column: prompt consistency was not checked."
+        yield NotRun("no p column: prompt consistency was not checked.", (NAME,))
         return
     further = [name for name in ("belief_kind", "group") if name in facts.runs.names]
     runs = facts.runs.table[["context", "rep", "prompt", "p", "z_state", *further]]
     plain = runs[runs["z_state"].isna()]
     others = sorted(set(plain["prompt"]) - {facts.reference})
     if not others:
-        yield "only one prompt: prompt consistency was not checked."
+        yield NotRun("only one prompt: prompt consistency was not checked.", (NAME,))
     parsed = set(plain.loc[plain["p"].notna(), "prompt"])
     for prompt in others:
         unparsed = [name for name in (facts.reference, prompt) if name not in parsed]
         if unparsed:
-            yield (
-                f"no parsed belief under {unparsed[0]!r}: "
-                f"prompt consistency was not estimated for {prompt!r}."
-            )
+            why = f"no parsed belief under {unparsed[0]!r}"
+            note = f"{why}: prompt consistency was not estimated for {prompt!r}."
+            yield NotRun(note, (f"{NAME}:{prompt}",))
             continue
         compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
         yield Call(partial(compare, published=facts.published))
@@ -290,7 +290,7 @@ def _differ(under: str, kind: str) -> str:
 
 
 CHECK = Check(
-    name="prompt_consistency",
+    name=NAME,
     needs=WORDINGS,
     sentences={
         key: Sentences(

@@ -19,7 +19,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    NotRun,
+    Sentences,
+)
 from coherence.inputs import (
     Codes,
     Floats,
@@ -400,10 +408,9 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if n_actions <= 2 or facts.published:
         return  # two actions have one order, which the pairs test
     if n_actions > MAX_ACTIONS:
-        yield (
-            f"{n_actions} actions are more than {MAX_ACTIONS}: "
-            "monotone choice was tested by pairs only."
-        )
+        many = f"{n_actions} actions are more than {MAX_ACTIONS}"
+        note = f"{many}: monotone choice was tested by pairs only."
+        yield NotRun(note, ("monotone_direction",))
         return
     test = partial(monotone_direction_test, facts.belief, facts.action)
     test = partial(test, context=facts.context, group=facts.group)

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
@@ -250,10 +250,11 @@ def _plan(facts: Facts) -> CallsAndNotes:
         return  # the check that this belongs to has said so
     features = [name for name in facts.runs.features if runs[name].notna().any()]
     if "p_true" not in runs.columns or not features:
-        yield (
+        note = (
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
             "alongside that of the model."
         )
+        yield NotRun(note, (NAME,))
         return
     exact = [name for name in ("p_true", "p_z_true") if name in runs.columns]
     grouped = ["group"] if "group" in runs.columns else []

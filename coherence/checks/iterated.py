@@ -15,7 +15,15 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.check import FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    NotRun,
+    Sentences,
+)
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require, whole_number
@@ -626,7 +634,9 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
 
 def _plan(facts: Facts) -> CallsAndNotes:
     if not holds_conditionals(facts.runs.table):
-        yield "no z, z_state and p_z columns: the law of iterated expectation was not checked."
+        lack = "no z, z_state and p_z columns"
+        note = f"{lack}: the law of iterated expectation was not checked."
+        yield NotRun(note, ("iterated_expectation",))
         return
     options = {"reference": facts.reference, "published": facts.published}
     further = [name for name in ("belief_kind", "group") if name in facts.runs.names]

@@ -20,7 +20,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.checks.check import ANY, FEWEST_DRAWS, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    ANY,
+    FEWEST_DRAWS,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    NotRun,
+    Sentences,
+)
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, single_belief
 from coherence.errors import InputError, closest
@@ -453,7 +462,8 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 def _plan(facts: Facts) -> CallsAndNotes:
     pairs, toward = action_pairs(facts.actions)
     if not pairs:
-        yield f"only the action {facts.actions[0]!r} was seen: monotone choice was not tested."
+        note = f"only the action {facts.actions[0]!r} was seen: monotone choice was not tested."
+        yield NotRun(note, ("monotone_choice",))
     elif toward == "either":
         yield "actions are not yes, no and defer: monotone choice was tested in either direction."
     for pair in pairs:

@@ -26,6 +26,7 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Facts,
+    NotRun,
     Sentences,
 )
 from coherence.errors import closest
@@ -502,7 +503,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     test = partial(test, positive=facts.positive, published=facts.published)
     yield Call(test, facts.n_dropped, twins=ON_DEMAND)
     if facts.features is None:
-        yield "no x_ columns: the context-adjusted gain was not run."
+        note = "no x_ columns: the context-adjusted gain was not run."
+        yield NotRun(note, ("predictive_gain:features",))
     else:
         yield Call(partial(test, features=facts.features), facts.n_dropped, twins=NEVER)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.checks.covariance import N_DRAWS, SHIFT, covariance_of
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
@@ -257,7 +257,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
     if facts.published:  # no paper has published a procedure to reproduce
         return
     if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
-        yield "rational_agent was not fitted: it takes beliefs in one of two states."
+        yield NotRun(f"{NAME} was not fitted: it takes beliefs in one of two states.", (NAME,))
         return
     arrays = facts.belief, facts.action, facts.known_truth
     options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}

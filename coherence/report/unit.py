@@ -3,6 +3,7 @@
 `coherence.analyze` fills it. It stands below the renderers, `coherence.report.report` above them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -25,6 +26,8 @@ class Unit:
     results: tuple[CheckResult, ...]  # in the order of the checks
     verdicts: tuple[str, ...]  # one plain sentence per result
     notes: tuple[str, ...] = ()  # what was left out and why, what was assumed, warnings
+    # name of a result that is not among `results`, or of a check without any -> why, out of `notes`
+    absent: Mapping[str, str] = field(default_factory=dict)
     # those of the notes on which every p-value and interval hangs; they stand beside the conclusion
     alerts: tuple[str, ...] = ()
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.inputs import Floats
 from coherence.table.schema import RECORDED, WRITTEN_BEFORE
 
+Floats = NDArray[np.float64]
 EXACT, KIND = "p_true", "truth_kind"
 ASIDE = f"unmapped_{EXACT}"
 """Name of a column `EXACT` that nobody called the exact posterior; nothing reads it."""

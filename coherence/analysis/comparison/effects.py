@@ -16,6 +16,7 @@ import pandas as pd
 
 from coherence.analysis.unit import UnitRows
 from coherence.checks.catalogue import declaration
+from coherence.checks.check import Call
 from coherence.checks.consistency import prompt_consistency
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult, contributions_to_mean
@@ -80,7 +81,7 @@ class Answers:
         if check not in self._results:
             declared, found = declaration(check), self._results.setdefault(check, {})
             for step in declared.plan(self.unit.facts(declared.needs, False)):
-                if isinstance(step, str):
+                if not isinstance(step, Call):
                     continue
                 # Draws of a null distribution move neither the estimate nor what contexts add.
                 outcome = step.function(**step.fewest, **({"rng": 0} if step.draws else {}))

@@ -5,7 +5,6 @@ SD of answers, and the error to the exact posterior under every prompt variant.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,7 +97,7 @@ class PaperResults:
         """Say why there is no result."""
         if procedure not in self.reports:
             return NOT_RUN[procedure]
-        name, _, variant = check.partition(":")
+        name = check.partition(":")[0]
         of_report = name in _OF_REPORT and check != ISOTONIC
         if not of_report and procedure not in self.supplements:
             return NEEDS_RUNS
@@ -106,7 +105,8 @@ class PaperResults:
         if of_report and name not in report.settings["checks"]:
             return as_sentence(f"{_spoken(name)} was not among the checks that were asked for")
         unit = next(unit for unit in report.units if (unit.task, unit.model) == (task, model))
-        return _noted(unit, name, "" if check == ISOTONIC else variant)
+        reasons = [unit.absent[key] for key in (check, name) if key in unit.absent]
+        return as_sentence(reasons[0]) if reasons else _without_rows(check)
 
 
 def as_sentence(reason: str) -> str:
@@ -121,17 +121,13 @@ def _spoken(name: str) -> str:
     return declaration(declared_name(name)).spoken if name in _OF_REPORT else name
 
 
-def _noted(unit: Unit, name: str, variant: str) -> str:
-    """Find the note of a report on a check that has no result."""
-    words = ["context-adjusted gain"] if variant == "features" else []
-    words.append(_spoken(name))
-    for word in words:
-        for note in unit.notes:
-            said = re.search(rf"\b{re.escape(word)}\b", note)
-            if said and re.search(r"\bnot\b|\bneed", note):
-                return as_sentence(note)
-    if variant:
-        return f"There is no row with {variant!r} in this task and model."
+def _without_rows(check: str) -> str:
+    """Say that a task and model has no rows for a result that others have."""
+    name, _, variant = check.partition(":")
+    if name == "monotone_choice" and variant:
+        return f"The actions {variant} were not both seen in this task and model."
+    if name in ("prompt_consistency", SINGLE, NOISELESS) and variant:
+        return f"No belief was asked for under {variant!r} in this task and model."
     return "No row of this task and model has what this needs."
 
 

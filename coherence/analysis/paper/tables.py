@@ -24,7 +24,10 @@ from coherence.analysis.paper.results import (
     in_paper_order,
 )
 from coherence.report.tables import Cell, Column, PaperTable, spoken_range, text_cell
+from coherence.report.unit import Unit as ReportUnit
 from coherence.report.wording import format_numbers, format_pvalue
+from coherence.table.printable import numbered
+from coherence.table.schema import PARSED
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _KEY = ["procedure", "task", "model", "check"]
@@ -214,7 +217,7 @@ def _table(
         name=f"table{declared.number}",
         label=f"Table {declared.number}",
         title=declared.title,
-        caption=" ".join(_caption(declared, blocks, shown)),
+        caption=" ".join(_caption(declared, blocks, shown, results.units)),
         columns=(*names, *(column for column, _ in columns)),
         rows=(*lines, *means),
         n_last=len(means),
@@ -302,7 +305,10 @@ def _mean(cells: Sequence[Cell]) -> Cell:
 
 
 def _caption(
-    declared: Declared, blocks: Sequence[tuple[Block, str, str]], shown: pd.DataFrame
+    declared: Declared,
+    blocks: Sequence[tuple[Block, str, str]],
+    shown: pd.DataFrame,
+    units: Sequence[ReportUnit],
 ) -> Iterator[str]:
     yield from (block.says for block in declared.blocks if block.says)
     for procedure in (PUBLISHED, REPAIRED):
@@ -327,8 +333,18 @@ def _caption(
     n = spoken_range(numbers["n_contexts"].astype(int).tolist())
     yield (
         f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-        f"fullest column, and {fullest['n_dropped'].sum():.0f} that were asked had no parsed "
-        "answer and were left out."
+        f"fullest column. {_unparsed(units)}"
+    )
+
+
+def _unparsed(units: Sequence[ReportUnit]) -> str:
+    """Count the answers that no column can have, whatever column they were asked for."""
+    statuses = pd.concat([unit.statuses for unit in units])
+    n = int(statuses["rows"].sum())
+    n_unparsed = int(statuses.loc[~statuses["status"].isin(PARSED), "rows"].sum())
+    return (
+        f"Of {n} rows under all prompts {n_unparsed} {numbered(n_unparsed, 'lacks', 'lack')} a "
+        "parsed answer, and enter no number that needs it."
     )
 
 

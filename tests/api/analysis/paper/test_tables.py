@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import coherence
+from coherence.analysis.paper.results import PaperResults, supplement
 from coherence.analysis.paper.tables import paper_tables
+from coherence.checks.forest_baseline import NAME as RANDOM_FOREST
 from coherence.report.tables import render_csv, render_markdown, spoken_range
 
 PAIRS = ("yes/no", "yes/defer", "defer/no")
@@ -98,15 +101,43 @@ def test_a_cell_without_a_number_says_why(tables):
     assert reason in tables["table4"].notes
 
 
+def test_each_cell_has_its_own_reason():
+    """Breaks if an empty cell has the reason of another prompt, or unparsed answers go uncounted.
+
+    The second model has evidence for no forest, no parsed answer to one prompt, and was not asked
+    another.
+    """
+    table = coherence.simulate("wordbound", n_contexts=20, n_reps=2, rng=1)
+    first = table.assign(model="first")
+    second = table[table["prompt"] != "bayes"].assign(model="second")
+    mse = second["prompt"] == "mse"
+    second = second.assign(
+        p=second["p"].mask(mse), status=second["status"].mask(mse, "unparsed"), x_1=np.nan
+    ).drop(columns=[f"x_{number}" for number in range(2, 7)])
+    runs = pd.concat([first, second], ignore_index=True)
+    checks = ["prompt_consistency", "iterated_expectation"]
+    report = coherence.analyze(runs, checks=checks, rng=1)
+    results = PaperResults({"repaired": report}, {"repaired": supplement(runs, rng=1)})
+    named = ("prompt_consistency:mse", "prompt_consistency:bayes")
+    reasons = [results.why_absent("repaired", "simulated", "second", name) for name in named]
+    assert reasons[0].startswith("No parsed belief under 'mse'")
+    assert reasons[1] == "No belief was asked for under 'bayes' in this task and model."
+    forest = results.why_absent("repaired", "simulated", "second", RANDOM_FOREST)
+    assert forest.startswith("No p_true or no x_ columns")
+    caption = next(table for table in paper_tables(results) if table.name == "table3").caption
+    unparsed = int((runs["status"] == "unparsed").sum())
+    assert unparsed == 40
+    assert f"Of {len(runs)} rows under all prompts {unparsed} lack a parsed answer" in caption
+
+
 @pytest.mark.lengthy
 def test_captions_count_contexts_and_unreadable_answers(tables, stored, paper_runs):
     refused = int((paper_runs["status"] == "refused").sum())
     assert refused == 4
     caption = tables["table1"].caption
     entered = stored[(stored["check"] == "cmi") & (stored["procedure"] == "repaired")]
-    assert f"{entered['n_rows'].sum()} rows entered the fullest column, and {refused} that" in (
-        caption
-    )
+    assert f"{entered['n_rows'].sum()} rows entered the fullest column." in caption
+    assert f"Of {len(paper_runs)} rows under all prompts {refused} lack a parsed answer" in caption
     contexts = stored[stored["check"].isin(SHOWN["table1"]) & stored["statistic"].notna()][
         "n_contexts"
     ]
