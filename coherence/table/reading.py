@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
-from coherence.table.exact import EXACT, KIND, set_aside
+from coherence.table.exact import EXACT, KIND, holds_exact, set_aside
 from coherence.table.frames import require_path, with_index_columns
 from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
 from coherence.table.probabilities import log_notes, read_probabilities
@@ -407,6 +407,7 @@ def as_runs(
         merge_labels=reading.merge_labels,
         named=named,
         missing=list(missing),
+        ours=holds_exact(table.columns),  # the file's own, before --exact
     )
     title = f"{source}, {where}" if where else str(source)
     # All at once: each round of corrections takes a user as long as the first.

@@ -8,12 +8,13 @@ import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.table.exact import set_aside
+from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
 from coherence.table.printable import counted
 from coherence.table.probabilities import Tally
+from coherence.table.reserved import without_strangers
 from coherence.table.runs import UNIT, Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -424,11 +425,13 @@ def examined(
     part: bool = False,
     named: Naming = AS_IN_RUNS,
     missing: Collection[str] = (),
+    ours: bool | None = None,
 ) -> tuple[Runs, list[str]]:
     """Tell the columns of a table apart, and list everything that is wrong with it.
 
-    A `part` of a table need not allow a check by itself; columns that are `missing` were looked for
-    by names of the user's own, and are not told of again.
+    Whether the table is `ours` is told by its columns where it is not said. A `part` of a table
+    need not allow a check by itself; columns that are `missing` were looked for by names of the
+    user's own, and are not told of again.
     """
     runs = Runs(table)
     if len(table) == 0:
@@ -437,7 +440,9 @@ def examined(
         return runs, strange
     table, unnamed = set_aside(with_index_columns(table).reset_index(drop=True))
     table, notes = without_blank_labels(table)
-    notes = [*unnamed, *notes]
+    ours = holds_exact(table.columns) if ours is None else ours
+    table, strangers = (table, []) if ours else without_strangers(table, named.columns)
+    notes = [*unnamed, *notes, *strangers]
     if merge_labels:
         table, merged = merge_alike(table)
         notes += merged

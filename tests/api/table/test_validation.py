@@ -72,13 +72,19 @@ def test_valid_tables_pass():
             {"status": ["ok", "refused", "ok"]},
             ("status is 'refused'", "'p' and 'action' are filled in row 1", "unparsed one empty"),
         ),
-        ({"z": ["s", None, None]}, ("'z' needs", "'z_state' and 'p_z'")),
+        (
+            {"z": ["s", None, None], "z_state": [0, None, None]},
+            ("'z' needs", "'z_state' and 'p_z'"),
+        ),
         (
             {"p_true": [0.1, 1.2, 0.3], "truth_kind": "drawn"},
             ("'p_true' must hold probabilities", "1.2 (row 1)"),
         ),
-        ({"group": ["g", None, "g"]}, ("'group' is empty in row 1",)),
-        ({"group": ["g", "h", "g"]}, ("group must be the same", "(rows 0, 1)", "one group each")),
+        ({"group": ["g", None, "g"], "truth_kind": "drawn"}, ("'group' is empty in row 1",)),
+        (
+            {"group": ["g", "h", "g"], "truth_kind": "drawn"},
+            ("group must be the same", "(rows 0, 1)", "one group each"),
+        ),
     ],
 )
 def test_each_error_names_its_column_rows_and_remedy(columns, parts):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.paper.results import PaperResults, supplement
+from coherence.analysis.paper.results import PaperResults
 from coherence.analysis.paper.tables import paper_tables
 from coherence.checks.forest_baseline import NAME as RANDOM_FOREST
 from coherence.report.tables import render_csv, render_markdown, spoken_range
@@ -117,7 +117,7 @@ def test_each_cell_has_its_own_reason():
     runs = pd.concat([first, second], ignore_index=True)
     checks = ["prompt_consistency", "iterated_expectation"]
     report = coherence.analyze(runs, checks=checks, rng=1)
-    results = PaperResults({"repaired": report}, {"repaired": supplement(runs, rng=1)})
+    results = PaperResults({"repaired": report}, {})
     named = ("prompt_consistency:mse", "prompt_consistency:bayes")
     reasons = [results.why_absent("repaired", "simulated", "second", name) for name in named]
     assert reasons[0].startswith("No parsed belief under 'mse'")

@@ -1,0 +1,114 @@
+"""Columns that bear a name of the runs table and mean something else.
+
+Other people's tables have a `status` of their own, a `theta` that is an ability, a `prompt` that is
+the text of the question. In a table that this toolkit did not write, and that no option maps, such
+a column is taken for ours only where its values could be; else it is one of the owner's own, and a
+note says so. In tables that it wrote, a bad column stays an error.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import listing
+from coherence.table.printable import WARNING
+from coherence.table.runs import REFERENCE, Runs
+from coherence.table.schema import BELIEF_KINDS, STATUSES
+
+FEWEST_GROUPS = 10  # fewer are no units of an interval, and may be the arms of an experiment
+_MOST_STATES = 10  # more different numbers that are not whole are a measurement
+
+
+def _strange(known: Collection[str]) -> Callable[[Runs, "pd.Series[Any]"], str]:
+    def reason(_: Runs, cells: "pd.Series[Any]") -> str:
+        values = list(dict.fromkeys(cells.dropna().astype(str)))
+        if not values or set(values) & set(known):
+            return ""
+        return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
+
+    return reason
+
+
+def _no_count(_: Runs, cells: "pd.Series[Any]") -> str:
+    numbers = pd.to_numeric(cells, errors="coerce")
+    return "" if cells.isna().all() or numbers.notna().any() else "it holds no numbers"
+
+
+def _measured(_: Runs, cells: "pd.Series[Any]") -> str:
+    numbers = pd.to_numeric(cells, errors="coerce").dropna().to_numpy(dtype=np.float64)
+    different = len(np.unique(numbers))
+    if different <= _MOST_STATES or not (numbers % 1).any():
+        return ""
+    return f"{different} different numbers, not all whole, are no states"
+
+
+def _without_conditionals(runs: Runs, _: "pd.Series[Any]") -> str:
+    there = {"z_state", "p_z"} & set(runs.names)
+    return "" if there else "there is neither z_state nor p_z beside it"
+
+
+def _few_groups(runs: Runs, cells: "pd.Series[Any]") -> str:
+    n = cells.nunique()
+    if cells.isna().all() or n >= FEWEST_GROUPS:
+        return ""
+    return (
+        f"with {n} {'value' if n == 1 else 'values'} it may be the arm of an experiment, which is "
+        "no cluster. If contexts share more than their belief within it, say so: --group group; in "
+        "Python read_runs(..., columns={'group': 'group'})"
+    )
+
+
+def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
+    """Tell whether no prompt stands in two contexts, which those that are variants do."""
+    table = runs.table
+    rows = pd.Series(np.arange(len(table)), index=table.index)
+    keys = [table[name].astype(str) for name in ("task", "context") if name in table.columns]
+    case = table.groupby(keys, dropna=False).ngroup() if "context" in table.columns else rows
+    if case.nunique() < 2 or cells.isna().any() or (cells == REFERENCE).any():
+        return ""
+    if case.groupby(cells.astype(str)).nunique().max() > 1:
+        return ""
+    return (
+        f"each of its {cells.nunique()} values stands in one case alone, as the text of a question "
+        "does; prompt variants are shared by cases"
+    )
+
+
+def _one_row_each(_: Runs, cells: "pd.Series[Any]") -> str:
+    if len(cells) < FEWEST_GROUPS or not cells.is_unique:
+        return ""
+    return "every row has a value of its own, and a task has many rows"
+
+
+_READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
+    "status": _strange(STATUSES),
+    "belief_kind": _strange(BELIEF_KINDS),
+    "tokens": _no_count,
+    "theta": _measured,
+    "z": _without_conditionals,
+    "group": _few_groups,
+    "prompt": _question_texts,
+    "task": _one_row_each,
+}
+"""Column -> why its values cannot be ours; "" where they can."""
+_EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside
+
+
+def without_strangers(
+    table: pd.DataFrame, mapped: Collection[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Set columns aside that are not what their names say here; return the table and notes.
+
+    Columns that are `mapped` were named by the user, who means them.
+    """
+    notes: list[str] = []
+    for name, reason_of in _READINGS.items():
+        runs = Runs(table)
+        if name not in table.columns or (name in mapped and name not in _EVEN_IF_MAPPED):
+            continue
+        if reason := reason_of(runs, table[name]):
+            table = table.rename(columns={name: f"unmapped_{name}"})
+            notes.append(f"{WARNING}: {name} was taken for a column of your own: {reason}.")
+    return table, notes
