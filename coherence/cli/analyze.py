@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="RUNS",
-        help="runs table: a .parquet, .csv, .tsv or .jsonl file (the last three also as .gz), "
-        "a folder of .parquet files, or - for standard input, whose content tells its kind; or "
-        "logs of our task in Inspect (.eval), one or several",
+        help="runs table: a .parquet, .csv, .tsv, .jsonl or .json file (but the first also as "
+        ".gz), a folder of .parquet files, or - for standard input, whose content tells its kind; "
+        "or logs of our task in Inspect (.eval), one or several",
     )
     _add_outputs(parser)
     _add_pipelines(parser)

@@ -256,9 +256,10 @@ def _counted_answers(unit: Unit) -> str:
         share = unparsed_share(unit)
         unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
         said.append(f"{asked} of answers, {unparsed} unparsed")
-    tests = [result for result in unit.results if is_test(result)]
-    if unit.results:
-        most = max(tests or unit.results, key=lambda result: result.n_rows)
+    computed = [result for result in unit.results if result.n_contexts]
+    tests = [result for result in computed if is_test(result)]
+    if computed:
+        most = max(tests or computed, key=lambda result: result.n_rows)
         entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
         dropped = max(result.n_dropped for result in unit.results)
         left = f", {dropped} left out for missing values" if dropped else ""

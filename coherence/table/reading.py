@@ -28,12 +28,14 @@ from coherence.table.text_files import (
     SEPARATORS,
     TextForm,
     inner_suffix,
+    read_array,
     read_bytes,
     read_objects,
 )
 from coherence.table.validation import examined
 
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
+ARRAY = ".json"
 STANDARD_INPUT = "standard input"
 DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)
 """What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
@@ -140,8 +142,8 @@ def read_runs(
     Parameters
     ----------
     path : path
-        A .parquet, .csv, .tsv or .jsonl file, the last three also packed by gzip, or a folder of
-        .parquet files.
+        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), the
+        last four also packed by gzip, or a folder of .parquet files.
     columns : mapping of str to str, optional
         Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
         "choice"}``. ``{"p_true": NAME}`` says that a column is the exact posterior, which a file
@@ -236,7 +238,7 @@ def _kind_of(path: Path) -> str:
         if file.read(4) == b"PAR1":
             return ".parquet"
     first = read_bytes(path)[:256].lstrip(_BEFORE_TEXT)[:1]
-    return ".jsonl" if first in (b"{", b"[") else ".csv"
+    return {b"{": ".jsonl", b"[": ARRAY}.get(first, ".csv")
 
 
 def read_table(
@@ -268,7 +270,7 @@ def require_there(path: Path) -> None:
                 "name the file itself."
             )
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        tables = (*PARQUET, *SEPARATORS, *LINES, ".gz")
+        tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, ".gz")
         names = sorted(
             entry.name for entry in beside if entry.suffix.lower() in tables and entry.exists()
         )
@@ -301,14 +303,16 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
 
 def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     suffix = inner_suffix(path)
-    if suffix not in (*PARQUET, *SEPARATORS, *LINES):
+    if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY):
         raise InputError(
-            f"{path}: the file's ending must be .parquet, .csv, .tsv or .jsonl, "
+            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl or .json, "
             f"not {suffix or 'missing'!r}. Convert the file."
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
+        if suffix == ARRAY:
+            return pd.DataFrame.from_records(read_array(path, text=form))
         if suffix in LINES:
             objects = read_objects(path, text=form)
             return pd.DataFrame.from_records([record for _, record in objects])

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coherence.errors import InputError
 
@@ -144,6 +144,32 @@ def read_objects(
                 "Each line must be one JSON object."
             )
         yield number, value
+
+
+def read_array(path: Path, *, text: TextForm = AS_IT_SAYS) -> list[dict[str, object]]:
+    """Return the objects of a file that is one JSON array of them."""
+    try:
+        value = json.loads(read_text(path, text))
+    except RecursionError:
+        raise InputError(f"{path}: the file is nested too deeply to be read.") from None
+    except ValueError as error:
+        raise InputError(
+            f"{path}: the file is not JSON ({error}). Check that it is complete; a file with one "
+            "object per line ends in .jsonl."
+        ) from None
+    rows: list[Any] = value if isinstance(value, list) else [value]
+    odd = [type(row).__name__ for row in rows if not isinstance(row, dict)]
+    if odd or rows is not value:
+        held = (
+            f"{len(odd)} of {len(rows)} entries are none, the first is a {odd[0]}"
+            if odd
+            else ("it is one object")
+        )
+        raise InputError(
+            f"{path}: the file must be a JSON array of objects, one for each row; {held}. "
+            "In pandas frame.to_json(path, orient='records') writes one."
+        )
+    return [dict(row) for row in rows]
 
 
 class Header(NamedTuple):

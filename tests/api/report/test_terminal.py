@@ -1,10 +1,11 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CheckResult, Interval
+from coherence import CheckResult, Interval, analyze
 from coherence.report.movement import Movement
 from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
@@ -156,3 +157,14 @@ def test_an_alert_stands_above_the_results_and_not_below(unit):
     units = [unit(model=str(at)) for at in range(5)]
     of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
     assert f"Warning: {alert} In asia · other." in words(of_one)
+
+
+def test_rows_of_no_context_enter_nothing():
+    """Breaks if a result that could not be computed is counted as what entered an estimate."""
+    p = np.linspace(0.1, 0.9, 30)
+    versions = [
+        pd.DataFrame({"context": range(30), "p": p, "theta": [0, 1] * 15, "prompt": name})
+        for name in ("classic", "deluxe")
+    ]
+    text = str(analyze(pd.concat(versions, ignore_index=True), rng=1))
+    assert "30 rows in 30 contexts enter an estimate" in " ".join(text.split())

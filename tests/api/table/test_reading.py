@@ -1,7 +1,36 @@
+import gzip
+
 import pandas as pd
 import pytest
 
 from coherence import InputError, read_runs
+
+
+def test_an_array_of_records_is_a_table(tmp_path):
+    """Breaks if what pandas writes with orient="records" is refused for its form."""
+    table = pd.DataFrame({"p": [0.25, 0.5], "action": ["a", None], "theta": [0, 1]})
+    table.to_json(tmp_path / "runs.json", orient="records")
+    read = read_runs(tmp_path / "runs.json")
+    assert read["p"].tolist() == [0.25, 0.5]
+    assert read["action"].isna().tolist() == [False, True]
+    with gzip.open(tmp_path / "runs.json.gz", "wt") as file:
+        file.write((tmp_path / "runs.json").read_text())
+    pd.testing.assert_frame_equal(read_runs(tmp_path / "runs.json.gz"), read)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"p": 0.5}', "it is one object"),
+        ('[{"p": 0.5}, 2]', "1 of 2 entries are none, the first is a int"),
+        ('[{"p": 0.5},', "is not JSON"),
+        ("[]", "has no rows"),
+    ],
+)
+def test_other_json_is_refused_in_a_line(text, said, tmp_path):
+    (tmp_path / "runs.json").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_runs(tmp_path / "runs.json")
 
 
 def test_missing_columns_are_told_with_all_other_faults(tmp_path):

@@ -48,7 +48,7 @@ def test_parquet_is_recognised(tmp_path):
     [
         (b"", r"^standard input: nothing came \(0 bytes\)\. Pipe a table"),
         (b"p,action\n", r"^standard input: the table has no rows"),
-        (b"[1, 2]\n", r"^standard input: line 1 is a JSON list, not an object"),
+        (b"[1, 2]\n", r"^standard input: the file must be a JSON array of objects"),
         (b"PAR1 cut short", r"^standard input: the file cannot be read as parquet"),
         (b"p,action\n0.2,1,2\n", r"^standard input: line 2 has 3 cells, the header 2"),
         (
