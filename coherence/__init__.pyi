@@ -31,6 +31,7 @@ from .checks.covariance import residual_covariance_test as residual_covariance_t
 from .checks.direction import monotone_direction_test as monotone_direction_test
 from .checks.forest_baseline import random_forest_baseline as random_forest_baseline
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
+from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.rational import rational_agent_test as rational_agent_test

@@ -83,7 +83,8 @@ def _in_memory(
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
         streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
-        plans.append(plan_unit(unit, names, published=published, streams=streams))
+        plan = plan_unit(unit, names, published=published, streams=streams, named=bool(on_demand))
+        plans.append(plan)
     jobs = [job for jobs, _ in plans for job in jobs]
     labels = [job.check for job in jobs]
     running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
@@ -221,7 +222,8 @@ def analyze(
     shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
     if isinstance(runs, RunsScan):
         _require_by_unit(twins=twins, merge_labels=merge_labels, prediction=prediction, gold=gold)
-        found, data = analyze_scan(runs, names, rng=as_generator(rng), **options, **shared)
+        shared |= {"rng": as_generator(rng), "named": checks is not None}
+        found, data = analyze_scan(runs, names, **options, **shared)
     else:
         table = as_runs(runs, merge_labels=merge_labels, prediction=prediction, gold=gold)
         units, assumed = read_units(table, names, **options)

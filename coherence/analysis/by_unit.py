@@ -29,6 +29,7 @@ class _Options:
     """What holds for all units."""
 
     checks: tuple[str, ...]
+    named: bool  # whether the user named them
     published: bool
     strict: bool
     reference: str | None
@@ -40,6 +41,7 @@ def analyze_scan(
     scan: RunsScan,
     checks: tuple[str, ...],
     *,
+    named: bool,
     published: bool,
     strict: bool,
     positive: Any,
@@ -55,7 +57,7 @@ def analyze_scan(
     telling = [*header.states, *(name for name in header.names if name in TELLING)]
     labels = Runs(scan.labels.assign(**dict.fromkeys(telling, np.nan)), named=scan.named)
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
-    options = _Options(checks, published, strict, reference, state, states)
+    options = _Options(checks, named, published, strict, reference, state, states)
     with regrouped(scan) as laid_out:
         streams = rng.spawn(len(scan.units))
         jobs = [
@@ -84,7 +86,8 @@ def _analyse(
         table = table.without_repairs()
     ((_, unit),) = units_of(table, options.states, options.reference, options.state)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
-    jobs, notes = plan_unit(unit, options.checks, published=options.published, streams=streams)
+    how: dict[str, Any] = {"published": options.published, "named": options.named}
+    jobs, notes = plan_unit(unit, options.checks, streams=streams, **how)
     # A report of a table read by unit has no figure that draws what was fitted.
     results = [replace(result, fitted=None) for job in jobs for result in job.run()]
     return (

@@ -182,9 +182,14 @@ def plan_unit(
     *,
     published: bool,
     streams: Mapping[str, np.random.Generator],
+    named: bool = True,
 ) -> tuple[list[Job], list[NotRun | str]]:
-    """Plan every check that was asked for and that the rows allow."""
+    """Plan every check that was asked for and that the rows allow.
+
+    Checks that nobody `named` are those that run by themselves.
+    """
     checks = [declaration(name) for name in names]
+    checks = [check for check in checks if named or check.by_itself(unit.runs)]
     if unit.runs.given_z.all():
         note = "every row holds a belief given z, and none one without it: untestable."
         return [], [NotRun(note, tuple(names))]

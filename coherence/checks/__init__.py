@@ -13,6 +13,7 @@ CHECKS = {
     "iterated_expectation": "iterated",
     "calibration": "calibration",
     "rational_agent": "rational",
+    "evidence_leak": "leak",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

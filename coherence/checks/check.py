@@ -177,6 +177,8 @@ class Check:
     # turns facts into calls and notes; only called where there are rows with what is needed
     plan: Callable[[Facts], CallsAndNotes]
     states_named: bool = False  # of two states, the check must know which belief is in which
+    # whether it runs on these rows where no check was named; one that was named always does
+    by_itself: Callable[[Runs], bool] = lambda runs: True
     # further checks that run whenever this one does, on the same rows
     parts: tuple["Check", ...] = ()
 

@@ -54,6 +54,9 @@ QUESTIONS = {
         "calibration:brier": "Brier score",
         "calibration": "calibration error",
     },
+    "Do they know more than the evidence?": {
+        "evidence_leak": "choices at equal exact posterior",
+    },
 }
 """Question -> name of a check or of one of its results -> what it says in plain words."""
 COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"

@@ -6,13 +6,18 @@ A check names one entry of `EVIDENCE` as what it needs; which check needs what i
 
 BELIEF, ONE_BELIEF, P = "parsed belief", "belief in one of two states", "p"
 ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
+EXACT = "p_true"
 ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
 
 JUDGED_CHOICES = (BELIEF, ACTION, THETA)
 STATE_AND_CHOICES = (BELIEF, ACTION, TARGET)
+DRAWN_CHOICES = (ONE_BELIEF, ACTION, THETA, EXACT)
 CHOICES = (ONE_BELIEF, ACTION)
 TARGETS = (ONE_BELIEF, TARGET)
 WORDINGS = (P, ANOTHER_PROMPT)
 CONDITIONALS = (P, GIVEN_Z)
-EVIDENCE = (STATE_AND_CHOICES, JUDGED_CHOICES, CHOICES, TARGETS, WORDINGS, CONDITIONALS)
+EVIDENCE = (
+    *(STATE_AND_CHOICES, JUDGED_CHOICES, DRAWN_CHOICES, CHOICES, TARGETS, WORDINGS),
+    CONDITIONALS,
+)
 """All that a belief can be checked against, in the order of a report: what few rows have first."""

@@ -20,6 +20,7 @@ from coherence.table.needs import (
     ACTION,
     ANOTHER_PROMPT,
     BELIEF,
+    EXACT,
     GIVEN_Z,
     ONE_BELIEF,
     TARGET,
@@ -247,6 +248,7 @@ class Runs:
             ACTION: "action" in there or any(name in there for name in self.policies),
             THETA: "theta" in there,
             TARGET: "theta" in there or "p_true" in there,
+            EXACT: "p_true" in there,
             ANOTHER_PROMPT: self.prompt.nunique() > 1,
             GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
         }

@@ -7,6 +7,7 @@ Agents are simulated, numbers and figures are those of the package itself; seeds
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -249,6 +250,37 @@ def rational_agent() -> None:
     write("rational_agent", ("", effects(differences)), height=2.2)
 
 
+def evidence_leak() -> None:
+    """Differences between the states at equal posterior: of actions, and of beliefs."""
+    actions, beliefs = {}, {}
+    told = answers("rational")
+    given_away = np.clip(told["p"] + 0.05 * (told["theta"] - 0.5), 0, 1)
+    for title, rows in (
+        ("beliefs see the state", told.assign(p=given_away)),
+        ("actions see the state", answers(leaky(0.2))),
+        ("overconfident", answers("miscalibrated")),
+        ("coherent", told),
+    ):
+        result = coherence.evidence_leak_test(
+            *arrays(rows), rows["p_true"], context=rows["context"], rng=SEED
+        )
+        names = [result.settings["component"], "mean belief, state 1 less 0"]
+        actions[title], beliefs[title] = (_of_component(result, name) for name in names)
+    write("evidence_leak", ("P(yes)", effects(actions)), ("belief", effects(beliefs)), height=2.4)
+
+
+def _of_component(result: coherence.CheckResult, name: str) -> coherence.CheckResult:
+    """Return the result of one line of the details, with the p-value of that line."""
+    line = result.details.set_index("component").loc[name]
+    interval = coherence.Interval(float(line["low"]), float(line["high"]))
+    return replace(
+        result,
+        statistic=float(line["estimate"]),
+        interval=interval,
+        pvalue=float(line["pvalue"]),
+    )
+
+
 PICTURES = (
     residual_covariance,
     cmi,
@@ -259,6 +291,7 @@ PICTURES = (
     iterated_expectation,
     calibration,
     rational_agent,
+    evidence_leak,
 )
 
 if __name__ == "__main__":

@@ -52,6 +52,10 @@ class Design:
     noise_shape: str = "normal"
     scatter: float = 0.0  # of repeated reports before they are rounded, in steps of the grid
     sizes: str = "equal"  # of gaps over contexts; "exponential", "rare": none in four of five
+    off: float = 0.0  # log-odds by which states are more probable than the posterior says
+    untold: float = 0.0  # standard deviation, in log-odds, of evidence acted on and not stated
+    leaked: float = 0.0  # by how much beliefs of the state that came true are higher
+    deferred: float = 0.0  # by how much deferring is worth more in the state that came true
 
     def draw(
         self,
@@ -101,6 +105,33 @@ class Design:
             lost = self.refused * ((runs["action"] == "yes") & (runs["theta"] == 0))
             runs = runs[rng.random(len(runs)) >= lost].reset_index(drop=True)
         return runs
+
+    def draw_leak(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw states from an exact posterior, which is acted on, and which reports miss."""
+        n = self.n_contexts
+        exact = np.clip(self._beliefs(rng), 1e-4, 1 - 1e-4)
+        log_odds = np.log(exact) - np.log1p(-exact)
+        truth = (rng.random(n) < 1 / (1 + np.exp(-log_odds - self.off))).astype(int)
+        stated = 1 / (1 + np.exp(-log_odds - self.untold * rng.normal(size=n)))
+        context = self._contexts(rng)
+        utility = self._utility(exact + self.signal * (truth - 0.5))
+        utility[:, 2] += self.deferred * (truth - 0.5)
+        utility += rng.normal(size=utility.shape) * self.taste
+        if self.fixed_action:
+            chosen = np.argmax(utility + rng.gumbel(size=utility.shape), axis=1)[context]
+        else:
+            shocks = rng.gumbel(size=(context.size, utility.shape[1]))
+            chosen = np.argmax(utility[context] + shocks, axis=1)
+        report = np.clip(stated + self.leaked * (truth - 0.5), 0, 1)
+        return pd.DataFrame(
+            {
+                "context": context,
+                "p": self._on_grid(report)[context],
+                "action": np.array(ACTIONS)[chosen],
+                "theta": truth[context],
+                "p_true": exact[context],
+            }
+        )
 
     def draw_policies(
         self, rng: np.random.Generator
@@ -683,6 +714,41 @@ JUMPS = tuple(
 FEW_STATED = replace(
     _BASE, name="three actions, 40 contexts x 3", n_contexts=40, n_reps=3, n_payoffs=3
 )
+_CLEAN = replace(_BASE, name="no leak, 200 x 5", untold=1.0)
+NO_LEAKS = (
+    _CLEAN,
+    *(
+        replace(_CLEAN, name=f"no leak, {name}", **options)
+        for name, options in (
+            ("50 x 5", {"n_contexts": 50}),
+            ("12 x 5", {"n_contexts": 12}),
+            ("1000 x 1", {"n_contexts": 1000, "n_reps": 1}),
+            ("1 to 9 repetitions", {"n_reps": 0}),
+            ("action fixed in context", {"fixed_action": True}),
+            ("thresholds, no taste", {"slope": 200.0, "defer": 10.0, "taste": 0.0}),
+            ("posteriors near 0 and 1", {"beliefs": "extreme"}),
+            ("state rare (5%)", {"beliefs": "rare"}),
+            ("beliefs are the posterior", {"untold": 0.0, "grid": 0.0}),
+            ("posterior off by 1.3, 50 x 5", {"n_contexts": 50, "off": 1.3}),
+            ("posterior off by 1.3, 200 x 5", {"off": 1.3}),
+            ("posterior off by 1.3, thresholds", {"slope": 200.0, "defer": 10.0, "off": 1.3}),
+        )
+    ),
+)
+LEAKS = (
+    *(
+        replace(_CLEAN, name=f"leak of {signal} to actions, {n} x 5", signal=signal, n_contexts=n)
+        for signal, n in ((0.1, 50), (0.1, 100), (0.1, 200), (0.2, 50), (0.2, 100), (0.4, 50))
+    ),
+    replace(_CLEAN, name="leak to deferring alone, 200 x 5", deferred=1.0, gap=1.0),
+    *(
+        replace(_CLEAN, name=f"leak of {leak} to beliefs, {n} x 5", n_contexts=n, **options)
+        for leak, n, options in (
+            (0.05, 100, {"untold": 0.3, "leaked": 0.05, "gap": 0.05}),
+            (0.1, 100, {"leaked": 0.1, "gap": 0.1}),
+        )
+    ),
+)
 # The position in this list seeds a design: new ones go to the end.
 EVERY = (
     *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
@@ -691,6 +757,7 @@ EVERY = (
     *(*LIKE_MODELS, *SCATTERED, *SCATTERED_SIGNALS),
     *(*SMALL_MODELS, *SMALL_POLICIES, *REFUSED, FEW_STATED),
     *JUMPS,
+    *(*NO_LEAKS, *LEAKS),
 )
 
 

@@ -17,8 +17,10 @@ from designs import (
     FEW_STATED,
     GAPPED,
     JUMPS,
+    LEAKS,
     LIKE_MODELS,
     NEARLY_CALIBRATED,
+    NO_LEAKS,
     NULLS,
     ONE_BELIEF,
     POLICIES,
@@ -44,6 +46,7 @@ from coherence import (
     CheckResult,
     calibration_estimates,
     cmi_test,
+    evidence_leak_test,
     iterated_expectation_test,
     monotone_choice_test,
     monotone_direction_test,
@@ -222,6 +225,17 @@ def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]
     }
 
 
+def _leak(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
+    runs = design.draw_leak(rng)
+    arrays = (runs[name] for name in ("p", "action", "theta", "p_true"))
+    result = evidence_leak_test(*arrays, context=runs["context"], n_draws=999, rng=rng)
+    if result.details.empty:
+        return {"evidence_leak": _reading(result), "evidence_leak, belief": _reading(result)}
+    belief = result.details.iloc[-2]
+    moved = Reading(belief["estimate"], belief["low"], belief["high"])
+    return {"evidence_leak": _reading(result), "evidence_leak, belief": moved}
+
+
 def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     runs = design.draw_calibration(rng)
     results = calibration_estimates(
@@ -349,6 +363,13 @@ SUBJECTS: dict[str, Subject] = {
             for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
         },
         covered=(*BIASED, *NEARLY_CALIBRATED),
+    ),
+    "evidence_leak": Subject(
+        _leak,
+        ("evidence_leak",),
+        (*NO_LEAKS, *LEAKS),
+        {name: InThePopulation(_leak, name) for name in ("evidence_leak", "evidence_leak, belief")},
+        (*NO_LEAKS[:10], *LEAKS),
     ),
     "rational_agent": Subject(
         _RATIONAL,

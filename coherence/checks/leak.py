@@ -1,0 +1,404 @@
+"""Evidence leak: whether actions or beliefs know more of the realised state than the evidence does.
+
+Where the exact posterior of a context is known and its state was drawn from it, nothing that saw
+the evidence alone can go with the state at equal posterior. The state of every context is drawn
+anew from its posterior (the conditional randomisation test of Candes, Fan, Janson and Lv 2018,
+section 4), with sums of residual times state as statistics. Nothing is assumed of actions and
+beliefs; assumed is that states are independent draws from the posteriors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.checks.calibration import NO_POSTERIOR
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    NEVER,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Sentences,
+)
+from coherence.inputs import (
+    Floats,
+    as_belief,
+    few_contexts,
+    require,
+    require_aligned,
+    whole_number,
+)
+from coherence.result import CheckResult, Interval
+from coherence.statistics.adjustment import Differences, differences, left_over
+from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.resample import (
+    NUMBERS_HELD,
+    Seed,
+    as_generator,
+    context_means,
+)
+from coherence.table.needs import DRAWN_CHOICES
+from coherence.table.runs import Runs
+
+NULL = (
+    "given the exact posterior, actions and beliefs know nothing more of the realised state, "
+    "which is an independent draw from it"
+)
+UNIT = "probability"
+# Of the level, .7 to the direction in which a higher posterior moves choice, which is that of an
+# agent that knows part of the state; the rest to an action that moves in another way (deferring)
+# and to beliefs. Of two actions direction and largest are the same.
+WEIGHTS = (0.7, 0.15, 0.15)
+BELIEF_MOVES = "mean belief, state {} less {}"
+ASSUMED = (
+    "contexts are independent",
+    "states are draws from the exact posterior",
+)
+METHOD = "HC3 error over contexts, Satterthwaite's degrees of freedom"
+STATES = "states less exact posterior"
+SETTLED = "the exact posterior settles actions and beliefs, and leaves the state nothing to move"
+STATE_SETTLED = "the exact posteriors settle the states"
+RULED_OUT = (
+    "the state of {n} of {total} contexts, the first is {first!r}, is one that the exact posterior "
+    "rules out: rows were joined wrongly, the posterior is that of another state, or it was rounded"
+)
+ODD_STATES = (
+    "the states do not look like draws from the exact posterior (p = {p:.2g} for their mean and "
+    "slope): look for rows that were joined wrongly, or the posterior of another state"
+)
+TRUTH_KIND, DRAWN = "truth_kind", "drawn"
+ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
+NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
+FEWEST_OF_STATE = 3
+ODD = 0.001  # p below which the states are said to be no such draws
+SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
+DEGREE = 3
+
+
+def evidence_leak_test(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    exact: ArrayLike,
+    *,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    n_draws: int = 9_999,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test whether actions or beliefs know more of the realised state than the evidence does.
+
+    Null: given the exact posterior, actions and beliefs are independent of the realised state,
+    which was drawn from that posterior. No agent that saw the evidence alone breaks it, coherent or
+    not. Answers in the prompt, contamination and tables that were joined wrongly do.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, 2)
+        Stated probability of the state `positive`, in [0, 1], or of both states.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,)
+        Labels; constant within a context.
+    exact : array-like, shape (n,)
+        Exact posterior probability of the state `positive` given the evidence, in [0, 1]; constant
+        within a context.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    positive : Any
+        Label of the state that `belief` and `exact` are in; all others are then the other state.
+        May be left out where the labels are 0 and 1, no and yes, or false and true.
+    n_draws : int
+        Draws of all states, at least 99.
+    rng : Generator, int or None
+        Source of the draws.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the difference in the probability of an action between the states at equal
+        exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
+        `details` has every action and the belief, each with an interval and a p-value of its own,
+        and `states`, the mean state less the posterior, with the p-value of their agreement.
+        The p-value is two-sided and that of actions and beliefs together.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule, or nothing says which state the posterior is in.
+
+    Notes
+    -----
+    Mean shares of actions and mean beliefs of contexts are taken less a cubic of the posterior.
+    The sums of these residuals over the contexts in which the state holds, in standard deviations
+    over draws of all states from their posteriors, are the statistics: of the actions weighted by
+    their slopes on the posterior, of the action that moves most, and of the belief. Their p-values
+    over the draws, divided by .7, .15 and .15, have a minimum, whose rank among those of the draws
+    is the p-value, (1 + b) / (1 + B). It is exact in samples of any size, for any actions and
+    beliefs. Residuals do not move with a cubic, so that a posterior that is off by a smooth
+    function of itself does little harm.
+
+    The estimate is that of a regression on the state and a cubic of the posterior, its interval by
+    an error over contexts (HC3, or that of equal variances where it is larger) with Satterthwaite's
+    degrees of freedom. It allows for shifts that differ between contexts, and may disagree with the
+    p-value near the level.
+
+    References
+    ----------
+    Candes, Fan, Janson and Lv (2018), Panning for gold, JRSS B 80(3), section 4; Westfall and Young
+    (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> agent = coherence.Agent("oracle", "acts on the state itself", hidden_signal=0.4)
+    >>> runs = coherence.simulate(agent, n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = evidence_leak_test(
+    ...     rows["p"], rows["action"], rows["theta"], rows["p_true"], context=rows["context"], rng=1
+    ... )
+    >>> result.pvalue < 0.01
+    True
+    """
+    require_aligned(belief=belief, action=action, truth=truth, exact=exact, context=context)
+    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    require(
+        len(data.states) < 3,
+        f"truth must have two states, or positive must name the one that belief and exact are in; "
+        f"received {len(data.states)} states. Name it, to test it against all others.",
+    )
+    stated = one_dimensional(data, "evidence_leak_test")
+    posterior = _of_contexts(exact, data)
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
+    generator = as_generator(rng)
+    n = data.n_contexts
+    state = np.zeros(n)
+    state[data.context] = data.truth
+    share = context_means(data.share, data.context, n)
+    held = context_means(stated, data.context, n)
+    result = CheckResult(
+        check="evidence_leak",
+        null=NULL,
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=math.nan,
+        n_rows=data.n_rows,
+        n_contexts=n,
+        settings={"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE},
+        assumptions=ASSUMED,
+    )
+    if reason := _no_test(data, posterior, state):
+        return replace(result, reason=reason)
+    basis = _powers(posterior)
+    columns = np.column_stack([share, held])
+    left = left_over(columns, basis)
+    if not left.any():
+        return replace(result, reason=SETTLED)
+    slopes = _slopes(share, posterior)
+    # Whether states look drawn: their mean, and their slope on the posterior.
+    states = np.column_stack([np.ones(n), posterior - posterior.mean()])
+    scores = np.column_stack([left @ np.append(slopes, 0.0), left, states])
+    # By what contexts hold, so that neither their names nor the order of rows enters the draws.
+    keys = [np.round(values, 9) for values in (scores[:, 0], held, state, posterior)]
+    order = np.lexsort(keys)
+    size = np.abs(_sums(scores[order], posterior[order], state[order], n_draws, generator))
+    largest = [size[:, 0], size[:, 1:-3].max(axis=1), size[:, -3], size[:, -2:].max(axis=1)]
+    pvalues = _pvalues(np.column_stack(largest))
+    together = _pvalues(-(pvalues[:, :3] / WEIGHTS).min(axis=1, keepdims=True))[0, 0]
+    odd = ODD_STATES.format(p=pvalues[0, 3]) if pvalues[0, 3] < ODD else ""
+    found = differences(columns, state, basis)
+    details = _details(data, found, [*_pvalues(size[:, 1:-2])[0], pvalues[0, 3]])
+    details.loc[len(details) - 1, "estimate"] = (state - posterior).mean()
+    # What the posterior settles has neither an error nor a test.
+    nothing = np.flatnonzero(~left.any(axis=0))
+    details.loc[nothing, ["low", "high", "pvalue"]] = math.nan
+    headline = int(np.argmax(np.round(slopes, 9)))
+    _, value, low, high, _ = details.iloc[headline]
+    result = replace(
+        result,
+        statistic=float(value),
+        pvalue=float(together),
+        settings={
+            **result.settings,
+            "component": details["component"][headline],
+            "tested": _tested(data, details),
+        },
+        details=details,
+        reason=odd,
+    )
+    if reason := _no_interval(float(value), float(high - low), state):
+        return replace(result, reason="; ".join(filter(None, [reason, odd])))
+    index = pd.Index(data.contexts, tupleize_cols=False)
+    added = found.contributions[:, headline]
+    return replace(
+        result,
+        interval=Interval(float(low), float(high), 0.95, METHOD).within(-1.0, 1.0),
+        contributions=pd.Series(added - added.mean(), index=index, name="contribution"),
+    )
+
+
+def _of_contexts(exact: ArrayLike, data: ChoiceData) -> Floats:
+    """Validate the exact posterior and return that of each context."""
+    checked = as_belief(exact, "exact")
+    require(
+        checked.shape == (data.n_rows,),
+        "exact must have one probability per row of belief, that of the state `positive`; "
+        f"received shape {checked.shape} for {data.n_rows} rows.",
+    )
+    first = np.empty(data.n_contexts)
+    first[data.context[::-1]] = checked[::-1]
+    varies = np.abs(checked - first[data.context]) > SURE
+    at = int(np.argmax(varies))
+    require(
+        not varies.any(),
+        "exact must be constant within a context; in context "
+        f"{data.contexts[data.context[at]]!r} it is {first[data.context[at]]:.10g} and, at "
+        f"position {at}, {checked[at]:.10g}. Give every body of evidence its own context id.",
+    )
+    return first
+
+
+def _no_test(data: ChoiceData, posterior: Floats, state: Floats) -> str:
+    """Say why nothing can be tested; empty where it can."""
+    if few := few_contexts(data.n_contexts):
+        return few
+    sure = np.minimum(posterior, 1 - posterior) <= SURE
+    if len(data.states) == 2:
+        wrong = np.flatnonzero(sure & (np.abs(state - posterior) > 0.5))
+        if wrong.size:
+            first = data.contexts[wrong[0]]
+            return RULED_OUT.format(n=wrong.size, total=data.n_contexts, first=first)
+    if few := few_contexts(int((~sure).sum()), "with an exact posterior between 0 and 1"):
+        return few
+    return "" if len(data.states) == 2 else f"truth is constant ({data.states[0]!r})"
+
+
+def _powers(posterior: Floats) -> Floats:
+    """Return an orthonormal basis of a cubic of the posterior, shape (n, rank)."""
+    powers = np.vander(2 * posterior - 1, DEGREE + 1)
+    vectors, values, _ = np.linalg.svd(powers, full_matrices=False)
+    return np.asarray(vectors[:, values > 1e-9 * values[0]])
+
+
+def _slopes(share: Floats, posterior: Floats) -> Floats:
+    """Linear slope of the share of each action on the posterior, shape (n_actions,)."""
+    centred = posterior - posterior.mean()
+    square = float(centred @ centred)
+    return np.asarray(centred @ share / square if square > SURE**2 else np.zeros(share.shape[1]))
+
+
+def _sums(
+    scores: Floats, posterior: Floats, state: Floats, n_draws: int, rng: np.random.Generator
+) -> Floats:
+    """Sum scores over the contexts in which the state holds, in standard deviations over draws.
+
+    Shape (1 + n_draws, n_scores): the data first, which count as one of the draws.
+    """
+    batch = max(1, NUMBERS_HELD // len(posterior))
+    sums = np.empty((1 + n_draws, scores.shape[1]))
+    sums[0] = state @ scores
+    # Single precision moves a probability by 6e-8 at the most, and takes half of the time.
+    chance = posterior.astype(np.float32)
+    for start in range(1, 1 + n_draws, batch):
+        shape = (min(batch, 1 + n_draws - start), len(posterior))
+        states = rng.random(shape, dtype=np.float32) < chance
+        sums[start : start + batch] = states.astype(np.float64) @ scores
+    variance = (posterior * (1 - posterior)) @ scores**2
+    deviation = np.where(variance > 1e-20, np.sqrt(variance), np.inf)
+    return np.asarray((sums - posterior @ scores) / deviation)
+
+
+def _pvalues(size: Floats) -> Floats:
+    """Return the share of rows at least as large, itself among them, for each row and column."""
+    # Equal sums differ in the last bits when they are added in another order.
+    rounded = np.round(size, 9)
+    smaller = [np.searchsorted(np.sort(column), column, side="left") for column in rounded.T]
+    return np.asarray(1 - np.stack(smaller, axis=1) / len(size))
+
+
+def _details(data: ChoiceData, found: Differences, pvalues: list[float]) -> pd.DataFrame:
+    """Tabulate the difference of every action and of the belief, and whether states look drawn."""
+    state, other = data.states[1], data.states[0]
+    names = [*data.difference_names(state, other), BELIEF_MOVES.format(state, other)]
+    ends = [found.interval(at) for at in range(len(names))]
+    table = pd.DataFrame(
+        {
+            "component": [*names, STATES],
+            "estimate": [*found.estimate, math.nan],
+            "low": [*(low for low, _ in ends), math.nan],
+            "high": [*(high for _, high in ends), math.nan],
+            "pvalue": pvalues,
+        }
+    )
+    return table
+
+
+def _no_interval(value: float, width: float, state: Floats) -> str:
+    """Say why there is no interval; empty where there is one."""
+    if math.isnan(value):
+        return STATE_SETTLED
+    if not width > 1e-9:  # or undefined
+        return NO_SPREAD
+    n = int(min(state.sum(), (1 - state).sum()))
+    return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
+
+
+def _tested(data: ChoiceData, details: pd.DataFrame) -> str:
+    """Say what the p-value concerns beyond the difference shown, and how far beliefs move."""
+    value, low, high = details[["estimate", "low", "high"]].iloc[-2]
+    actions = f"{len(data.actions)} actions" if len(data.actions) > 1 else "the action"
+    moved = "" if math.isnan(low) else f" (beliefs move by {value:.3f} [{low:.3f}, {high:.3f}])"
+    return f"{actions} and beliefs together{moved}"
+
+
+def _drawn(runs: Runs) -> bool:
+    return TRUTH_KIND in runs.table and bool((runs.table[TRUTH_KIND] == DRAWN).any())
+
+
+def _plan(facts: Facts) -> CallsAndNotes:
+    if facts.published:  # no paper has published a procedure to reproduce
+        return
+    known = facts.exact.notna() & facts.truth.notna()
+    if _drawn(facts.runs):
+        known &= facts.runs.table[TRUTH_KIND].reindex(known.index) == DRAWN
+    rows = known.to_numpy()
+    if not rows.any():
+        yield "no p_true: evidence leak was not run."
+        return
+    test = partial(
+        evidence_leak_test,
+        facts.belief[rows],
+        facts.action[rows],
+        facts.truth[rows],
+        facts.exact[rows],
+        context=facts.context[rows],
+        positive=facts.positive,
+    )
+    yield Call(test, facts.n_asked - int(rows.sum()), twins=NEVER)
+
+
+CHECK = Check(
+    name="evidence_leak",
+    needs=DRAWN_CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="At the same exact posterior, actions or beliefs go with the realised state, "
+            "of which the evidence says no more: look for answers in the prompt, contamination, or "
+            "rows that were joined wrongly.",
+            sign="actions or beliefs know more of the realised state than the evidence says",
+            untwinned=NO_POSTERIOR,
+        ),
+    },
+    plan=_plan,
+    states_named=True,
+    by_itself=_drawn,
+)

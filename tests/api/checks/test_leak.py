@@ -1,0 +1,186 @@
+"""evidence_leak_test: what it finds, what it cannot be misled by, what it refuses."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence import AGENTS, InputError, analyze, evidence_leak_test, simulate
+
+
+def answers(seed=1, n_contexts=150, n_reps=3, **changes):
+    agent = AGENTS["rational"].with_parameters(**changes)
+    runs = simulate(
+        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
+    )
+    return runs.assign(truth_kind="drawn")
+
+
+def test_of(rows, **options):
+    arrays = (rows[name] for name in ("p", "action", "theta", "p_true"))
+    return evidence_leak_test(*arrays, context=rows["context"], **{"rng": 1, **options})
+
+
+test_of.__test__ = False
+
+
+def of_component(result, name):
+    return result.details.set_index("component").loc[name]
+
+
+def test_finds_an_agent_that_sees_the_state_and_none_that_sees_the_evidence():
+    leak = test_of(answers(hidden_signal=0.4))
+    assert leak.pvalue <= 0.001
+    assert leak.settings["component"] == "P(yes | 1) - P(yes | 0)"
+    assert 0.1 < leak.interval.low < leak.statistic < leak.interval.high < 0.6
+    # Incoherent and wrong, of a choice that turns: but of the state it knows what x says.
+    clean = answers(belief_slope=2.0, belief_shift=0.5, report_noise=0.2, peak=0.5)
+    assert test_of(clean).pvalue > 0.05
+
+
+def test_finds_beliefs_that_know_the_state_where_actions_do_not():
+    rows = answers()
+    told = rows.assign(p=np.clip(rows["p"] + 0.04 * (rows["theta"] - 0.5), 0, 1))
+    result = test_of(told)
+    assert result.pvalue <= 0.001
+    belief = of_component(result, "mean belief, state 1 less 0")
+    assert belief["low"] < 0.04 < belief["high"]
+    assert belief["pvalue"] < 0.001 < of_component(result, result.settings["component"])["pvalue"]
+    assert "beliefs move by 0.04" in result.estimate_note()
+
+
+def test_p_of_one_column_is_that_of_every_state_enumerated():
+    """Of two actions and a belief that the posterior settles one statistic is left."""
+    n = 12
+    rng = np.random.default_rng(4)
+    exact = rng.uniform(0.2, 0.8, n)
+    state = (rng.random(n) < exact).astype(int)
+    share = np.clip(exact + rng.normal(0, 0.1, n) + 0.06 * (state - 0.5), 0, 1)
+    policy = pd.DataFrame({"no": 1 - share, "yes": share})
+    result = evidence_leak_test(exact, policy, state, exact, n_draws=99_999, rng=1)
+    cubic = np.vander(exact, 4)
+    left = share - cubic @ np.linalg.lstsq(cubic, share)[0]
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    chance = np.where(states, exact, 1 - exact).prod(axis=1)
+    reached = np.abs((states - exact) @ left) >= np.abs((state - exact) @ left) - 1e-12
+    assert result.pvalue == pytest.approx(chance[reached].sum(), abs=0.005)
+    slope = np.linalg.lstsq(np.column_stack([cubic, state]), share)[0][-1]
+    assert result.statistic == pytest.approx(slope)
+
+
+def test_p_is_uniform_where_the_posterior_is_off_by_a_shift_of_log_odds():
+    """Breaks without the residuals: states are then not what the draws say."""
+    pvalues = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        exact = rng.uniform(0.02, 0.98, 60)
+        right = 1 / (1 + np.exp(-np.log(exact / (1 - exact)) - 1.3))
+        state = (rng.random(60) < right).astype(int)
+        policy = np.column_stack([1 - exact, exact]) + rng.normal(0, 0.02, 60)[:, None] * [-1, 1]
+        policy = np.clip(policy, 0, 1)
+        policy /= policy.sum(axis=1, keepdims=True)
+        pvalues.append(evidence_leak_test(exact, policy, state, exact, n_draws=99, rng=rng).pvalue)
+    rejected = int((np.array(pvalues) <= 0.05).sum())
+    assert rejected <= stats.binom.ppf(0.995, len(pvalues), 0.05)
+
+
+def test_names_labels_and_the_order_of_rows_change_nothing():
+    rows = answers(n_contexts=60)
+    first = test_of(rows)
+    other = rows.sample(frac=1, random_state=0).assign(
+        action=lambda table: "do " + table["action"].str[::-1],
+        context=lambda table: table["context"].str[::-1],
+        theta=lambda table: np.where(table["theta"] == 1, "a", "z"),
+    )
+    again = test_of(other, positive="a")
+    assert again.statistic == pytest.approx(first.statistic, abs=1e-12)
+    assert again.pvalue == first.pvalue
+    assert first.contributions.sum() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"p_true": lambda rows: 1.0 * rows["theta"]}, "0 contexts with an exact posterior"),
+        ({"theta": lambda rows: 1}, "truth is constant (1)"),
+        ({"p_true": lambda rows: 0.5, "p": lambda rows: 0.5, "action": lambda rows: "yes"},
+         "settles actions and beliefs"),
+        ({"p_true": lambda rows: 1.0 - rows["theta"].where(rows["context"] == "c0001", 1)},
+         "rules out"),
+        ({"context": lambda rows: np.arange(len(rows)) // 60, "theta": lambda rows: 1,
+          "p_true": lambda rows: 0.5}, "fewer than 10"),
+    ],
+)  # fmt: skip
+def test_nothing_to_test_is_said(changes, reason):
+    rows = answers(n_contexts=60)
+    rows = rows.assign(**{name: change(rows) for name, change in changes.items()})
+    result = test_of(rows)
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.pvalue)
+    assert reason in result.reason
+
+
+def test_one_action_leaves_the_beliefs_to_test():
+    rows = answers().assign(action="yes")
+    told = rows.assign(p=np.clip(rows["p"] + 0.1 * (rows["theta"] - 0.5), 0, 1))
+    result = test_of(told)
+    assert result.pvalue < 0.001
+    assert result.interval is None
+    assert result.reason
+
+
+def test_states_that_are_no_draws_from_the_posterior_are_noted():
+    rows = answers()
+    states = rows.drop_duplicates("context").set_index("context")["theta"]
+    mixed = pd.Series(states.sample(frac=1, random_state=0).to_numpy(), states.index)
+    result = test_of(rows.assign(theta=rows["context"].map(mixed)))
+    assert "do not look like draws" in result.reason
+    assert not test_of(rows).reason
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"exact": [0.5] * 10}, "exact must have one probability per row"),
+        ({"exact": 80.0}, "exact must hold probabilities"),
+        ({"exact": np.linspace(0.1, 0.9, 40)}, "exact must be constant within a context"),
+        ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "positive must name"),
+        ({"truth": np.repeat(["sick", "well"], 20)}, "positive"),
+        ({"n_draws": 10}, "n_draws must be a whole number of at least 99"),
+    ],
+)
+def test_refuses_what_it_cannot_read(options, message):
+    exact = options.get("exact", 0.5)
+    exact = np.full(40, exact) if isinstance(exact, float) else exact
+    truth = options.get("truth", np.repeat([0, 1], 20))
+    with pytest.raises(InputError, match=message):
+        evidence_leak_test(
+            np.full(40, 0.5),
+            ["yes", "no"] * 20,
+            truth,
+            exact,
+            context=np.arange(40) // 2,
+            n_draws=options.get("n_draws", 99),
+        )
+
+
+def test_runs_by_itself_where_states_were_drawn_and_elsewhere_by_name():
+    rows = answers(hidden_signal=0.4, n_contexts=40)
+    light = rows[["context", "rep", "p", "action", "theta", "p_true", "truth_kind"]]
+    recorded = light.assign(truth_kind="recorded")
+
+    def checks_of(table, checks=None):
+        return set(analyze(table, checks=checks, rng=1).results["check"].str.split(":").str[0])
+
+    assert "evidence_leak" in checks_of(light)
+    assert "evidence_leak" not in checks_of(recorded)
+    assert checks_of(recorded, ["evidence_leak"]) == {"evidence_leak"}
+
+
+def test_a_report_without_the_posterior_says_so():
+    rows = answers(n_contexts=40).drop(columns=["p_true", "truth_kind"])
+    (unit,) = analyze(rows, checks=["evidence_leak"], rng=1).units
+    assert unit.results == ()
+    assert any("no p_true" in note for note in unit.notes)
