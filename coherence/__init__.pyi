@@ -30,6 +30,7 @@ from .checks.consistency import prompt_consistency as prompt_consistency
 from .checks.covariance import residual_covariance_test as residual_covariance_test
 from .checks.direction import monotone_direction_test as monotone_direction_test
 from .checks.forest_baseline import random_forest_baseline as random_forest_baseline
+from .checks.information import action_information as action_information
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
 from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.monotone import monotone_choice_test as monotone_choice_test

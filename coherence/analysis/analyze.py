@@ -19,6 +19,7 @@ from coherence.analysis.reading import as_runs, positive_labels, read_units
 from coherence.analysis.twins import Beside, beside_twins
 from coherence.analysis.unit import UnitRows, require_state
 from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration, declared_name
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require, whole_number
 from coherence.report.provenance import package_version, versions
@@ -108,6 +109,13 @@ def _in_memory(
     ]
 
 
+def _ran_by_themselves(names: Sequence[str], units: Sequence[Unit]) -> list[str]:
+    """Return the checks that run on any table, and those that did on this one."""
+    ran = {declared_name(result.check) for unit in units for result in unit.results}
+    anything = Runs(pd.DataFrame())
+    return [name for name in names if name in ran or declaration(name).by_itself(anything)]
+
+
 def _require_by_unit(**options: object) -> None:
     for name, value in options.items():
         require(
@@ -146,7 +154,8 @@ def analyze(
         again. A table larger than memory comes from `coherence.scan_runs`; its results are the
         same, and the report has neither figures of beliefs nor pages of answers.
     checks : sequence of str, optional
-        Names out of `coherence.checks.CHECKS`; None runs all.
+        Names out of `coherence.checks.CHECKS`; None runs all, of which `evidence_leak`
+        only where ``truth_kind`` says that states were drawn, and `action_information` not at all.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
     strict : bool
@@ -238,7 +247,7 @@ def analyze(
         "version": package_version("belief-coherence"),
         "versions": versions(published=published),
         "data": data,
-        "checks": list(names),
+        "checks": list(names) if checks is not None else _ran_by_themselves(names, found),
         "published": published,
         "strict": strict,
         "seed": seed,

@@ -14,6 +14,7 @@ CHECKS = {
     "calibration": "calibration",
     "rational_agent": "rational",
     "evidence_leak": "leak",
+    "action_information": "information",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

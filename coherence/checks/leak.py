@@ -176,7 +176,7 @@ def evidence_leak_test(
         f"received {len(data.states)} states. Name it, to test it against all others.",
     )
     stated = one_dimensional(data, "evidence_leak_test")
-    posterior = _of_contexts(exact, data)
+    posterior = exact_of_contexts(exact, data)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     generator = as_generator(rng)
     n = data.n_contexts
@@ -246,7 +246,7 @@ def evidence_leak_test(
     )
 
 
-def _of_contexts(exact: ArrayLike, data: ChoiceData) -> Floats:
+def exact_of_contexts(exact: ArrayLike, data: ChoiceData) -> Floats:
     """Validate the exact posterior and return that of each context."""
     checked = as_belief(exact, "exact")
     require(

@@ -37,6 +37,7 @@ QUESTIONS = {
         "predictive_gain": "what the truth would help to predict",
         "predictive_gain:features": "what the evidence and truth would help to predict",
         "rational_agent": "beside the nearest rational agent",
+        "action_information": "what the action adds in predicting the state",
     },
     "Do choices follow the belief?": {
         "monotone_choice": "a choice falls where its belief rises",

@@ -281,6 +281,18 @@ def _of_component(result: coherence.CheckResult, name: str) -> coherence.CheckRe
     )
 
 
+def action_information() -> None:
+    """What the action adds in predicting the state, with the exact posterior and without."""
+    gains = {}
+    for title, agent in (("noisy reports", "noisy"), ("exact reports", "rational")):
+        rows = answers(agent)
+        for how, exact in (("the realised state", None), ("the exact posterior", rows["p_true"])):
+            gains[f"{title}: {how}"] = coherence.action_information(
+                *arrays(rows), exact=exact, context=rows["context"], rng=SEED
+            )
+    write("action_information", ("", effects(gains)), height=2.2)
+
+
 PICTURES = (
     residual_covariance,
     cmi,
@@ -292,6 +304,7 @@ PICTURES = (
     calibration,
     rational_agent,
     evidence_leak,
+    action_information,
 )
 
 if __name__ == "__main__":

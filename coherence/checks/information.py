@@ -1,0 +1,375 @@
+"""Action information: how much better belief and action predict the state than the belief does.
+
+The reverse of the predictive gain: the state of contexts that were left out is predicted from the
+stated belief, and from the belief and the action. Where the exact posterior is known it stands for
+the realised state: the error that an action can take away is the same on average, and the toss of a
+coin that nothing foresees is left out. An estimate; assumes independent contexts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.leak import exact_of_contexts
+from coherence.inputs import (
+    Codes,
+    Floats,
+    few_contexts,
+    require,
+    require_aligned,
+    whole_number,
+)
+from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.resample import (
+    Seed,
+    as_generator,
+    as_units,
+    bootstrap_ratio,
+    context_means,
+    jackknife_groups,
+    percentile_interval,
+)
+from coherence.table.needs import JUDGED_CHOICES
+
+ESTIMATED = (
+    "share of the squared error of predicting the state from the belief that the action saves"
+)
+UNIT = "% of squared error"
+MODELS = ["without action", "with action", "gain"]
+KNOTS = 5  # of the spline of the belief
+N_INNER_FOLDS = 4  # that judge penalties
+# Ridge penalties of the action, in contexts; with the last the action is left out.
+PENALTIES = (1.0, 10.0, 100.0, math.inf)
+PUBLISHED_TREES = 100  # scikit-learn's own number, and leaves of one row
+EXACT, REALISED = "exact posterior", "realised state"
+# Contexts judge models that other contexts have trained, which the spread of gains between
+# contexts does not show (see `coherence.checks.predictive`).
+TRAINING_VARIANCE = 1.5
+NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
+
+
+def action_information(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike,
+    *,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    positive: Any = None,
+    n_folds: int = 5,
+    n_seeds: int = 5,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Estimate how much the action helps to predict the state beyond the stated belief.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, 2)
+        Stated probability of one of two states, in [0, 1], or of both.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,)
+        Labels; constant within a context.
+    exact : array-like, shape (n,), optional
+        Exact posterior probability of one of the states; constant within a context. Predicted in
+        place of the state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief: whole groups go into folds and are the units of the
+        interval, at least ten of them. Constant within a context.
+    positive : Any
+        Label of the state that the belief is in, where the labels are more than two: all others
+        are then the other state.
+    n_folds : int
+        Folds, drawn by context.
+    n_seeds : int
+        Repetitions of the whole cross-validation with other folds, over which squared errors are
+        averaged.
+    n_bootstraps : int
+        Resamples of rows for the published interval.
+    published : bool
+        Random forests with scikit-learn's own settings, the realised state, one cross-validation,
+        rows as units and a percentile bootstrap.
+    rng : Generator, int or None
+        Source of folds, and of the published forests and resamples.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is ``100 (E1 - E2) / E1`` for the mean squared errors without and with the
+        action, in percent, with contexts that count alike; there is no p-value. With `exact` the
+        variance of the state, ``exact (1 - exact)``, is added to both errors, so that the estimate
+        is that of the realised state with less noise. `details` has both errors and the gain, with
+        the Monte Carlo error that folds leave in it.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule, or `published` is combined with `exact`.
+
+    Notes
+    -----
+    Assumes independent contexts. Predictions are those of a ridge regression on a cubic spline of
+    the belief, to which indicators of the actions, alone and times the belief, are added. How much
+    these are shrunk, or that they are left out, is chosen on held-out contexts of the training
+    folds. Noise of reports makes the action of a coherent agent informative, too: what is estimated
+    says how much the action tells beyond the statement, not why.
+
+    The interval describes regressions trained on samples of this size. Contexts judge what others
+    have trained, for which the variance between contexts is enlarged by half.
+
+    References
+    ----------
+    Hoerl and Kennard (1970), Technometrics 12(1), on ridge regression; Breiman (2001), Machine
+    Learning 45(1), on the published forests.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("noisy", n_contexts=40, n_reps=2, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = action_information(
+    ...     rows["p"], rows["action"], rows["theta"], exact=rows["p_true"], context=rows["context"],
+    ...     n_seeds=1, rng=1,
+    ... )
+    >>> result.unit, result.pvalue
+    ('% of squared error', None)
+    """
+    require_aligned(belief=belief, action=action, truth=truth, exact=exact, group=group)
+    data = as_choices(belief, action, truth, context, positive=positive)
+    require(
+        len(data.states) < 3,
+        f"truth must have two states, or positive must name the one that the belief is in; "
+        f"received {len(data.states)} states. Name it, to tell it from all others.",
+    )
+    require(
+        not (published and exact is not None),
+        "exact must be left out with published=True, which predicts the realised state; received "
+        "both. Leave one of them out.",
+    )
+    held = one_dimensional(data, "action_information")
+    units = as_units(group, data.context, data.contexts)
+    n_folds = whole_number(n_folds, "n_folds", 2)
+    n_seeds = 1 if published else whole_number(n_seeds, "n_seeds", 1)
+    n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
+    generator = as_generator(rng)
+    posterior = None if exact is None else exact_of_contexts(exact, data)[data.context]
+    target = data.truth.astype(np.float64) if posterior is None else posterior
+    settings: dict[str, Any] = {
+        "learner": "random_forest" if published else "ridge",
+        "published": published,
+        "target": REALISED if posterior is None else EXACT,
+        "n_folds": n_folds,
+        "n_seeds": n_seeds,
+        "unit of resampling": "row" if published else units.name,
+        **({"n_trees": PUBLISHED_TREES, "n_bootstraps": n_bootstraps} if published else {}),
+    }
+    result = CheckResult(
+        check="action_information",
+        null=ESTIMATED,
+        statistic=math.nan,
+        unit=UNIT,
+        interval=None,
+        pvalue=None,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        settings=settings,
+    )
+    if reason := _no_estimate(data, target, published) or ("" if published else units.too_few):
+        return replace(result, reason=reason)
+    unit_of_row = units.of_context[data.context]
+    share = data.share[:, int(len(data.actions) == 2) :]
+    predict = partial(_forests, np.column_stack([held, share]), target)
+    if not published:
+        weight = 1 / np.bincount(data.context)[data.context]
+        predict = partial(_regressions, *_designs(held, share), target, weight, unit_of_row)
+    squares = []
+    for stream in generator.spawn(n_seeds):
+        folds = jackknife_groups(units.n, n_folds, stream)[unit_of_row]
+        predicted = predict(folds, stream)
+        squares.append((target - predicted) ** 2)
+    of_seeds = np.array(squares)
+    # The variance of the state, which no prediction takes away.
+    if posterior is not None:
+        of_seeds += posterior * (1 - posterior)
+    without, with_action = of_seeds.mean(axis=0)
+    details = pd.DataFrame({"model": MODELS})
+    if published:
+        first, second = without, with_action
+    else:
+        first, second = context_means(
+            np.column_stack([without, with_action]), data.context, data.n_contexts
+        ).T
+    gains = first - second
+    details["mean_squared_error"] = [first.mean(), second.mean(), gains.mean()]
+    if n_seeds > 1:
+        of_gains = (of_seeds[:, 0] - of_seeds[:, 1]).mean(axis=1)
+        error = float(of_gains.std(ddof=1)) / math.sqrt(n_seeds)
+        details["monte_carlo_error"] = [math.nan, math.nan, error]
+    saved = float(gains.sum() / first.sum())
+    result = replace(result, statistic=100 * saved, details=details)
+    if published:
+        draws = bootstrap_ratio(gains, first, n_resamples=n_bootstraps, rng=generator)
+        method = f"percentile bootstrap over rows, errors held fixed, {n_bootstraps} resamples"
+        return replace(
+            result,
+            interval=Interval(*percentile_interval(100 * draws), 0.95, method),
+            assumptions=("rows are independent", EXACT_REPORT),
+        )
+    # A ratio of means varies as the mean of these, to first order.
+    influence = (gains - saved * first) / first.mean()
+    values = 100 * (saved + math.sqrt(TRAINING_VARIANCE) * influence)
+    interval, reason = interval_or_reason(values, units, "gains")
+    if interval is not None:
+        method = f"{interval.method}, variance enlarged for shared training data"
+        interval = replace(interval, method=method).within(-math.inf, 100.0)
+    index = pd.Index(data.contexts, tupleize_cols=False)
+    return replace(
+        result,
+        interval=interval,
+        reason=reason,
+        assumptions=(units.said("contexts are independent"),),
+        contributions=pd.Series(100 * influence / len(influence), index=index, name="contribution"),
+    )
+
+
+def _no_estimate(data: ChoiceData, target: Floats, published: bool) -> str:
+    """Say why nothing can be estimated; empty where it can."""
+    if published and data.policy is not None:
+        return NO_PUBLISHED
+    if len(data.actions) < 2:
+        return f"only one action was seen ({data.actions[0]!r})"
+    if np.ptp(target) <= 0:
+        known = REALISED if np.isin(target, (0, 1)).all() else EXACT
+        return f"the {known} is the same in every context"
+    return few_contexts(data.n_contexts)
+
+
+def _designs(belief: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Spline of the belief, and what actions add to it: alone and times the belief; centred."""
+    from sklearn.preprocessing import SplineTransformer
+
+    distinct = np.unique(belief).size
+    spline = np.empty((len(belief), 0))
+    if distinct > 1:
+        knots = min(KNOTS, distinct)
+        transformer = SplineTransformer(knots, degree=min(3, knots - 1), include_bias=False)
+        spline = np.asarray(transformer.fit_transform(belief[:, None]))
+    added = np.hstack([share, share * (belief - belief.mean())[:, None]])
+    return _standardised(spline), _standardised(added)
+
+
+def _standardised(columns: Floats) -> Floats:
+    spread = columns.std(axis=0)
+    return np.asarray((columns - columns.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0))
+
+
+def _regressions(
+    spline: Floats,
+    added: Floats,
+    target: Floats,
+    weight: Floats,
+    unit: Codes,
+    folds: Codes,
+    rng: np.random.Generator,
+) -> Floats:
+    """Predict left-out rows by ridge regressions, shape (2, n): without the action, and with it."""
+    from sklearn.linear_model import Ridge
+
+    def predicted(penalty: float, train: Codes, test: Codes) -> Floats:
+        # Columns that are divided by the root of a penalty have it, beside 1 for the spline.
+        part = [spline] if math.isinf(penalty) else [spline, added / math.sqrt(penalty)]
+        columns = np.hstack(part)
+        if not columns.shape[1]:
+            mean = np.average(target[train], weights=weight[train])
+            return np.full(len(test), mean)
+        model = Ridge(1.0).fit(columns[train], target[train], sample_weight=weight[train])
+        return np.asarray(model.predict(columns[test]))
+
+    found = np.empty((2, len(target)))
+    for fold in range(int(folds.max()) + 1):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        inner = jackknife_groups(int(unit.max()) + 1, N_INNER_FOLDS, rng)[unit[train]]
+        losses = np.zeros(len(PENALTIES))
+        for part in range(int(inner.max()) + 1):
+            learn, judge = train[inner != part], train[inner == part]
+            if len(learn) and len(judge):
+                for at, penalty in enumerate(PENALTIES):
+                    missed = target[judge] - predicted(penalty, learn, judge)
+                    losses[at] += weight[judge] @ missed**2
+        found[0, test] = predicted(math.inf, train, test)
+        found[1, test] = predicted(PENALTIES[int(np.argmin(losses))], train, test)
+    return found
+
+
+def _forests(predictors: Floats, target: Floats, folds: Codes, rng: np.random.Generator) -> Floats:
+    """Predict left-out rows by random forests, shape (2, n): without the action, and with it."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    found, seed = np.empty((2, len(target))), int(rng.integers(2**31))
+    for fold in range(int(folds.max()) + 1):
+        test = folds == fold
+        for at, columns in enumerate((predictors[:, :1], predictors)):
+            forest = RandomForestRegressor(PUBLISHED_TREES, random_state=seed, n_jobs=1)
+            found[at, test] = forest.fit(columns[~test], target[~test]).predict(columns[test])
+    return found
+
+
+def _by_name(runs: object) -> bool:
+    """It takes scikit-learn's import and a second, and accuses nobody: it must be asked for."""
+    return False
+
+
+def _plan(facts: Facts) -> CallsAndNotes:
+    if facts.belief.ndim > 1:
+        n_states = facts.belief.shape[1]
+        yield f"beliefs over {n_states} states: action information needs a belief in one of two."
+        return
+    known = facts.exact.notna()
+    exact = known.all() and not facts.published
+    if known.any() and not known.all() and not facts.published:
+        yield (
+            f"p_true is known in {known.sum()} of {len(known)} rows: action information predicts "
+            "the realised state."
+        )
+    estimate = partial(
+        action_information,
+        facts.belief,
+        facts.action,
+        facts.truth,
+        exact=facts.exact if exact else None,
+        context=facts.context,
+        group=facts.group,
+        positive=facts.positive,
+        published=facts.published,
+    )
+    yield Call(estimate, facts.n_dropped, twins=NEVER)
+
+
+CHECK = Check(
+    name="action_information",
+    needs=JUDGED_CHOICES,
+    sentences={
+        "": Sentences(
+            estimate="Beside the {belief}, the action saves {value:.1f}% of the squared error of "
+            "predicting the state.",
+            untwinned="twins have no exact posterior of their own",
+        ),
+    },
+    plan=_plan,
+    by_itself=_by_name,
+)

@@ -1,0 +1,129 @@
+"""action_information: the gain in predicting the state, what it takes, and what it does not say."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, action_information, analyze
+
+FEW = {"n_seeds": 1, "rng": 1}
+
+
+def answers(seed=1, n_contexts=120, n_reps=3, weight=0.0):
+    """Choices that follow the belief and, with some weight, the rest of the exact posterior."""
+    rng = np.random.default_rng(seed)
+    exact = rng.uniform(0.02, 0.98, n_contexts)
+    log_odds = np.log(exact) - np.log1p(-exact) + rng.normal(0, 1.2, n_contexts)
+    belief = np.round(1 / (1 + np.exp(-log_odds)), 1)
+    acted_on = belief + weight * (exact - belief)
+    context = np.repeat(np.arange(n_contexts), n_reps)
+    chance = 1 / (1 + np.exp(-8 * (acted_on - 0.5)))
+    action = np.where(rng.random(context.size) < chance[context], "yes", "no")
+    state = (rng.random(n_contexts) < exact).astype(int)
+    return pd.DataFrame(
+        {
+            "context": context,
+            "rep": np.tile(np.arange(n_reps), n_contexts),
+            "p": belief[context],
+            "action": action,
+            "theta": state[context],
+            "p_true": exact[context],
+        }
+    )
+
+
+def estimate(rows, exact=True, **options):
+    posterior = rows["p_true"] if exact else None
+    arrays = rows["p"], rows["action"], rows["theta"]
+    return action_information(*arrays, exact=posterior, context=rows["context"], **FEW | options)
+
+
+def test_what_the_action_adds_is_nothing_where_it_follows_the_belief():
+    nothing, something = estimate(answers()), estimate(answers(weight=0.8))
+    assert nothing.interval is None or nothing.interval.low < 0 < nothing.interval.high
+    assert something.interval.low > 0
+    assert something.pvalue is None
+    assert something.contributions.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_exact_posterior_gives_the_share_that_the_state_gives_with_less_noise():
+    """Breaks if the variance of the state is left out of the error: the share would be tripled."""
+    rows = answers(n_contexts=700, n_reps=1, weight=1.0)
+    exact, realised = estimate(rows), estimate(rows, exact=False)
+    assert exact.interval.high - exact.interval.low < realised.interval.high - realised.interval.low
+    assert realised.interval.low < exact.statistic < realised.interval.high
+    errors = exact.details.set_index("model")["mean_squared_error"]
+    assert errors["without action"] == pytest.approx(
+        realised.details["mean_squared_error"][0], rel=0.15
+    )
+    assert exact.statistic == pytest.approx(100 * errors["gain"] / errors["without action"])
+
+
+def test_probabilities_of_actions_are_predictors_as_they_are():
+    rows = answers(weight=0.8)
+    chosen = estimate(rows)
+    indicators = pd.get_dummies(rows["action"]).astype(float)
+    as_policy = action_information(
+        rows["p"], indicators, rows["theta"], exact=rows["p_true"], context=rows["context"], **FEW
+    )
+    assert as_policy.statistic == chosen.statistic
+    policy = pd.DataFrame({"no": 1 - rows["p_true"], "yes": rows["p_true"]})
+    known = action_information(
+        rows["p"], policy, rows["theta"], exact=rows["p_true"], context=rows["context"], **FEW
+    )
+    assert known.statistic > 2 * chosen.statistic > 0
+
+
+def test_published_predicts_the_realised_state_and_counts_rows():
+    rows = answers(weight=0.8)
+    result = estimate(rows, exact=False, published=True, n_bootstraps=200)
+    assert result.settings["target"] == "realised state"
+    assert "bootstrap over rows" in result.interval.method
+    assert result.settings["n_trees"] == 100
+    with pytest.raises(InputError, match="exact must be left out with published=True"):
+        estimate(rows, published=True)
+    policies = pd.DataFrame({"no": 1 - rows["p"], "yes": rows["p"]})
+    refused = action_information(rows["p"], policies, rows["theta"], published=True)
+    assert "takes chosen actions" in refused.reason
+
+
+def test_groups_are_the_units_where_they_are_named():
+    rows = answers()
+    of_groups = estimate(rows, group=rows["context"] // 6)
+    assert "groups as units" in of_groups.interval.method
+    few = estimate(rows, group=rows["context"] // 30)
+    assert math.isnan(few.statistic)
+    assert "too few to be the units" in few.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"action": "yes"}, "only one action was seen ('yes')"),
+        ({"p_true": 0.3}, "the exact posterior is the same in every context"),
+    ],
+)
+def test_nothing_to_estimate_is_said(changes, reason):
+    result = estimate(answers().assign(**changes))
+    assert math.isnan(result.statistic)
+    assert reason in result.reason
+    few = answers(n_contexts=8)
+    assert "fewer than 10" in estimate(few).reason
+    one_state = answers().assign(theta=1)
+    assert "realised state is the same" in estimate(one_state, exact=False).reason
+    assert not math.isnan(estimate(one_state).statistic)
+
+
+def test_it_runs_by_name_alone_and_takes_the_posterior_where_every_row_has_it():
+    rows = answers(n_contexts=30, n_reps=1)
+    light = analyze(rows, checks=["calibration", "action_information"], rng=1)
+    row = light.results.set_index("check").loc["action_information"]
+    assert '"target": "exact posterior"' in row["settings"]
+    assert row["verdict"].startswith("Beside the stated belief, the action saves")
+    assert math.isnan(row["pvalue"])
+    some = rows.assign(p_true=rows["p_true"].where(rows["context"] > 3))
+    (unit,) = analyze(some, checks=["action_information"], rng=1).units
+    assert unit.results[0].settings["target"] == "realised state"
+    assert any("26 of 30 rows" in note for note in unit.notes)
