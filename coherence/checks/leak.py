@@ -45,8 +45,10 @@ from coherence.statistics.resample import (
     as_generator,
     context_means,
 )
+from coherence.table.exact import KIND, SMALLEST, calibration_pvalue
 from coherence.table.needs import DRAWN_CHOICES
 from coherence.table.runs import Runs
+from coherence.table.schema import DRAWN
 
 NULL = (
     "given the exact posterior, actions and beliefs know nothing more of the realised state, "
@@ -71,14 +73,12 @@ RULED_OUT = (
     "rules out: rows were joined wrongly, the posterior is that of another state, or it was rounded"
 )
 ODD_STATES = (
-    "the states do not look like draws from the exact posterior (p = {p:.2g} for their mean and "
-    "slope): look for rows that were joined wrongly, or the posterior of another state"
+    "the states do not look like draws from the exact posterior (score test of calibration, p = "
+    "{p:.2g}): look for rows that were joined wrongly, or the posterior of another state"
 )
-TRUTH_KIND, DRAWN = "truth_kind", "drawn"
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
-ODD = 0.001  # p below which the states are said to be no such draws
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
@@ -204,19 +204,16 @@ def evidence_leak_test(
     if not left.any():
         return replace(result, reason=SETTLED)
     slopes = _slopes(share, posterior)
-    # Whether states look drawn: their mean, and their slope on the posterior.
-    states = np.column_stack([np.ones(n), posterior - posterior.mean()])
-    scores = np.column_stack([left @ np.append(slopes, 0.0), left, states])
+    scores = np.column_stack([left @ np.append(slopes, 0.0), left])
     # By what contexts hold, so that neither their names nor the order of rows enters the draws.
-    keys = [np.round(values, 9) for values in (scores[:, 0], held, state, posterior)]
-    order = np.lexsort(keys)
+    order = np.lexsort([np.round(values, 9) for values in (scores[:, 0], held, state, posterior)])
     size = np.abs(_sums(scores[order], posterior[order], state[order], n_draws, generator))
-    largest = [size[:, 0], size[:, 1:-3].max(axis=1), size[:, -3], size[:, -2:].max(axis=1)]
-    pvalues = _pvalues(np.column_stack(largest))
-    together = _pvalues(-(pvalues[:, :3] / WEIGHTS).min(axis=1, keepdims=True))[0, 0]
-    odd = ODD_STATES.format(p=pvalues[0, 3]) if pvalues[0, 3] < ODD else ""
+    of_parts = np.column_stack([size[:, 0], size[:, 1:-1].max(axis=1), size[:, -1]])
+    together = _pvalues(-(_pvalues(of_parts) / WEIGHTS).min(axis=1, keepdims=True))[0, 0]
+    of_states = calibration_pvalue(posterior[order], state[order] == 1)
+    odd = ODD_STATES.format(p=of_states) if of_states < SMALLEST else ""
     found = differences(columns, state, basis)
-    details = _details(data, found, [*_pvalues(size[:, 1:-2])[0], pvalues[0, 3]])
+    details = _details(data, found, [*_pvalues(size[:, 1:])[0], of_states])
     details.loc[len(details) - 1, "estimate"] = (state - posterior).mean()
     # What the posterior settles has neither an error nor a test.
     nothing = np.flatnonzero(~left.any(axis=0))
@@ -361,7 +358,7 @@ def _tested(data: ChoiceData, details: pd.DataFrame) -> str:
 
 
 def _drawn(runs: Runs) -> bool:
-    return TRUTH_KIND in runs.table and bool((runs.table[TRUTH_KIND] == DRAWN).any())
+    return KIND in runs.table and bool((runs.table[KIND] == DRAWN).any())
 
 
 def _plan(facts: Facts) -> CallsAndNotes:
@@ -369,7 +366,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
         return
     known = facts.exact.notna() & facts.truth.notna()
     if _drawn(facts.runs):
-        known &= facts.runs.table[TRUTH_KIND].reindex(known.index) == DRAWN
+        known &= facts.runs.table[KIND].reindex(known.index) == DRAWN
     rows = known.to_numpy()
     if not rows.any():
         yield "no p_true: evidence leak was not run."
