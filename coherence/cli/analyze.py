@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checks",
         metavar="A,B",
-        help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow)",
+        help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow, but for "
+        "those that run by name alone)",
     )
     parser.add_argument(
         "--margin",

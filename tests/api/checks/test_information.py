@@ -117,7 +117,7 @@ def test_nothing_to_estimate_is_said(changes, reason):
 
 
 def test_it_runs_by_name_alone_and_takes_the_posterior_where_every_row_has_it():
-    rows = answers(n_contexts=30, n_reps=1)
+    rows = answers(n_contexts=30, n_reps=1).assign(truth_kind="drawn")
     light = analyze(rows, checks=["calibration", "action_information"], rng=1)
     row = light.results.set_index("check").loc["action_information"]
     assert '"target": "exact posterior"' in row["settings"]
