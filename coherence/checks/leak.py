@@ -159,8 +159,7 @@ def evidence_leak_test(
     Examples
     --------
     >>> import coherence
-    >>> agent = coherence.Agent("oracle", "acts on the state itself", hidden_signal=0.4)
-    >>> runs = coherence.simulate(agent, n_contexts=100, n_reps=3, rng=1)
+    >>> runs = coherence.simulate("clairvoyant", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> result = evidence_leak_test(
     ...     rows["p"], rows["action"], rows["theta"], rows["p_true"], context=rows["context"], rng=1

@@ -254,10 +254,11 @@ def evidence_leak() -> None:
     """Differences between the states at equal posterior: of actions, and of beliefs."""
     actions, beliefs = {}, {}
     told = answers("rational")
+    clairvoyant = coherence.AGENTS["clairvoyant"].with_parameters(hidden_signal=0.2)
     given_away = np.clip(told["p"] + 0.05 * (told["theta"] - 0.5), 0, 1)
     for title, rows in (
         ("beliefs see the state", told.assign(p=given_away)),
-        ("actions see the state", answers(leaky(0.2))),
+        ("actions see the state", answers(clairvoyant)),
         ("overconfident", answers("miscalibrated")),
         ("coherent", told),
     ):

@@ -39,6 +39,8 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
         "calibration:calibration_error_exact",
         "calibration:ece_exact",
         "iterated_expectation:random_forest",
+        "evidence_leak",
+        "action_information",
     }
     shown = {each.check for each in with_twins(results, [drawn]) if each.twins is not None}
     assert shown == {result.check for result in results} - without
