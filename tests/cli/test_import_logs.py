@@ -76,10 +76,10 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     assert status == 0
     assert "\n  the table allows calibration\n" in printed
     assert (
-        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, rational_agent, "
-        "action_information cannot be run\n" in printed
+        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, "
+        "rational_agent, action_information cannot be run\n" in printed
     )
-    assert "\n  no action and p_true: evidence_leak cannot be run\n" in printed
+    assert "\n  no action, p_true: evidence_leak cannot be run\n" in printed
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "truth_kind", "status"]
     status, out, _ = run("analyze", str(out))
     assert status == 0
