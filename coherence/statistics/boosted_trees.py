@@ -5,6 +5,10 @@ the other folds. Rows that are equal are learnt once, with the weight of all.
 """
 
 import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -56,6 +60,40 @@ def varies(table: pd.DataFrame) -> bool:
     return any(table[name].nunique(dropna=False) > 1 for name in table.columns)
 
 
+@contextmanager
+def interrupts_held() -> Iterator[list[int]]:
+    """Hold Ctrl-C back, and answer it at the end; yields the signals that have come.
+
+    A KeyboardInterrupt that is raised inside CatBoost is lost there, or ends the process with a
+    segmentation fault. Every call of it stands within this.
+    """
+    came: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    # Python raises it in the main thread alone, and nowhere in workers that ignore the signal.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield came
+        return
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(signal.SIGINT, None)
+
+
+@dataclass(frozen=True)
+class _UntilInterrupted:
+    """Ends a fit after the iteration in which Ctrl-C came, as long fits take minutes."""
+
+    came: list[int]
+
+    def after_iteration(self, _: object) -> bool:
+        """Tell whether to go on."""
+        return not self.came
+
+
+@interrupts_held()
 def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | None) -> Any:
     """Return rows as CatBoost takes them."""
     import catboost
@@ -64,6 +102,22 @@ def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | N
     if not categories:
         return catboost.Pool(table.to_numpy(), action, **weights)
     return catboost.Pool(table, action, cat_features=categories, **weights)
+
+
+def _grow(learnt: Any, judges: Any = None, **settings: object) -> tuple[Any, dict[str, Any]]:
+    """Return trees that have learnt from a pool, and their losses on another as they grew."""
+    with interrupts_held() as came:
+        import catboost
+
+        model = catboost.CatBoostClassifier(**settings)
+        model.fit(learnt, eval_set=judges, callbacks=[_UntilInterrupted(came)])
+        return model, model.get_evals_result()
+
+
+@interrupts_held()
+def _scores(model: Any, rows: Any, kind: str, **trees: int) -> Floats:
+    """Return what trees, or some of them, say of the rows of a pool."""
+    return np.asarray(model.predict(rows, prediction_type=kind, **trees), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -116,11 +170,11 @@ class _Fold:
         return self._fits[depth].path[:n_stages]
 
     def _fitted(self, depth: int, iterations: int) -> _Fit:
-        import catboost
-
         learnt, judges, mean_weight = self._pools
         loss = "MultiClass" if self.seen.size > 2 else "Logloss"
-        model = catboost.CatBoostClassifier(
+        model, followed = _grow(
+            learnt,
+            judges,
             loss_function=loss,
             depth=depth,
             iterations=iterations,
@@ -135,8 +189,7 @@ class _Fold:
             **SETTLED,
             **QUIET,
         )
-        model.fit(learnt, eval_set=judges)
-        path = np.array(model.get_evals_result()["validation"][loss]) * self._judged.sum()
+        path = np.array(followed["validation"][loss]) * self._judged.sum()
         constant = -(self._judged * np.log(self.shares[self.seen])).sum()
         return _Fit(model, np.append(constant, path)[[s for s in STAGES if s <= path.size]])
 
@@ -159,7 +212,7 @@ class _Fold:
                     continue
                 if stage:
                     between = {"ntree_start": done, "ntree_end": stage}
-                    grown = model.predict(rows, prediction_type="RawFormulaVal", **between)
+                    grown = _scores(model, rows, "RawFormulaVal", **between)
                     raw, done = raw + grown.reshape(raw.shape), stage
                 both = np.hstack([np.zeros_like(raw), raw]) if self.seen.size == 2 else raw
                 mixed += weight * special.softmax(both, axis=1)
@@ -257,20 +310,18 @@ class PublishedTrees:
         weight: Floats | None = None,
     ) -> Predictor:
         """Fit to all rows; see `Learner`."""
-        import catboost
-
         table = as_table(design)
         if not varies(table):
             shares = np.bincount(action, weights=weight) / (
                 len(action) if weight is None else weight.sum()
             )
             return lambda seen: np.tile(shares, (len(seen.belief), 1))
-        model = catboost.CatBoostClassifier(
+        model, _ = _grow(
+            pool(table, action, weight=weight),
             loss_function="MultiClass" if action.max() > 1 else "Logloss",
             depth=PUBLISHED_DEPTH,
             iterations=PUBLISHED_ITERATIONS,
             random_seed=seed,
             **QUIET | {"thread_count": free_threads()},
         )
-        model.fit(pool(table, action, weight=weight))
-        return lambda seen: np.asarray(model.predict_proba(pool(as_table(seen))), dtype=np.float64)
+        return lambda seen: _scores(model, pool(as_table(seen)), "Probability")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import attempts
 import calls
+import interrupts
 import kills
+import numpy as np
 import pytest
 import session
 import tables
@@ -196,3 +198,11 @@ def test_results_of_the_large_runs_are_written_down():
     text = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
     for script in ("kills.py", "drawn.py"):
         assert f"python tests/faults/{script}" in text
+
+
+@needs_forks
+@pytest.mark.slow
+def test_many_interrupts():
+    counts, took = interrupts.interrupted([str(interrupts.RUNS)], 200, 0)
+    assert [name for name in counts if name.startswith("FAULT")] == []
+    assert np.median(took) < 1

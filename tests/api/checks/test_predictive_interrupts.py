@@ -1,0 +1,79 @@
+"""Ctrl-C during the predictive gain: raised inside CatBoost it ended in segmentation faults."""
+
+import signal
+import threading
+
+import catboost
+import numpy as np
+import pytest
+
+from coherence import predictive_gain_test
+
+
+def gain(**options):
+    rng = np.random.default_rng(0)
+    belief, truth = rng.uniform(size=12), rng.integers(0, 2, 12)
+    action = (rng.uniform(size=12) < belief).astype(int)
+    return predictive_gain_test(belief, action, truth, n_folds=2, rng=0, **options)
+
+
+@pytest.fixture
+def ctrl_c():
+    """Let Ctrl-C raise KeyboardInterrupt, whatever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (catboost.Pool, "__init__"),
+        (catboost.CatBoostClassifier, "__init__"),
+        (catboost.CatBoostClassifier, "fit"),
+        (catboost.CatBoostClassifier, "get_evals_result"),
+        (catboost.CatBoostClassifier, "predict"),
+    ],
+)
+def test_ctrl_c_is_answered_as_soon_as_catboost_returns(
+    owner, name, published, ctrl_c, monkeypatch
+):
+    whole, returned = getattr(owner, name), []
+
+    def interrupted(self, *arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        result = whole(self, *arguments, **options)
+        returned.append(self)
+        return result
+
+    monkeypatch.setattr(owner, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gain(published=published)
+    assert len(returned) == 1
+    assert signal.getsignal(signal.SIGINT) is ctrl_c
+    if name == "fit":
+        # A long fit does not go on to its end: of 45 and of 1,000 trees one is grown.
+        assert returned[0].tree_count_ == 1
+
+
+def test_other_threads_compute_too(ctrl_c):
+    """Handlers of signals can be set in the main thread alone, and it alone is interrupted."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(gain()))
+    thread.start()
+    thread.join()
+    assert not np.isnan(found[0].statistic)
+
+
+def test_ctrl_c_that_is_ignored_stays_so(ctrl_c, monkeypatch):
+    """As in worker processes of the command, whose parent answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    whole = catboost.CatBoostClassifier.fit
+
+    def interrupted(self, *arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return whole(self, *arguments, **options)
+
+    monkeypatch.setattr(catboost.CatBoostClassifier, "fit", interrupted)
+    assert not np.isnan(gain().statistic)
