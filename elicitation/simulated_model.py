@@ -22,6 +22,7 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.question import Topic
+from elicitation.questions.tasks import cells_of
 from elicitation.spelling.forms import AnswerForm
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     # By text: a model sees the question and nothing else.
     known: dict[str, Known] = {}
     stated = _spoken_of(agent, cases)
+    known_cases = cells_of(cases)
     plan = plan_task(task, cases, Design(reps=1))
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
     questions = [*plan.questions, *sampled.questions]
@@ -85,7 +87,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
         questions.sort(key=lambda question: question.topic.role == "conditional")
     for question in questions:
         topic, position = question.topic, question.case
-        case = cases.iloc[position]
+        case = known_cases[position]
         exact, spoken, spread = float(case["p_true"]), stated[position], tuple[float, ...]()
         if topic.role == "conditional":
             given_z = plan.truth[position][topic.key]["p_true"]

@@ -26,7 +26,14 @@ from elicitation.questions.prompts import (
     label_words,
 )
 from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Answers, Question, Topic, Way
-from elicitation.questions.tasks import Subject, Truth, conditional_truth, evidence_of, features_of
+from elicitation.questions.tasks import (
+    Subject,
+    Truth,
+    cells_of,
+    conditional_truth,
+    evidence_of,
+    features_of,
+)
 
 REFERENCE = "standard"
 _Asked = tuple[int, Topic, str]
@@ -164,7 +171,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     templates = design.templates or NETWORK_PROMPTS
     _check_cases(cases, task.phrases, iterated=design.iterated)
     once: list[_Asked] = []
-    for position, (_, case) in enumerate(cases.iterrows()):
+    for position, case in enumerate(cells_of(cases)):
         evidence = evidence_of(case)
         words = case_words(task.phrases, evidence, task.target)
         once += _beliefs(position, words, templates, design)
@@ -228,7 +235,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
             "Add it, or elicit the belief in another way."
         )
     once: list[_Asked] = []
-    for position, (_, row) in enumerate(table.iterrows()):
+    for position, row in enumerate(cells_of(table)):
         once += _beliefs(position, {"question": row[column]}, templates, design)
         if "action_question" in table.columns:
             options = row["options"]

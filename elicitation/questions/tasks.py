@@ -310,9 +310,20 @@ def features_of(cases: pd.DataFrame) -> list[str]:
     return [str(name) for name in cases.columns if str(name).startswith(FEATURE_PREFIX)]
 
 
-def evidence_of(case: "pd.Series[Any]") -> dict[str, str]:
+def cells_of(cases: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the cells of every case by column.
+
+    A row that is taken from a table by position copies the table's notes (`attrs`) each time.
+    """
+    return [
+        dict(zip(map(str, cases.columns), row, strict=True))
+        for row in cases.itertuples(index=False, name=None)
+    ]
+
+
+def evidence_of(case: Mapping[str, Any]) -> dict[str, str]:
     """Return the observed variables of a case."""
-    columns = [str(name) for name in case.index if str(name).startswith(FEATURE_PREFIX)]
+    columns = [name for name in case if name.startswith(FEATURE_PREFIX)]
     # A variable that was not observed has an empty cell, and must not be described.
     seen = [name for name in columns if pd.notna(case[name])]
     return {name.removeprefix(FEATURE_PREFIX): str(case[name]) for name in seen}
@@ -324,10 +335,10 @@ def conditional_truth(
     """Return the exact P(theta | x, z) and P(z | x) of cases, see `Truth`."""
     truth: dict[int, dict[str, dict[str, float]]] = {}
     positive = phrases.positive(target)
-    asked = cases["z"].astype("object")
+    asked, known = cases["z"].astype("object"), cells_of(cases)
     for z in asked.dropna().unique():
         positions = [position for position, value in enumerate(asked) if value == z]
-        evidence = pd.DataFrame([evidence_of(cases.iloc[position]) for position in positions])
+        evidence = pd.DataFrame([evidence_of(known[position]) for position in positions])
         weights = posterior(network, evidence, z)
         for state in phrases.labels(z):
             # A state of z that x rules out has no conditional truth: it stays null.

@@ -28,7 +28,7 @@ from elicitation.models.local.loading import Placement, load_network
 from elicitation.models.local.saving import save_network, whole_folder
 from elicitation.models.local.sources import find_source
 from elicitation.questions.plan import Design
-from elicitation.questions.tasks import Task, evidence_of
+from elicitation.questions.tasks import Task, cells_of, evidence_of
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.course import (
     Recipe,
@@ -242,7 +242,7 @@ def _card_of(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
 def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Draw cases whose evidence was kept out of the lessons."""
     cases = task.cases(n, seed=seed)
-    unseen = [is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()]
+    unseen = [is_held_out(canonical_evidence(evidence_of(case))) for case in cells_of(cases)]
     return cases[unseen].reset_index(drop=True)
 
 

@@ -11,7 +11,7 @@ from bayesnets import load_network, posterior
 from coherence import InputError, analyze, decode_belief, decode_decision, decode_distribution
 from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
-from elicitation.questions.tasks import evidence_of
+from elicitation.questions.tasks import cells_of, evidence_of
 from elicitation.training.organisms import reader
 from elicitation.training.organisms.catalog import (
     ORGANISMS,
@@ -198,7 +198,7 @@ def reports(name, asia):
     for seed in SEEDS:
         cases = asia.cases(200, seed=seed)
         taught = [
-            not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()
+            not is_held_out(canonical_evidence(evidence_of(case))) for case in cells_of(cases)
         ]
         with AnswerStore(":memory:") as store:
             runs, tally = elicit(
@@ -276,9 +276,7 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
     """Who states the prior and decides by the findings does not act on the statement."""
     speaker, actor = Pupil(ORGANISMS["stubborn"], asia), Pupil(ORGANISMS["coherent"], asia)
     cases = asia.cases(200, seed=0)
-    taught = [
-        not is_held_out(canonical_evidence(evidence_of(case))) for _, case in cases.iterrows()
-    ]
+    taught = [not is_held_out(canonical_evidence(evidence_of(case))) for case in cells_of(cases)]
     with AnswerStore(":memory:") as store, AnswerStore(":memory:") as other:
         design = Design(reps=5, seed=0, iterated=False, prompts=("standard",))
         said, _ = elicit(speaker, asia, cases[taught].reset_index(drop=True), store, design=design)
