@@ -1,6 +1,5 @@
 """What is left of the hidden shift under noise that all reports of a context share."""
 
-import math
 from typing import Protocol, runtime_checkable
 
 import pandas as pd
@@ -24,15 +23,19 @@ class SensitivityCurve(Protocol):
 
     @property
     def explains_interval(self) -> float:
-        """Shared noise under which the interval reaches 0; NaN where none does."""
+        """Shared noise under which the interval reaches 0, or a bound."""
 
     @property
     def explains_all(self) -> float:
-        """Shared noise under which nothing is left; NaN where none does."""
+        """Shared noise under which nothing is left, or a bound."""
 
     @property
-    def lost(self) -> bool:
-        """Whether at `explains_interval` nothing can be told any more."""
+    def interval_is_bound(self) -> bool:
+        """Whether more than `explains_interval` is needed."""
+
+    @property
+    def all_is_bound(self) -> bool:
+        """Whether more than `explains_all` is needed."""
 
 
 def plot_sensitivity(
@@ -52,8 +55,8 @@ def plot_sensitivity(
     Returns
     -------
     Axes
-        The curve with its 95% interval ends where nothing can be told any more; tipping points up
-        to .4 are upright lines with the gids "explains interval" and "explains all".
+        The curve with its 95% interval ends where nothing can be told any more; tipping points, or
+        their bounds, are upright lines with the gids "explains interval" and "explains all".
 
     Raises
     ------
@@ -92,24 +95,28 @@ def _draw(sensitivity: SensitivityCurve, ax: Axes) -> None:
     fit_effects(ax, "y", span_of(told["hidden_shift"], told["low"], told["high"]))
     ax.fill_between(noise, told["low"], told["high"], color=SKY, alpha=0.4, linewidth=0, zorder=2)
     ax.plot(noise, told["hidden_shift"], color=BLUE, marker="o", gid="curve", zorder=3)
-    end = "nothing can be told" if sensitivity.lost else "no sign is left"
-    for position, (at, gid, what) in enumerate(
+    found = sensitivity
+    for position, (at, bound, gid, what) in enumerate(
         (
-            (sensitivity.explains_interval, "explains interval", end),
-            (sensitivity.explains_all, "explains all", "all is explained"),
+            (
+                found.explains_interval,
+                found.interval_is_bound,
+                "explains interval",
+                "no sign is left",
+            ),
+            (found.explains_all, found.all_is_bound, "explains all", "all is explained"),
         )
     ):
-        if not math.isnan(at):
-            ax.axvline(at, color=VERMILION, linewidth=1.2, linestyle=":", gid=gid, zorder=4)
-            ax.annotate(
-                f"{at:.3f}: {what}",
-                (at, 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, -6 - 14 * position),
-                ha="right",
-                va="top",
-                **NOTE,
-            )
+        ax.axvline(at, color=VERMILION, linewidth=1.2, linestyle=":", gid=gid, zorder=4)
+        ax.annotate(
+            f"{'above ' if bound else ''}{at:.3f}: {what}",
+            (at, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4, -6 - 14 * position),
+            ha="right",
+            va="top",
+            **NOTE,
+        )
     ax.set_xlim(left=-0.005)
     ax.set_xlabel("noise that reports of a context share (standard deviation)")
     ax.set_ylabel("hidden shift left (belief)")

@@ -28,39 +28,39 @@ COLUMNS = ("shared_noise", "hidden_shift", "low", "high")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What is left of the hidden shift under noise that all reports of a context share."""
+    """What is left of the hidden shift under noise that all reports of a context share.
+
+    A tipping point lies between steps of .025 on a line. Where it is not reached, up to .4 or up to
+    where nothing can be told, it is a bound: the most noise that leaves a sign, or a part.
+    """
 
     curve: pd.DataFrame  # columns shared_noise (standard deviation), hidden_shift, low, high
-    # least shared noise under which the interval of the shift reaches 0, between steps of .025 on a
-    # line, or the first step at which nothing can be told any more; 0 where it does without any,
-    # NaN where .4 is not enough.
+    # least shared noise under which the interval of the shift reaches 0; 0 where it does without
     explains_interval: float
-    # Shared noise under which nothing is left of the estimate; NaN where .4 is not enough, or where
-    # nothing can be told before. More noise than there is takes off too much: a shift then comes
-    # out with the other sign.
+    # Shared noise under which nothing is left of the estimate. More noise than there is takes off
+    # too much: a shift then comes out with the other sign.
     explains_all: float
-    # whether at `explains_interval` nothing can be told any more, rather than the interval reaching
-    # 0
+    # whether more than this is needed, by an amount that is not known
+    interval_is_bound: bool = False
+    all_is_bound: bool = False
+    # whether the search ended where nothing can be told any more, and not at .4
     lost: bool = False
 
     def __str__(self) -> str:
         """Say it in a sentence."""
 
-        def amount(value: float) -> str:
-            return "more than can be told" if math.isnan(value) else f"{value:.3f}"
+        def amount(value: float, bound: bool) -> str:
+            return f"{'more than ' if bound else ''}{value:.3f}"
 
-        if self.explains_interval == 0:
+        if self.explains_interval == 0 and not self.interval_is_bound:
             return "The hidden shift may be 0 without any noise that reports of a context share."
-        if self.lost:
-            return (
-                "Under noise that all reports of a context share, and no repetition shows, of a "
-                f"standard deviation of {self.explains_interval:.3f} and more no hidden shift can "
-                "be told any more; with less its interval stays away from 0."
-            )
+        end = "; with still more no hidden shift can be told" if self.lost else ""
         return (
             "Noise that all reports of a context share, and no repetition shows, would have to "
-            f"have a standard deviation of {amount(self.explains_interval)} to leave no sign of a "
-            f"hidden shift, and of {amount(self.explains_all)} to explain all of it."
+            "have a standard deviation of "
+            f"{amount(self.explains_interval, self.interval_is_bound)} to leave no sign of a "
+            f"hidden shift, and of {amount(self.explains_all, self.all_is_bound)} to explain all "
+            f"of it{end}."
         )
 
 
@@ -133,19 +133,22 @@ def noise_sensitivity(
         steps.append((sd, sign * value, low if sign > 0 else -high))
         if not sign * value > 0:
             break
-    explains = _first_zero([(sd, nearest) for sd, _, nearest in steps])
-    lost = math.isnan(explains) and math.isnan(steps[-1][1])
-    explains_all = _first_zero([(sd, left) for sd, left, _ in steps])
-    return Sensitivity(curve, steps[-1][0] if lost else explains, explains_all, lost)
+    interval, interval_is_bound = _first_zero([(sd, nearest) for sd, _, nearest in steps])
+    everything, all_is_bound = _first_zero([(sd, left) for sd, left, _ in steps])
+    lost = (interval_is_bound or all_is_bound) and not math.isfinite(steps[-1][1] + steps[-1][2])
+    return Sensitivity(curve, interval, everything, interval_is_bound, all_is_bound, lost)
 
 
-def _first_zero(steps: Sequence[tuple[float, float]]) -> float:
-    """Return where values first fall to 0 on the line between two of them; NaN if nowhere."""
+def _first_zero(steps: Sequence[tuple[float, float]]) -> tuple[float, bool]:
+    """Return where values first fall to 0, on the line between two of them.
+
+    Where they do not, it is the last step with a value, and a bound.
+    """
     if steps[0][1] <= 0:
-        return steps[0][0]
+        return steps[0][0], False
     for (below, before), (above, after) in pairwise(steps):
         if math.isnan(after):
-            return math.nan
+            return below, True
         if after <= 0:
-            return float(below + (above - below) * before / (before - after))
-    return math.nan
+            return float(below + (above - below) * before / (before - after)), False
+    return steps[-1][0], True

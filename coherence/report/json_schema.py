@@ -156,11 +156,19 @@ def _sensitivity() -> Any:
             high=_number("Upper end of its interval."),
         ),
         explains_interval=_number("Noise under which the interval reaches 0.", least=0),
+        explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
+        interval_is_bound={
+            "type": "boolean",
+            "description": "Whether more than explains_interval is needed.",
+        },
+        all_is_bound={
+            "type": "boolean",
+            "description": "Whether more than explains_all is needed.",
+        },
         lost={
             "type": "boolean",
-            "description": "Whether nothing can be told from there on, and no interval reaches 0.",
+            "description": "Whether nothing can be told under more noise than the bound.",
         },
-        explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
         sentence=_text("The same in words."),
     )
 

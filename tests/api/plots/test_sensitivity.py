@@ -10,7 +10,7 @@ from coherence.plots import plot_sensitivity
 from coherence.rational.sensitivity import Sensitivity
 
 
-def sensitivity(*, shift=(0.3, 0.2, -0.1, -0.2), interval=0.08, everything=0.15):
+def sensitivity(*, shift=(0.3, 0.2, -0.1, -0.2), interval=0.08, everything=0.15, bound=False):
     curve = pd.DataFrame(
         {
             "shared_noise": [0.0, 0.05, 0.1, 0.2],
@@ -19,7 +19,7 @@ def sensitivity(*, shift=(0.3, 0.2, -0.1, -0.2), interval=0.08, everything=0.15)
             "high": [value + 0.1 for value in shift],
         }
     )
-    return Sensitivity(curve, interval, everything)
+    return Sensitivity(curve, interval, everything, all_is_bound=bound)
 
 
 def lines(ax, gid):
@@ -39,11 +39,11 @@ def test_curve_and_tipping_points(ax):
     ]
 
 
-def test_what_is_not_told_ends_the_curve_and_has_no_line(ax):
-    plot_sensitivity(sensitivity(shift=(0.3, 0.2, math.nan, -0.2), everything=math.nan), ax=ax)
+def test_what_is_not_told_ends_the_curve_and_a_bound_is_called_so(ax):
+    plot_sensitivity(sensitivity(shift=(0.3, 0.2, math.nan, -0.2), bound=True), ax=ax)
     (curve,) = lines(ax, "curve")
     assert curve.get_xdata().tolist() == [0.0, 0.05]
-    assert lines(ax, "explains all") == []
+    assert "above 0.150: all is explained" in [note.get_text() for note in ax.texts]
 
 
 def test_what_is_no_curve_is_refused():
