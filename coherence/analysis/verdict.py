@@ -3,7 +3,7 @@
 The words follow how a test ended after the correction over the whole report, and how much of that
 noise in the reports explains. Only a test that rejects after the correction accuses, and not one
 that noise may have misled. A test that does not reject is never called evidence of coherence: what
-follows is which effects its interval leaves open.
+follows is the interval of effects that are compatible with the data.
 """
 
 import math
@@ -23,6 +23,11 @@ from coherence.table.printable import WARNING, counted
 RATIONAL = "rational_agent"
 """The test that allows for noise in the reports, and so tells whether noise suffices."""
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
+_NO_EVIDENCE = "Not rejecting is not evidence of coherence"
+_COVERAGE = (
+    "Such an interval holds the true effect in 95% of all studies, not of those alone that do not "
+    "reject."
+)
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 
 
@@ -129,26 +134,25 @@ def _tested(
     """Say how a test ended."""
     sentences, outcome = sentences_of(result.check)[0], result.outcome(alpha=alpha)
     if outcome is Outcome.KEPT and sentences.kept:
-        return f"{_filled('kept', 'a test', result, belief)} {_left_open(result)}"
+        return f"{_filled('kept', 'a test', result, belief)} {_interval_sentence(result)}"
     noise, words = _explained(result, scatter, allowed)
     template = _REJECTED[noise][0]
     if outcome is Outcome.REJECTED and template == "{rejected}":
         return _filled("rejected", "a test", result, belief)
     sign = _filled("sign", "a test", result, belief)
     if outcome is Outcome.KEPT:
-        return f"No sign that {sign}. {_left_open(result)}"
+        return f"No sign that {sign}. {_interval_sentence(result)}"
     if outcome is Outcome.UNCORRECTED:
         tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
         return f"A sign that {sign}, which does not survive the correction over {tests}."
     return template.format(Sign=f"{sign[:1].upper()}{sign[1:]}", **words)
 
 
-def _left_open(result: CheckResult) -> str:
-    """Say which effects a test that does not reject leaves open."""
+def _interval_sentence(result: CheckResult) -> str:
+    """Say which effects are compatible with the data of a test that does not reject."""
     if result.interval is None or math.isnan(result.interval.high):
         return NO_INTERVAL
-    reach = furthest(result.interval, sentences_of(result.check)[0].one_sided)
-    return f"The interval {_room_for(result, reach)}."
+    return f"{_effects_within(result, result.interval)} are compatible with the data."
 
 
 def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
@@ -172,20 +176,22 @@ def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
     )
 
 
-def furthest(interval: Interval, one_sided: bool) -> float:
-    """Return the largest effect that an interval leaves open; 0 where it leaves none."""
+def largest_compatible_effect(interval: Interval, one_sided: bool) -> float:
+    """Return the largest effect within an interval, on the side that is tested; 0 for none."""
     if one_sided:
         return max(interval.high, 0.0)
     return max(abs(interval.low), abs(interval.high))
 
 
-def _room_for(result: CheckResult, effect: float) -> str:
-    """Say what an interval leaves room for, of which `effect` is the largest."""
-    if effect == 0:
-        return "leaves room for no effect"
+def _effects_within(result: CheckResult, interval: Interval) -> str:
+    """Name the effects of an interval."""
+    low, high = format_numbers([interval.low, interval.high])
+    return f"Effects in [{low}, {high}]{_unit_of(result)} ({interval.level:.0%} interval)"
+
+
+def _unit_of(result: CheckResult) -> str:
     unit = clean(result.unit)
-    number = f"{format_numbers([effect])[0]}{'' if unit[:1] == '%' else ' '}{unit}"
-    return f"leaves room for an effect up to {number}"
+    return unit if unit[:1] == "%" else f" {unit}"
 
 
 # What the results of a (task, model) say together
@@ -232,7 +238,7 @@ def conclude(
             "Among so many tests chance shows such a sign: it proves neither incoherence nor "
             "coherence, and more contexts would tell.",
         )
-    return f"{count}{without}.", _still_possible(ended[Outcome.KEPT], moves)
+    return f"{count}{without}.", _non_rejection_sentence(ended[Outcome.KEPT], moves)
 
 
 def _named(results: Sequence[CheckResult]) -> str:
@@ -265,12 +271,18 @@ def _trust(
     return (of_all if len(suspects) == len(rejected) else of_some).format(**words)
 
 
-def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
-    """Say what is left open by the first test, in the order of checks, whose interval does."""
+def _non_rejection_sentence(kept: Sequence[CheckResult], moves: Movement | None) -> str:
+    """Name the effects compatible with the first test, in the order of checks, that has any.
+
+    The largest of an interval, printed as a bound behind a test that does not reject, held .745 to
+    .90 of true effects where power is high. An interval holds 95% over all studies.
+    """
     bounded = False
     for result in kept:
         if result.interval is not None and not math.isnan(result.interval.high):
-            shown = furthest(result.interval, sentences_of(result.check)[0].one_sided)
+            shown = largest_compatible_effect(
+                result.interval, sentences_of(result.check)[0].one_sided
+            )
             reach = smallest_margin(result)  # of all actions, not only of the one that is shown
             if math.isnan(reach):
                 reach = shown
@@ -278,14 +290,18 @@ def _still_possible(kept: Sequence[CheckResult], moves: Movement | None) -> str:
                 bounded = True
                 continue
             beside = room_beside(moves, reach, result.unit)
-            beside = f", {beside}" if beside else ""
-            room = _room_for(result, reach)
+            largest = f"the largest is {beside}" if beside else ""
             if reach > shown + 1e-9:
-                room += " in one of the other actions"
-            return f"Passing proves nothing: {clean(result.check)} {room}{beside}."
+                largest = f"in one of the other actions up to {format_numbers([reach])[0]}"
+                largest += f", {beside}" if beside else ""
+            effects = _effects_within(result, result.interval)
+            return (
+                f"{_NO_EVIDENCE}: {effects[0].lower()}{effects[1:]} are compatible with the data "
+                f"of {clean(result.check)}{f'; {largest}' if largest else ''}. {_COVERAGE}"
+            )
     if bounded:
-        return "Passing proves nothing about what was not tested."
-    return "Passing proves nothing, and without an interval it is not known what was missed."
+        return f"{_NO_EVIDENCE} in what was not tested."
+    return f"{_NO_EVIDENCE}, and without an interval it is not known what was missed."
 
 
 def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:

@@ -373,8 +373,8 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
     yield Text()
     yield _text(
         f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
-        f"{_units_named([row.unit for row in passing])}. Passing proves "
-        "nothing: the intervals say what effects remain possible."
+        f"{_units_named([row.unit for row in passing])}. Not rejecting "
+        "is not evidence of coherence: the intervals hold the effects compatible with the data."
         + (f" Beliefs or choices hardly vary in {_units_named(little)}." if little else "")
     )
 

@@ -67,18 +67,17 @@ def test_scatter_takes_back_what_it_may_have_caused(check, sentences):
     assert verdict(result(check, 0.001), scatter=quiet) == rejected
 
 
-def test_what_the_interval_leaves_open_is_said_in_the_unit_of_the_effect():
+def test_the_interval_is_printed_in_the_unit_of_the_effect():
     kept = result("residual_covariance", 0.5, statistic=0.02, interval=(-0.1, 0.14), n_contexts=101)
     assert verdict(replace(kept, unit="belief")).endswith(
-        "The interval leaves room for an effect up to 0.140 belief."
+        "Effects in [-0.100, 0.140] belief (95% interval) are compatible with the data."
     )
-    # One-sided: what lies below 0 is not looked for.
     gain = result("predictive_gain", 0.5, statistic=-1.0, interval=(-3.0, 1.0), n_contexts=101)
     assert verdict(replace(gain, unit="% of log-loss")).endswith(
-        "room for an effect up to 1.00% of log-loss."
+        "[-3.00, 1.00]% of log-loss (95% interval) are compatible with the data."
     )
     falls = result("monotone_choice:a/b", 0.9, statistic=-0.2, interval=(-0.3, -0.1))
-    assert verdict(falls).endswith("The interval leaves room for no effect.")
+    assert "[-0.300, -0.100]" in verdict(falls)
 
 
 @pytest.mark.parametrize("check", ["calibration_slope", "cmi:features", "calibration:slope", ""])
