@@ -212,6 +212,12 @@ def analyze(
         Unknown check, twins of published procedures, nothing says which of two states `p` is the
         probability of, or `reference` was not asked.
 
+    Notes
+    -----
+    P-values are those of a table that is looked at once. Of studies that are analysed again as
+    contexts come in, and end at the first p of at most .05, .14 reject a true null after five
+    looks.
+
     Examples
     --------
     >>> from coherence import simulate

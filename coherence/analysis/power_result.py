@@ -67,7 +67,7 @@ class PowerResult:
         if draws:
             listed = ", ".join(f"{name} {n}" for name, n in draws.items())
             yield (
-                f"permutations or sign flips behind a p-value: {listed}; the power is that of a "
+                f"permutations or other draws behind a p-value: {listed}; the power is that of a "
                 "test with so many, a little below that of a report."
             )
 

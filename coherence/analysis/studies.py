@@ -61,7 +61,7 @@ class Plan:
     groups: Groups | None = None
 
     def draws_of(self, check: str) -> int:
-        """Return the permutations or sign flips behind a p-value of a check."""
+        """Return the permutations or other draws behind a p-value of a check."""
         return self.n_draws or DRAWS.get(check, _USUAL_DRAWS)
 
     def estimates(self, result: str) -> bool:

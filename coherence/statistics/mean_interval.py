@@ -94,7 +94,7 @@ def interval_or_reason(
 
 
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:
-    """Return an interval for the mean of paired differences.
+    """Return an interval for the mean of paired differences, such as gaps between two beliefs.
 
     Differences of things that are alike are symmetric. Their skewness is then chance, which goes
     with that of the mean, and taking it out rejects a true null in up to twice as many samples as

@@ -32,14 +32,6 @@ def as_generator(rng: Seed) -> np.random.Generator:
         ) from None
 
 
-def permutation_pvalue(observed: float, permuted: Floats) -> float:
-    """Return (1 + b) / (1 + B), where b of B permuted values are at least the observed one."""
-    # Equal statistics differ in the last bits when they are summed in another order.
-    margin = 1e-12 * max(1.0, abs(observed))
-    as_large = np.count_nonzero(permuted >= observed - margin)
-    return float((1 + as_large) / (1 + permuted.size))
-
-
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
     """Sum row values by context, shape (n_contexts,)."""
     return np.bincount(context, weights=values, minlength=n_contexts).astype(np.float64)
@@ -177,22 +169,3 @@ def bootstrap_ratio(
         counts = bootstrap_counts(numerator.size, min(batch, n_resamples - start), rng)
         ratios.append(np.asarray(counts @ numerator) / np.asarray(counts @ denominator))
     return np.concatenate(ratios)
-
-
-def sign_flip_pvalue(gaps: Floats, *, n_flips: int, rng: np.random.Generator) -> float:
-    """Test two-sidedly that independent gaps have mean zero, by random signs."""
-    gaps = gaps[np.abs(gaps) > 1e-12]  # a zero gap is unchanged by its sign; rounding makes none
-    if gaps.size == 0:
-        return float("nan")
-    # The sum of squares is the same for every flip, so |sum| orders them as the studentised mean.
-    observed = abs(float(gaps.sum()))
-    if 2**gaps.size <= n_flips:  # row i spells the signs of assignment i in binary
-        bits = np.arange(2**gaps.size)[:, None] >> np.arange(gaps.size)
-        flipped = np.abs((1.0 - 2.0 * (bits & 1)) @ gaps)
-        return float(np.mean(flipped >= observed * (1 - 1e-12)))
-    batch = max(1, NUMBERS_HELD // gaps.size)
-    sums = []
-    for start in range(0, n_flips, batch):
-        size = min(batch, n_flips - start), gaps.size
-        sums.append(np.abs(rng.choice([-1.0, 1.0], size=size) @ gaps))
-    return permutation_pvalue(observed, np.concatenate(sums))

@@ -40,7 +40,7 @@ def residual_covariance(runs, n_draws=999):
 
 
 def iterated_expectation(runs):
-    return coherence.iterated_expectation_test(runs, n_flips=999, rng=7).pvalue
+    return coherence.iterated_expectation_test(runs, rng=7).pvalue
 
 
 @pytest.mark.lengthy

@@ -109,7 +109,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"lapses": True, "calibration": "logistic"},
         },
         co.iterated_expectation_test: {
-            **{"runs": runs, "reference": None, "n_flips": 99, "n_bootstraps": 20},
+            **{"runs": runs, "reference": None, "n_bootstraps": 20},
             **{"published": False, "rng": 1},
         },
         co.mixed_equilibrium: {"row": [[1, -1], [-1, 1]], "column": [[-1, 1], [1, -1]]},

@@ -105,7 +105,7 @@ def iterated(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[Chec
         )
     runs = pd.concat(rows, ignore_index=True)
     runs = runs if named is not None else runs.drop(columns="group")
-    return iterated_expectation_test(runs, n_flips=999, rng=rng), 0.0
+    return iterated_expectation_test(runs, rng=rng), 0.0
 
 
 def brier(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:

@@ -183,7 +183,7 @@ def _ordered_policies(name: str, test: Callable[..., CheckResult], **options: ob
 
 
 def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    result = iterated_expectation_test(design.draw_iterated(rng), n_flips=999, rng=rng)
+    result = iterated_expectation_test(design.draw_iterated(rng), rng=rng)
     rows = {
         str(row.measure): Reading(row.value, row.low, row.high)
         for row in result.details.itertuples()
@@ -193,7 +193,7 @@ def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
 
 def _rounded(name: str, measure: str) -> Callable:
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        result = iterated_expectation_test(design.draw_rounded(rng), n_flips=99, rng=rng)
+        result = iterated_expectation_test(design.draw_rounded(rng), rng=rng)
         row = result.details.set_index("measure").loc[measure]
         # An interval above 0 is what accuses, and is counted as a rejection.
         return {name: Reading(row["value"], row["low"], row["high"], float(not row["low"] > 0))}
@@ -202,7 +202,7 @@ def _rounded(name: str, measure: str) -> Callable:
 
 
 def _skewed(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    result = iterated_expectation_test(design.draw_rounded(rng), n_flips=99, rng=rng)
+    result = iterated_expectation_test(design.draw_rounded(rng), rng=rng)
     rows = result.details.set_index("measure").loc[list(SKEWED_MEASURES)]
     return {
         f"{measure}, skewed": Reading(row["value"], row["low"], row["high"])

@@ -8,7 +8,7 @@ from tests.api.analysis.test_twin_table import table_of
 
 
 def gap_of(runs):
-    return iterated_expectation_test(runs, reference="standard", n_flips=99, rng=1)
+    return iterated_expectation_test(runs, reference="standard", rng=1)
 
 
 def measure(result, name):

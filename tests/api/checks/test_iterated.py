@@ -223,7 +223,7 @@ def test_summaries_by_hand():
     table = result.details.set_index("measure")["value"]
     assert table.to_dict() == pytest.approx(expected, abs=1e-7)
     assert (result.n_rows, result.n_contexts) == (24, 12)
-    settings = {"reference": "standard", "published": False, "n_flips": 9_999}
+    settings = {"reference": "standard", "published": False}
     # Two different beliefs may be exact: they show no grid.
     steps = dict.fromkeys(("p", "p given z", "p_z"), 0.0)
     # The two largest of twelve gaps have .08 of .24.
@@ -307,7 +307,7 @@ def test_the_correction_takes_off_what_rounding_adds_whatever_the_scatter(scatte
 
 def mean_square_beyond(runs):
     """Mean square of the gap beyond noise and rounding; chance may push it below 0."""
-    return float(iterated_expectation_test(runs, n_flips=99, rng=0).fitted.beyond.mean())
+    return float(iterated_expectation_test(runs, rng=0).fitted.beyond.mean())
 
 
 def test_beliefs_that_stop_at_a_floor_are_recognised():
@@ -322,7 +322,7 @@ def test_beliefs_that_stop_at_a_floor_are_recognised():
 
 def test_contributions_sum_to_zero_and_are_those_of_the_mean():
     runs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1)
-    result = iterated_expectation_test(runs, n_flips=99, rng=0)
+    result = iterated_expectation_test(runs, rng=0)
     assert result.contributions.sum() == pytest.approx(0, abs=1e-12)
     assert set(result.contributions.index) == set(runs["context"])
 
@@ -380,3 +380,32 @@ def test_noise_is_removed_from_ten_contexts_with_two_repetitions(n_repeated, kno
     runs = runs[(runs["context"] < n_repeated) | (runs["rep"] == 0)]
     result = iterated_expectation_test(runs, rng=0)
     assert math.isfinite(value(result, "root-mean-square gap, noise removed")) == known
+
+
+def with_gaps(gaps, **columns):
+    """Beliefs that differ from the average of those given z by the gap of their context."""
+    runs = hand_made(n_contexts=len(gaps))
+    runs["p"] += np.where(runs["z_state"].isna(), np.asarray(gaps)[runs["context"]], 0.0)
+    return runs.assign(**{name: np.asarray(of)[runs["context"]] for name, of in columns.items()})
+
+
+def test_the_test_rejects_where_its_interval_leaves_0_out():
+    """Sign flips rejected skewed gaps twice as often, beside intervals that held 0."""
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(20):
+        gaps = np.clip(0.05 * (rng.exponential(size=20) - 1.5), -0.3, 0.3)
+        result = iterated_expectation_test(with_gaps(gaps))
+        excluded = result.interval.low > 0 or result.interval.high < 0
+        assert (result.pvalue <= 0.05) == excluded
+        rejected += excluded
+    assert 3 < rejected < 17
+
+
+def test_the_test_draws_nothing_and_takes_groups_as_units():
+    gaps = np.repeat(np.random.default_rng(3).normal(0.03, 0.05, 12), 4)
+    alone = iterated_expectation_test(with_gaps(gaps), rng=0)
+    named = iterated_expectation_test(with_gaps(gaps, group=np.arange(48) // 4), rng=1)
+    once = iterated_expectation_test(with_gaps(gaps[::4]), rng=2)
+    assert named.pvalue == pytest.approx(once.pvalue)
+    assert alone.pvalue < named.pvalue / 2
