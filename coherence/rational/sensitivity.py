@@ -95,8 +95,8 @@ def noise_sensitivity(
     ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]
     ... )
     >>> found = noise_sensitivity(agent, shared_noise=[0.0, 0.1])
-    >>> found.explains_interval > 0.05
-    True
+    >>> found.explains_interval, found.interval_is_bound
+    (0.05, True)
     """
     require_agent(agent)
     outside = [sd for sd in shared_noise if not 0 <= sd <= MOST]

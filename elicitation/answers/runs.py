@@ -158,7 +158,7 @@ def assemble_runs(
     )
     acting = next((topic.role for topic in topics if topic.role in ("decision", "choice")), None)
     # Lists, as a cell that is taken from a column by position copies the notes of the table.
-    of_case = {name: cases[name].tolist() for name in ("z", "p_true") if name in cases.columns}
+    cells = {name: cases[name].tolist() for name in ("z", "p_true") if name in cases.columns}
     rows, positions = [], []
     for (position, rep, role, key), belief in places.items():
         if role not in ("belief", "conditional"):
@@ -172,7 +172,7 @@ def assemble_runs(
         row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
         if role == "conditional":
             assert other is not None, "left out above"
-            row |= {"prompt": reference, "z": of_case["z"][position], "z_state": key}
+            row |= {"prompt": reference, "z": cells["z"][position], "z_state": key}
             row |= {"asked_z": other.answers[0].question.text, "raw_z": other.raw}
             row |= truth[position][key]
             # In the order of the labels that the question listed, which is that of the states.
@@ -180,8 +180,8 @@ def assemble_runs(
                 row["p_z"] = other.reading.value[list(truth[position]).index(key)]
         else:
             row["prompt"] = key
-            if "p_true" in of_case:
-                row["p_true"] = of_case["p_true"][position]
+            if "p_true" in cells:
+                row["p_true"] = cells["p_true"][position]
             if other is not None:
                 row |= other.action_cells()
         rows.append(row | _sum_up([belief] if other is None else [belief, other]))
