@@ -5,19 +5,23 @@ Variables are summed out of the product of the tables one after the other (Kolle
 array: what a row observes selects among the states, and what no evidence touches is computed once
 for all rows. Where the joint table is small but its variables hang together closely, it is made
 once instead, and the entries that agree with a row are added up.
+
+Rows of which a product is smaller than a number can be are computed again in logarithms, entry by
+entry: scaling each row by its maximum would lose a state that hundreds of findings speak against
+before as many speak for it.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import combinations
-from operator import add, mul
 from typing import Any
 
 import numpy as np
 
-from bayesnets.codes import Codes, Floats, distinct_rows
+from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 from bayesnets.network import Network
 from coherence.errors import InputError
 
@@ -45,6 +49,38 @@ class _Factor:
         return bool(self.values.shape[-1] == 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """P(targets, evidence) of rows of evidence, as `values` times the exponential of `log_scale`.
+
+    The scale keeps a probability of 1e-2000 apart from an impossible row, whose values are zero.
+    """
+
+    values: Floats  # shape (n_rows, *states of each target)
+    log_scale: Floats  # shape (n_rows,); zero unless the values had to be scaled
+
+    @cached_property
+    def total(self) -> Floats:
+        """P(evidence), in the same scale."""
+        states = math.prod(self.values.shape[1:])
+        total: Floats = self.values.reshape(len(self.values), states).sum(axis=1)
+        return total
+
+    @property
+    def probability(self) -> Floats:
+        """P(evidence); zero too where a number can't be as small."""
+        with np.errstate(under="ignore"):
+            probability: Floats = self.total * np.exp(self.log_scale)
+        return probability
+
+    @property
+    def log_probability(self) -> Floats:
+        """The logarithm of P(evidence); minus infinity for an impossible row."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(self.total) + self.log_scale
+        return logs
+
+
 @dataclass(frozen=True)
 class _Plan:
     """Variables in the order in which they are summed out, and what that costs."""
@@ -57,11 +93,14 @@ class _Plan:
 
 def joint(
     network: Network, codes: Codes, targets: Sequence[int] = (), *, max_bytes: int = MAX_BYTES
-) -> Floats:
-    """Return P(targets, evidence) for every row."""
+) -> Joint:
+    """Return P(targets, evidence) for every row; a target that a row observes keeps its state."""
     numbers = [len(node.states) for node in network.nodes]
     rows, position = distinct_rows(codes)
+    agrees = _agreement(rows, targets, numbers)
+    rows[:, list(targets)] = -1
     result = np.empty((len(rows), *(numbers[target] for target in targets)))
+    log_scale = np.zeros(len(rows))
     waiting = [np.arange(len(rows))] if len(rows) else []
     while waiting:
         members = waiting.pop()
@@ -75,8 +114,10 @@ def joint(
         if 8 * states <= max_bytes and 3 * states + _ROW * len(part) < plan.cost:
             free = _entries(part[:, scope], [numbers[member] for member in scope])
             if 3 * states + _ROW * len(part) + free < plan.cost:
-                result[members] = _added_up(tables, scope, part, targets, numbers)
-                continue
+                with suppress(FloatingPointError), np.errstate(under="raise"):
+                    values = _added_up(tables, scope, part, targets, numbers)
+                    result[members] = values * agrees[members]
+                    continue
         if 8 * plan.largest > max_bytes or plan.cost > _SPLIT:
             # What all rows of a part observe needs no axis.
             share = {member: float((part[:, member] >= 0).mean()) for member in plan.widest}
@@ -94,12 +135,41 @@ def joint(
         n_block = max(1, min(max_bytes // 8, max(_BLOCK, 64 * plan.largest)) // plan.largest)
         for start in range(0, len(part), n_block):
             block = slice(start, start + n_block)
+            chosen = members[block]
             rows_of = [
                 factor if factor.shared else _Factor(factor.scope, factor.values[..., block])
                 for factor in factors
             ]
-            result[members[block]] = _eliminated(plan, rows_of, targets, numbers, len(part[block]))
-    return result[position]
+            try:
+                with np.errstate(under="raise"):
+                    values = _eliminated(plan, rows_of, targets, numbers, len(chosen))
+                    result[chosen] = values * agrees[chosen]
+            except FloatingPointError:
+                logs = _eliminated(plan, rows_of, targets, numbers, len(chosen), logs=True)
+                result[chosen], log_scale[chosen] = _scaled(logs, agrees[chosen])
+    return Joint(result[position], log_scale[position])
+
+
+def _agreement(codes: Codes, targets: Sequence[int], numbers: Sequence[int]) -> Flags:
+    """Return which states of the targets agree with what a row observes of these themselves."""
+    agrees = np.ones((len(codes), *[1] * len(targets)), dtype=bool)
+    for axis, target in enumerate(targets, start=1):
+        column = codes[:, target, None]
+        if (column >= 0).any():
+            allowed = (column < 0) | (column == np.arange(numbers[target]))
+            shape = [1] * agrees.ndim
+            shape[0], shape[axis] = allowed.shape
+            agrees = agrees & allowed.reshape(shape)
+    return agrees
+
+
+def _scaled(logs: Floats, agrees: Flags) -> tuple[Floats, Floats]:
+    """Return the values that logarithms stand for, in units of the largest of their row."""
+    logs = np.where(agrees, logs, -np.inf)
+    largest = logs.reshape(len(logs), -1).max(axis=1)
+    scale = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(under="ignore"):
+        return np.exp(logs - scale.reshape(-1, *[1] * (logs.ndim - 1))), scale
 
 
 def _factors(
@@ -189,22 +259,29 @@ def _eliminated(
     targets: Sequence[int],
     numbers: Sequence[int],
     n_rows: int,
+    *,
+    logs: bool = False,
 ) -> Floats:
+    """Sum out the variables, in probabilities or in logarithms, and multiply what is left."""
+    multiply, add = (np.add, np.logaddexp) if logs else (np.multiply, np.add)
+    if logs:
+        with np.errstate(divide="ignore"):
+            factors = [_Factor(factor.scope, np.log(factor.values)) for factor in factors]
     for variable, scope in plan.steps:
         used = [factor for factor in factors if variable in factor.scope]
         factors = [factor for factor in factors if variable not in factor.scope]
         used.sort(key=lambda factor: factor.values.size)  # small ones first: small products
 
         def term(state: int, used: list[_Factor] = used, step: _Step = (variable, scope)) -> Floats:
-            return reduce(mul, (_at(factor, *step, state) for factor in used))
+            return reduce(multiply, (_at(factor, *step, state) for factor in used))
 
         total = reduce(add, map(term, range(numbers[variable])))
         shape = (*(numbers[member] for member in scope), total.shape[-1])
         factors.append(_Factor(scope, np.broadcast_to(total, shape)))
     scope = tuple(sorted(targets))
-    product = np.ones((*(numbers[target] for target in scope), n_rows))
+    product = np.full((*(numbers[target] for target in scope), n_rows), 0.0 if logs else 1.0)
     for factor in factors:
-        product *= _aligned(factor.scope, factor.values, scope)
+        multiply(product, _aligned(factor.scope, factor.values, scope), out=product)
     return product.transpose(-1, *(scope.index(target) for target in targets))
 
 

@@ -5,6 +5,7 @@ Friedman 2009, chapter 9). Rows that the network holds for impossible have none.
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -59,8 +60,7 @@ def posterior(
 
     Notes
     -----
-    Evidence whose probability is below the smallest floating-point number (about 1e-308) counts as
-    impossible.
+    Evidence may be of any probability: 1e-2000, as of a thousand findings, is not impossible.
 
     Examples
     --------
@@ -78,11 +78,14 @@ def posterior(
     model = as_network(network)
     _check_errors(errors)
     names = (target,) if isinstance(target, str) else _several(target, "target")
-    values = _joint_with_stated(
-        model, encode(model, evidence), [model.index(name) for name in names], max_bytes
+    result = joint(
+        model,
+        encode(model, evidence),
+        [model.index(name) for name in names],
+        max_bytes=_positive(max_bytes),
     )
-    values = values.reshape(len(evidence), math.prod(values.shape[1:]))
-    total = _possible(values.sum(axis=1), model, evidence, errors)
+    values = result.values.reshape(len(evidence), math.prod(result.values.shape[1:]))
+    total = _possible(result.total, model, evidence, errors)
     states = [model.states(name) for name in names]
     columns = (
         pd.Index(states[0])
@@ -93,7 +96,7 @@ def posterior(
 
 
 def evidence_probability(
-    network: Any, evidence: pd.DataFrame, *, max_bytes: int = MAX_BYTES
+    network: Any, evidence: pd.DataFrame, *, log: bool = False, max_bytes: int = MAX_BYTES
 ) -> pd.Series:
     """Return the probability of the observed states of every row.
 
@@ -103,14 +106,17 @@ def evidence_probability(
         The model.
     evidence : DataFrame
         As in `posterior`.
+    log : bool
+        Whether to return the natural logarithm, which is finite however small a probability is.
     max_bytes : int
         The largest intermediate array.
 
     Returns
     -------
     Series
-        Named "probability", with the index of `evidence`; 1 for a row without observations, 0 for
-        an impossible one.
+        Named "probability" or "log_probability", with the index of `evidence`; 1 for a row without
+        observations, 0 for an impossible one, and their logarithms. A probability that is smaller
+        than a number can be (about 1e-308) is returned as 0 with a warning.
 
     Raises
     ------
@@ -125,8 +131,19 @@ def evidence_probability(
     [0.005, 1.0]
     """
     model = as_network(network)
-    values = joint(model, encode(model, evidence), max_bytes=_positive(max_bytes))
-    return pd.Series(values, index=evidence.index, name="probability")
+    result = joint(model, encode(model, evidence), max_bytes=_positive(max_bytes))
+    if log:
+        return pd.Series(result.log_probability, index=evidence.index, name="log_probability")
+    probability = result.probability
+    n_small = int(((probability == 0) & (result.total > 0)).sum())
+    if n_small:
+        warnings.warn(
+            f"evidence of network {model.name!r}: {n_small} of {len(evidence)} rows are possible, "
+            "with a probability smaller than a number can be; 0 is returned for them. "
+            "Pass log=True.",
+            stacklevel=2,
+        )
+    return pd.Series(probability, index=evidence.index, name="probability")
 
 
 def encode(network: Network, evidence: pd.DataFrame) -> Codes:
@@ -142,7 +159,8 @@ def encode(network: Network, evidence: pd.DataFrame) -> Codes:
             f"{listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. "
             "Drop one of them."
         )
-    unknown = [column for column in evidence.columns if column not in network.names]
+    names = set(network.names)
+    unknown = [column for column in evidence.columns if column not in names]
     if unknown:
         raise InputError(
             f"columns of evidence must be variables of network {network.name!r}; "
@@ -188,22 +206,6 @@ def _spelling(value: object) -> str:
     ):
         return str(int(value))
     return str(value)
-
-
-def _joint_with_stated(
-    network: Network, codes: Codes, positions: list[int], max_bytes: int
-) -> Floats:
-    """Return P(targets, evidence), overwriting `codes`; an observed target keeps its state only."""
-    stated = codes[:, positions]  # a copy
-    codes[:, positions] = -1
-    values = joint(network, codes, positions, max_bytes=_positive(max_bytes))
-    for axis, column in enumerate(stated.T, start=1):
-        # A target that its row observes is a point mass: the other states get probability zero.
-        agrees = (column[:, None] < 0) | (column[:, None] == np.arange(values.shape[axis]))
-        values *= agrees.reshape(
-            *(size if other in (0, axis) else 1 for other, size in enumerate(values.shape))
-        )
-    return values
 
 
 def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: Errors) -> Floats:

@@ -66,26 +66,29 @@ def evidence_sets(
     )
     distinct, position = distinct_rows(codes)
     joints = joint(network, distinct, (target,))
-    probability = joints.sum(axis=1)
+    probability = joints.probability
     if enumerated:
         mass = probability * _subset_probability(distinct, len(covariates), sizes)
     else:
-        uniform = np.prod(
+        log_uniform = np.sum(
             [
-                np.where(distinct[:, covariate] >= 0, 1 / number, 1.0)
+                np.where(distinct[:, covariate] >= 0, -math.log(number), 0.0)
                 for covariate, number in zip(covariates, numbers, strict=True)
             ],
             axis=0,
         )
         # Importance weights against the mixture that was drawn from (balance heuristic); the subset
-        # has the same probability in both parts and cancels.
+        # has the same probability in both parts and cancels. As a ratio, because of a thousand
+        # covariates both probabilities are smaller than a number can be.
         drawn = np.bincount(position, minlength=len(distinct))
-        mass = drawn * probability / (0.5 * probability + 0.5 * uniform)
-    kept = (probability > 0) & (probability >= min_probability)
+        with np.errstate(over="ignore"):
+            mass = drawn / (0.5 + 0.5 * np.exp(log_uniform - joints.log_probability))
+    kept = (joints.total > 0) & (probability >= min_probability)
     if not determined:
         # By what is summed: a posterior of 1 could also come of rounding.
-        kept &= (joints[:, state] > 0) & (np.delete(joints, state, axis=1).sum(axis=1) > 0)
-    belief = joints[kept, state] / probability[kept]
+        others = np.delete(joints.values, state, axis=1).sum(axis=1)
+        kept &= (joints.values[:, state] > 0) & (others > 0)
+    belief = joints.values[kept, state] / joints.total[kept]
     return EvidenceSets(distinct[kept], mass[kept] / mass[kept].sum(), belief, enumerated)
 
 

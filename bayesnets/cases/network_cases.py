@@ -260,7 +260,7 @@ def _auxiliaries(
     possible = np.zeros(codes.shape[0] * len(candidates), dtype=bool)
     possible[asked] = True
     together = np.concatenate(blocks)
-    possible[asked[joint(network, together) == 0]] = False
+    possible[asked[joint(network, together).total == 0]] = False
     if least and network.support is not None:
         possible[asked[network.support.counts(together, at_least=least) < least]] = False
     possible = possible.reshape(len(codes), len(candidates))

@@ -148,14 +148,14 @@ def test_each_algorithm_agrees_with_enumeration(
     evidence.iloc[0] = None
     expected = enumerated(network, evidence, target)
     codes = encode(network, evidence)
-    values = elimination.joint(network, codes, (network.index(target),))
+    values = elimination.joint(network, codes, (network.index(target),)).values
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=0)
     np.testing.assert_allclose(
-        elimination.joint(network, codes), expected.sum(axis=1), rtol=1e-12, atol=0
+        elimination.joint(network, codes).values, expected.sum(axis=1), rtol=1e-12, atol=0
     )
     assert ((values == 0) == (expected == 0)).all()
     # Parts as small as 16 KiB allow have the same sums.
-    parts = elimination.joint(network, codes, (network.index(target),), max_bytes=1 << 14)
+    parts = elimination.joint(network, codes, (network.index(target),), max_bytes=1 << 14).values
     np.testing.assert_allclose(parts, expected, rtol=1e-12, atol=0)
 
 
@@ -168,10 +168,10 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
     names = [network.names[first], network.names[second]]
     evidence = random_evidence(network, 20, seed).drop(columns=names)
     codes = encode(network, evidence)
-    values = elimination.joint(network, codes, (first, second))
+    values = elimination.joint(network, codes, (first, second)).values
     np.testing.assert_allclose(
         values.transpose(0, 2, 1),
-        elimination.joint(network, codes, (second, first)),
+        elimination.joint(network, codes, (second, first)).values,
         rtol=1e-12,
     )
     for code, state in enumerate(network.states(names[0])):
@@ -179,7 +179,7 @@ def test_joints_of_several_targets_have_their_axes_in_the_order_asked_for(
         fixed[:, first] = code
         np.testing.assert_allclose(
             values[:, code],
-            elimination.joint(network, fixed, (second,)),
+            elimination.joint(network, fixed, (second,)).values,
             rtol=1e-12,
             err_msg=state,
         )
@@ -211,7 +211,7 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
     for name in ("joint table", "elimination", "split"):
         with monkeypatch.context() as patch:
             force(name, patch)
-            results[name] = elimination.joint(network, codes, (10,))
+            results[name] = elimination.joint(network, codes, (10,)).values
     np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
     np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)
 

@@ -235,6 +235,107 @@ def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
     assert table.notna().all(axis=None)
 
 
+def causes_and_findings(likelihoods):
+    """Causes, and findings with P(present | states of all causes)."""
+    n_causes = likelihoods.ndim - 1
+    causes = [
+        Node(
+            f"cause{number}", ("yes", "no"), (), np.array([0.2 + 0.1 * number, 0.8 - 0.1 * number])
+        )
+        for number in range(n_causes)
+    ]
+    parents = tuple(cause.name for cause in causes)
+    findings = [
+        Node(f"f{number}", ("present", "absent"), parents, np.stack([p, 1 - p]))
+        for number, p in enumerate(likelihoods)
+    ]
+    return Network("findings", "findings", "test", True, (*causes, *findings))
+
+
+def in_logarithms(network, likelihoods):
+    """log P(states of all causes, all findings present), by sums."""
+    n_causes = likelihoods.ndim - 1
+    logs = [np.log(network.node(f"cause{number}").table) for number in range(n_causes)]
+    prior = logs[0] if n_causes == 1 else logs[0][:, None] + logs[1]
+    with np.errstate(divide="ignore"):
+        return prior + np.log(likelihoods).sum(axis=0)
+
+
+@pytest.mark.parametrize("n_causes", [1, 2])
+@pytest.mark.parametrize(
+    ("n_findings", "size"),
+    [(300, 0.1), (316, 0.1), (320, 0.1), (323, 0.1), (324, 0.1), (500, 1e-4)],
+)
+def test_evidence_of_hundreds_of_findings_has_the_posterior_that_logarithms_give(
+    n_findings, size, n_causes
+):
+    # Products of that many numbers lose their digits from 1e-308 on, and are zero from 1e-324 on.
+    rng = np.random.default_rng(n_findings)
+    likelihoods = size * rng.uniform(0.9, 1.1, size=(n_findings, *[2] * n_causes))
+    network = causes_and_findings(likelihoods)
+    seen = {f"f{number}": "present" for number in range(n_findings)}
+    logs = in_logarithms(network, likelihoods)
+    total = np.logaddexp.reduce(logs, axis=None)
+    assert total / np.log(10) == pytest.approx(n_findings * np.log10(size), rel=0.02)
+    evidence = pd.DataFrame([seen])
+    names = [f"cause{number}" for number in range(n_causes)]
+    table = posterior(network, evidence, names)
+    np.testing.assert_allclose(table.iloc[0], np.exp(logs - total).ravel(), rtol=1e-10)
+    expected = np.exp(logs - total).reshape(2, -1).sum(axis=1)
+    np.testing.assert_allclose(posterior(network, evidence, "cause0").iloc[0], expected, rtol=1e-10)
+    measured = evidence_probability(network, evidence, log=True)
+    assert measured[0] == pytest.approx(total, rel=1e-12)
+
+
+def test_rows_of_any_probability_stand_side_by_side():
+    likelihoods = np.random.default_rng(5).uniform(0.09, 0.11, size=(330, 2, 2))
+    network = causes_and_findings(likelihoods)
+    seen = {f"f{number}": "present" for number in range(330)}
+    evidence = pd.DataFrame([seen, {"f0": "present"}, {**seen, "cause0": "no"}])
+    table = posterior(network, evidence, ["cause0", "cause1"])
+    logs = in_logarithms(network, likelihoods)
+    expected = np.exp(logs - np.logaddexp.reduce(logs, axis=None))
+    np.testing.assert_allclose(table.iloc[0], expected.ravel(), rtol=1e-10)
+    np.testing.assert_allclose(
+        table.iloc[1], posterior(network, evidence.iloc[[1]], ["cause0", "cause1"]).iloc[0]
+    )
+    assert table.loc[2, "yes"].tolist() == [0, 0]
+    np.testing.assert_allclose(table.loc[2, "no"], expected[1] / expected[1].sum(), rtol=1e-10)
+
+
+def test_findings_that_speak_first_for_one_state_and_then_for_the_other():
+    # Scaled by its maximum, a row would lose the state "yes" before as much speaks for it.
+    likelihoods = np.repeat([[0.001, 0.9], [0.9, 0.001]], 200, axis=0)
+    network = causes_and_findings(likelihoods)
+    seen = {f"f{number}": "present" for number in range(400)}
+    assert posterior(network, pd.DataFrame([seen]), "cause0").iloc[0].tolist() == pytest.approx(
+        [0.2, 0.8], rel=1e-10
+    )
+    # What excludes the other state leaves the one that 400 findings spoke against.
+    excluding = causes_and_findings(np.r_[likelihoods[:200], likelihoods[:200], [[0.5, 0.0]]])
+    table = posterior(excluding, pd.DataFrame([{**seen, "f400": "present"}]), "cause0")
+    assert table.iloc[0].tolist() == [1, 0]
+    # A target that is observed in a state of next to no probability is possible too.
+    table = posterior(excluding, pd.DataFrame([{**seen, "cause0": "yes"}]), "cause0")
+    assert table.iloc[0].tolist() == [1, 0]
+
+
+def test_only_a_probability_of_exactly_zero_is_impossible():
+    likelihoods = np.full((700, 2), 0.1)
+    likelihoods[3] = 0.0
+    network = causes_and_findings(likelihoods)
+    seen = {f"f{number}": "present" for number in range(700) if number != 3}
+    evidence = pd.DataFrame([seen, {**seen, "f3": "present"}])
+    assert posterior(network, evidence, "cause0", errors="nan")["yes"].isna().tolist() == [
+        False,
+        True,
+    ]
+    logs = evidence_probability(network, evidence, log=True)
+    assert logs.tolist() == [pytest.approx(699 * np.log(0.1)), -np.inf]
+    with pytest.warns(UserWarning, match=r"1 of 2 rows are possible, .* Pass log=True"):
+        assert evidence_probability(network, evidence).tolist() == [0, 0]
+
+
 def test_more_distinct_rows_than_one_integer_key_can_hold():
     # 60 binary children that all bear on their parent need a key of 3^60 values.
     table = np.array([[0.6, 0.5], [0.4, 0.5]])

@@ -120,7 +120,7 @@ def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
             for _ in range(_MOST_SETS)
         )
     table = pd.DataFrame(list(rows), columns=covariates, dtype=object)
-    possible = table[(evidence_probability(task.network, table) > 0).to_numpy()]
+    possible = table[(evidence_probability(task.network, table, log=True) > -np.inf).to_numpy()]
     return [
         canonical_evidence(
             {name: state for name, state in zip(covariates, row, strict=True) if state is not None}
