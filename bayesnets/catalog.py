@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from bayesnets.files import SUFFIXES, read_network
+from bayesnets.files import ENDINGS, SUFFIXES, read_network
 from bayesnets.network import Network
 from coherence.errors import InputError, suggestion
 
@@ -71,7 +71,7 @@ def load_network(name_or_path: str | Path) -> Network:
     Parameters
     ----------
     name_or_path : str or Path
-        A name in the catalogue, or a path that ends in .bif, .xml, .xmlbif or .json.
+        A name in the catalogue, or the path of a file, see `read_network`.
 
     Returns
     -------
@@ -94,9 +94,8 @@ def load_network(name_or_path: str | Path) -> Network:
     known = network_names()
     if name_or_path not in known:
         raise InputError(
-            "network must be a name in the catalogue or a path to a .bif, .xml, .xmlbif or .json "
-            f"file, not {name_or_path!r}. "
-            f"{suggestion(name_or_path, known)}"
+            "network must be a name in the catalogue or the path of a file that ends in "
+            f"{ENDINGS}, not {name_or_path!r}. {suggestion(name_or_path, known)}"
         )
     return Network.from_json(
         catalog_text(f"{name_or_path}.json"), where=f"network {name_or_path!r}"

@@ -5,6 +5,7 @@ words where numbers belong), take seconds for a file, and lose names with spaces
 """
 
 import contextlib
+import gzip
 import json
 import math
 import re
@@ -23,9 +24,12 @@ from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, suggestion
 from coherence.table.files import replacing
+from coherence.table.text_files import bare_name, inner_suffix, read_bytes
 
-SUFFIXES = (".bif", ".xml", ".xmlbif", ".json")
-_XML = (".xml", ".xmlbif")
+_XML = (".xml", ".xmlbif", ".bifxml")
+_PLAIN_SUFFIXES = (".bif", *_XML, ".json")
+SUFFIXES = (*_PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in _PLAIN_SUFFIXES))
+ENDINGS = ".bif, .xml, .xmlbif, .bifxml or .json, each also with .gz behind it"
 _PROPERTIES = ("name", "title", "description", "source", "illustrative", "tables")
 """What a network says about itself; other formats than JSON have no place of their own for it."""
 _HEAD = "// belief-coherence "  # a comment to other programs
@@ -38,7 +42,8 @@ _NAME = re.compile(r"\x00[0-9]+\x00|[^\s,|(){};\x00]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _BLOCK = re.compile(
     r"""\s*(?:
-    network\b [^{}]* \{ \s* \}
+    network\b (?P<network>[^{}]*) \{
+    | (?P<end>\})
     | variable\b (?P<variable>[^{}]*) \{ \s* type \s+ discrete \s*
         \[ \s* (?P<n>[0-9]+) \s* \] \s* \{ (?P<states>[^{}]*) \} \s* ; \s* \}
     | probability \s* \( (?P<family>[^{}()]*) \) \s* \{ (?P<entries>[^{}]*) \}
@@ -58,8 +63,8 @@ def read_network(path: str | Path) -> Network:
     Parameters
     ----------
     path : str or Path
-        Ends in .bif (BIF), .xml or .xmlbif (XMLBIF 0.3), or .json (`Network.to_json`). UTF-8; XML
-        may declare another encoding.
+        Ends in .bif (BIF), .xml, .xmlbif or .bifxml (XMLBIF 0.3), or .json (`Network.to_json`),
+        with .gz behind it where gzip packed it. UTF-8; XML may declare another encoding.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def read_network(path: str | Path) -> Network:
     source = Path(path)
     suffix = _suffix(source)
     try:
-        data = source.read_bytes()
+        data = read_bytes(source)
     except (OSError, ValueError) as error:
         # Reading a folder fails with another error on every system.
         reason = (
@@ -122,7 +127,8 @@ def write_network(network: Any, path: str | Path, *, replace: bool = True) -> No
     network : Network or pgmpy.models.DiscreteBayesianNetwork
         The model.
     path : str or Path
-        Ends in .bif, .xml, .xmlbif or .json. A file of that name is replaced, in one step.
+        Ends in .bif, .xml, .xmlbif, .bifxml or .json, with .gz behind it to be packed. A file of
+        that name is replaced, in one step.
     replace : bool
         Whether it is. If not, one that differs is kept, and an error.
 
@@ -150,7 +156,7 @@ def write_network(network: Any, path: str | Path, *, replace: bool = True) -> No
         names = [text for node in model.nodes for text in (node.name, *node.states)]
         bif = suffix == ".bif"
         # Readers of XML change control characters and the spaces around a text, or refuse them.
-        _require_texts(target, names if bif else [*names, *_stated(model).values()], bif)
+        _require_texts(target, names if bif else [*names, *_stated(model).values()], suffix)
         formatted = _format_bif(model) if bif else _format_xml(model)
     try:
         encoded = formatted.encode("utf-8")
@@ -158,6 +164,8 @@ def write_network(network: Any, path: str | Path, *, replace: bool = True) -> No
         raise InputError(
             f"{target}: names must be text; one is a lone surrogate. Rename it."
         ) from None
+    if target.suffix.lower() == ".gz":
+        encoded = gzip.compress(encoded, mtime=0)  # the same bytes at any hour
     replace_file(target, encoded, keep=not replace)
 
 
@@ -168,23 +176,23 @@ def replace_file(path: Path, data: bytes, *, keep: bool = False) -> None:
 
 
 def _suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    suffix = inner_suffix(path)
+    if suffix not in _PLAIN_SUFFIXES:
         raise InputError(
-            f"network file must end in {', '.join(SUFFIXES)}; {str(path)!r} does not. "
-            "Rename or convert it."
+            f"network file must end in {ENDINGS}; {str(path)!r} does not. Rename or convert it."
         )
     return suffix
 
 
-def _require_texts(path: Path, texts: Iterable[str], bif: bool) -> None:
+def _require_texts(path: Path, texts: Iterable[str], suffix: str) -> None:
+    bif = suffix == ".bif"
     forbidden = re.compile('["\x00-\x1f]' if bif else "[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
     for text in texts:
         found = forbidden.search(text)
         if found or (not bif and text != text.strip()):
             mark = repr(found[0]) if found else "a space at an end"
             raise InputError(
-                f"{path}: names must be free of {mark} in a {path.suffix} file; {text[:40]!r} has "
+                f"{path}: names must be free of {mark} in a {suffix} file; {text[:40]!r} has "
                 "it. Rename it, or write .json, which holds any name."
             )
 
@@ -197,7 +205,7 @@ def _stated(network: Network) -> dict[str, str]:
 
 
 def _network(nodes: list[Node], head: dict[str, str], path: Path) -> Network:
-    name = head.get("name") or path.stem
+    name = head.get("name") or bare_name(path)
     return Network(
         name,
         head.get("title", name),
@@ -262,10 +270,11 @@ def _read_bif(text: str, path: Path) -> Network:
     bare = _PROPERTY.sub(lambda found: "\n" * found[0].count("\n"), bare)
     states: dict[str, tuple[str, ...]] = {}
     blocks, place = [], 0
-    while place < len(bare):
+    inside = False  # a network may end before its variables, or hold them
+    while place < len(bare) or inside:
         block = _BLOCK.match(bare, place)
         line = bare.count("\n", 0, place + len(bare[place:]) - len(bare[place:].lstrip())) + 1
-        if block is None:
+        if block is None or (block["end"] if not inside else block["network"]) is not None:
             raise InputError(
                 f"{path}, line {line}: a block must begin and end here: network NAME {{ }}, "
                 "variable NAME { type discrete [ n ] { states }; } or probability ( NAME | "
@@ -274,8 +283,11 @@ def _read_bif(text: str, path: Path) -> Network:
         place = block.end()
         if block["family"] is not None:
             blocks.append((block, line))
-        elif block["variable"] is None:
-            head.setdefault("name", " ".join(names(block[0].partition("{")[0])[1:]))
+        elif block["end"] is not None:
+            inside = False
+        elif block["network"] is not None:
+            inside = True
+            head.setdefault("name", " ".join(names(block["network"])))
         else:
             named, listed = names(block["variable"]), tuple(names(block["states"]))
             if len(named) != 1 or len(listed) != int(block["n"]) or named[0] in states:
@@ -352,14 +364,18 @@ def _bif_table(
 
 
 def _read_xml(data: bytes, path: Path) -> Network:
+    # Some programs write blanks before the declaration, where XML allows nothing.
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     try:
         root = ElementTree.fromstring(data)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise InputError(
             f"{path}: the file must hold XML; {error}. Is it cut off, or of another encoding?"
         ) from None
-    networks = root.findall("NETWORK")
-    if root.tag != "BIF" or len(networks) != 1:
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]  # without the namespace
+    networks = [root] if root.tag == "NETWORK" else root.findall("NETWORK")
+    if root.tag not in ("BIF", "NETWORK") or len(networks) != 1:
         raise InputError(
             f"{path}: the file must hold one NETWORK inside BIF; found {len(networks)} inside "
             f"{root.tag}. Is it XMLBIF?"

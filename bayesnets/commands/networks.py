@@ -22,7 +22,7 @@ _NONE = "–"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    which = "name in the catalogue, or a .bif, .xml, .xmlbif or .json file"
+    which = "name in the catalogue, or a .bif, .xml, .xmlbif, .bifxml or .json file, also as .gz"
     actions.add_parser(
         "list",
         help="the networks of the catalogue",
@@ -59,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument("network", metavar="NAME_OR_FILE", help=which)
     convert.add_argument(
-        "--out", required=True, metavar="FILE", help="file to write: .bif, .xml, .xmlbif or .json"
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="file to write: .bif, .xml, .xmlbif, .bifxml or .json, also as .gz",
     )
     summary = "the beginning of a phrase file: words for every state, to be made better"
     phrases = actions.add_parser(

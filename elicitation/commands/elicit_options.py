@@ -62,7 +62,7 @@ def _add_subject(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser)
         "--task",
         metavar="NAME_OR_FILE",
         help="network or data set that supplies the cases, such as asia or randhie, or a network "
-        "of your own: .bif, .xml, .xmlbif or .json",
+        "of your own: .bif, .xml, .xmlbif, .bifxml or .json, also as .gz",
     )
     group.add_argument(
         "--questions",
@@ -235,7 +235,7 @@ def _subject_of(args: argparse.Namespace) -> "Subject":
         if stray := [name for name, value in files.items() if value is not None]:
             raise InputError(
                 f"--{stray[0]} goes with a network of your own, a file that ends in .bif, .xml, "
-                f".xmlbif or .json; --task is {args.task!r}. Leave it out."
+                f".xmlbif, .bifxml or .json; --task is {args.task!r}. Leave it out."
             )
         return load_task(args.task, target=args.target, min_records=args.min_records)
     if args.phrases is None:

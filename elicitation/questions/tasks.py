@@ -27,7 +27,7 @@ from bayesnets import (
     sample_cases,
     with_records,
 )
-from bayesnets.files import SUFFIXES
+from bayesnets.files import ENDINGS, SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing, shown, suggestion
 from coherence.table.schema import FEATURE_PREFIX
@@ -178,7 +178,7 @@ def load_task(name: str, *, target: str | None = None, min_records: int | None =
         raise InputError(
             f"task must be the name of a network or of a data set; received {name!r}. "
             f"{suggestion(name, known)} "
-            "A network of your own is a file: .bif, .xml, .xmlbif or .json."
+            f"A network of your own is a file that ends in {ENDINGS}."
         )
     task = (
         load_dataset(name) if min_records is None else load_dataset(name, min_records=min_records)
@@ -211,7 +211,7 @@ def load_task_file(
     Parameters
     ----------
     network : path-like
-        Ends in .bif, .xml, .xmlbif or .json; see ``bayesnets.read_network``.
+        A file of a network; see ``bayesnets.read_network``.
     target : str or None
         The variable asked about; None takes the usual one of the phrase file.
     phrases : path-like or None

@@ -1,6 +1,9 @@
+import gzip
 import re
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,12 +14,14 @@ from bayesnets import (
     from_pgmpy,
     load_network,
     network_names,
+    posterior,
     read_network,
+    to_pgmpy,
     write_network,
 )
 from coherence import InputError
 
-SUFFIXES = ("bif", "xml", "xmlbif", "json")
+SUFFIXES = ("bif", "xml", "xmlbif", "bifxml", "json", "bif.gz", "bifxml.gz", "json.gz")
 
 
 RAIN = """network "My garden" {
@@ -270,7 +275,9 @@ def test_files_that_cannot_be_read(tmp_path, written):
     (tmp_path / "folder.bif").mkdir()
     with pytest.raises(InputError, match="it is a folder"):
         read_network(tmp_path / "folder.bif")
-    with pytest.raises(InputError, match="must end in .bif, .xml, .xmlbif, .json; .* does not"):
+    with pytest.raises(
+        InputError, match="must end in .bif, .xml, .* or .json, each also with .gz .*; .* does not"
+    ):
         read_network(tmp_path / "network.net")
     with pytest.raises(InputError, match="is empty"):
         read_network(written(" \n"))
@@ -284,6 +291,92 @@ def test_the_mark_of_a_windows_editor_and_its_line_ends_are_no_fault(written):
     assert read_network(
         written(b"\xef\xbb\xbf" + RAIN.replace("\n", "\r\n").encode())
     ) == read_network(written(RAIN))
+
+
+def nested(text):
+    """A BIF text with its variables and tables inside the block of the network."""
+    opening, end, blocks = text.partition("{\n}\n")
+    assert end
+    return f"{opening}{{\n{blocks}}}\n"
+
+
+DEFAULT = ' xmlns="http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3"'
+FOUND = {
+    "default namespace": ("xml", lambda text: text.replace("<BIF ", f"<BIF{DEFAULT} ")),
+    "prefixed namespace": (
+        "xml",
+        lambda text: re.sub(r"<(/?)([A-Z])", r"<\1bif:\2", text).replace(
+            "<bif:BIF ", f"<bif:BIF{DEFAULT.replace('xmlns', 'xmlns:bif')} "
+        ),
+    ),
+    "root is the network": (
+        "xml",
+        lambda text: text.replace('<BIF VERSION="0.3">\n', "").replace("</BIF>\n", ""),
+    ),
+    "blanks before the declaration": ("xml", lambda text: f"\ufeff \n\t{text}"),
+    "ending of other programs": ("bifxml", lambda text: text),
+    "packed XML": ("xmlbif.gz", lambda text: gzip.compress(text.encode())),
+    "packed": ("bif.gz", lambda text: gzip.compress(text.encode())),
+    "packed, with another name": ("bif", lambda text: gzip.compress(text.encode())),
+    "unpacked on the way": ("bif.gz", lambda text: text),
+    "nested": ("bif", nested),
+    "nested and packed": ("bif.gz", lambda text: gzip.compress(nested(text).encode())),
+}
+
+
+@pytest.fixture(scope="module")
+def posteriors_of_pgmpy():
+    """The network survey as pgmpy takes it from our file, and P(T | evidence) by its engine."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pgmpy.inference import VariableElimination
+    engine = VariableElimination(to_pgmpy(load_network("survey")))
+    rows = [{"A": "young", "O": "self"}, {"S": "F", "R": "big", "E": "uni"}, {}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        factors = [engine.query(["T"], row, show_progress=False) for row in rows]
+    return rows, [
+        dict(zip(factor.state_names["T"], factor.values, strict=True)) for factor in factors
+    ]
+
+
+@pytest.mark.parametrize("form", FOUND)
+def test_the_forms_in_which_files_are_found(written, tmp_path, posteriors_of_pgmpy, form):
+    suffix, changed = FOUND[form]
+    survey = load_network("survey")
+    plain = tmp_path / ("plain.bif" if suffix.startswith("bif") and "x" not in suffix else "p.xml")
+    write_network(survey, plain)
+    network = read_network(written(changed(plain.read_text(encoding="utf-8")), suffix))
+    assert network == survey
+    rows, expected = posteriors_of_pgmpy
+    table = posterior(network, pd.DataFrame(rows), "T")
+    for row, theirs in zip(table.to_dict("records"), expected, strict=True):
+        assert row == pytest.approx(theirs, abs=1e-12)
+
+
+def test_a_packed_file_without_a_name_of_its_own_has_that_of_the_file(written):
+    network = read_network(
+        written(gzip.compress(RAIN.replace('"My garden"', "").encode()), "bif.gz")
+    )
+    assert (network.name, network.source) == ("mine", "file mine.bif.gz")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "message"),
+    [
+        ("bif", nested("network x {\n}\n" + RAIN.partition("}\n")[2])[:-2], "Is the file cut off"),
+        ("bif", RAIN + "}\n", "line 13: a block must begin and end here"),
+        ("bif", "network a { network b { } }", "line 1: a block must begin and end here"),
+        ("bif.gz", gzip.compress(RAIN.encode())[:-20], "damaged or cut short"),
+        ("xml", "<DATA><NETWORK/></DATA>", "found 1 inside DATA"),
+        ("xml", "<BIF><NETWORK/><NETWORK/></BIF>", "found 2 inside BIF"),
+    ],
+)
+def test_what_such_files_lack_is_named(written, suffix, text, message):
+    path = written(text, suffix)
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        read_network(path)
+    assert str(path) in str(caught.value)
 
 
 def test_what_cannot_be_written(tmp_path):

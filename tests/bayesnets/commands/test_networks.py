@@ -122,7 +122,7 @@ LINES = {
     "draw asia": "--out",
     "draw asia --out asia.jpg": "path must end in .png, .svg, .pdf",
     "draw asia --out a.png --highlight lang": "Did you mean 'lung'?",
-    "convert asia --out asia.net": "must end in .bif, .xml, .xmlbif, .json",
+    "convert asia --out asia.net": "must end in .bif, .xml, .xmlbif, .bifxml or .json",
     "convert asia --out nowhere/asia.bif": "must lie in a folder that can be written to",
     "phrases asia --out a.txt": "--out must end in .toml",
 }
