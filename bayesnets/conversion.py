@@ -5,15 +5,18 @@ is recognised by what it offers, so that models of every class and version are t
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesnets.codes import Floats
+from bayesnets.codes import Floats, label_text
 from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, listing
+
+_UNNAMED = ("", "unknown")  # what pgmpy writes into files of models without a name
+_ORDER = "order of variables"  # where a model keeps that of the network it was made from
 
 
 @runtime_checkable
@@ -64,6 +67,7 @@ def to_pgmpy(network: Network) -> Any:
 
         model = DiscreteBayesianNetwork()
         model.name = network.name
+        model.graph[_ORDER] = network.names
         model.add_nodes_from(network.names)
         model.add_edges_from(
             (parent, node.name) for node in network.nodes for parent in node.parents
@@ -85,9 +89,12 @@ def to_pgmpy(network: Network) -> Any:
 
 
 def from_pgmpy(
-    model: Any, *, name: str = "network", title: str | None = None, source: str = "pgmpy model"
+    model: Any, *, name: str | None = None, title: str | None = None, source: str = "pgmpy model"
 ) -> Network:
-    """Convert from pgmpy; states become text, nodes are ordered by name where arrows allow it.
+    """Convert from pgmpy; states and names become text.
+
+    Nodes are ordered by name where arrows allow it, or as in the network that the model was made
+    from by `to_pgmpy`.
 
     Columns whose sums miss 1 by rounding, at most .01, are divided by them, with a warning.
 
@@ -95,7 +102,9 @@ def from_pgmpy(
     ----------
     model : pgmpy.models.DiscreteBayesianNetwork
         With a table for every node.
-    name, title, source : str
+    name : str or None
+        None takes the name of the model, or "network" where it has none.
+    title, source : str
         What pgmpy does not keep.
 
     Returns
@@ -112,11 +121,15 @@ def from_pgmpy(
     Examples
     --------
     >>> from bayesnets import load_network, to_pgmpy
-    >>> again = from_pgmpy(to_pgmpy(load_network("asia")), name="asia")
-    >>> [node.name for node in again.nodes][:3]
-    ['asia', 'smoke', 'bronc']
+    >>> asia = load_network("asia")
+    >>> again = from_pgmpy(to_pgmpy(asia))
+    >>> again.name, again.nodes == asia.nodes
+    ('asia', True)
     """
     nodes = rescaled(nodes_from_pgmpy(model), "model")
+    if name is None:
+        own = str(getattr(model, "name", None) or "")
+        name = "network" if own in _UNNAMED else own
     return Network(name, title or name, source, False, tuple(nodes))
 
 
@@ -144,14 +157,18 @@ def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:
             "Add them with add_cpds."
         )
     # By name, because the order of a pgmpy graph can depend on PYTHONHASHSEED.
+    order = list(getattr(model, "graph", {}).get(_ORDER, ()))
+    ordered = sorted(
+        tables, key=lambda name: (order.index(name) if name in order else len(order), str(name))
+    )
     return [
         Node(
-            str(variable),
-            tuple(str(state) for state in tables[variable].state_names[variable]),
-            tuple(str(parent) for parent in tables[variable].variables[1:]),
+            label_text(variable),
+            tuple(label_text(state) for state in tables[variable].state_names[variable]),
+            tuple(label_text(parent) for parent in tables[variable].variables[1:]),
             _in_state_order(tables[variable], tables),
         )
-        for variable in sorted(tables, key=str)
+        for variable in ordered
     ]
 
 
@@ -170,6 +187,14 @@ def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> 
             )
         table = table.take([listed.index(state) for state in ordered], axis=axis)
     return table
+
+
+def own_states(network: Any, node: Node) -> Sequence[Any]:
+    """Return the states of a node as the network that it comes from has them."""
+    if isinstance(network, Network):
+        return node.states
+    tables = (cpd for cpd in network.get_cpds() if label_text(cpd.variable) == node.name)
+    return list(next(cpd.state_names[cpd.variable] for cpd in tables))
 
 
 def as_network(network: Any) -> Network:

@@ -287,7 +287,9 @@ def _read_bif(text: str, path: Path) -> Network:
             inside = False
         elif block["network"] is not None:
             inside = True
-            head.setdefault("name", " ".join(names(block["network"])))
+            name = " ".join(names(block["network"]))
+            # What bnlearn and pgmpy write where a network has no name.
+            head.setdefault("name", "" if name == "unknown" else name)
         else:
             named, listed = names(block["variable"]), tuple(names(block["states"]))
             if len(named) != 1 or len(listed) != int(block["n"]) or named[0] in states:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesnets.codes import label_text
 from bayesnets.node import Node, check_node_labels, check_table, rescaled
 from bayesnets.support import Support
 from coherence.errors import InputError, listing, suggestion
@@ -106,7 +107,7 @@ class Network:
         Parameters
         ----------
         variable : str
-            Name of a variable of the network.
+            Name of a variable of the network; a number stands for the name of that spelling.
 
         Returns
         -------
@@ -119,8 +120,8 @@ class Network:
             No such variable; the message proposes the closest name.
         """
         try:
-            return self._position[variable]
-        except (KeyError, TypeError):
+            return self._position[label_text(variable)]
+        except KeyError:
             raise InputError(
                 f"variable must be one of network {self.name!r}, not {variable!r}. "
                 f"{suggestion(variable, self.names)}"

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
+from bayesnets.codes import label_text
 from bayesnets.conversion import as_network
 from bayesnets.network import Network
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
@@ -110,7 +111,7 @@ def load_phrases(name_or_path: str | Path, network: Any = None) -> Phrases:
 
 
 def plain_phrases(
-    network: Any, target: str, target_state: str, *, subject: str = "a person"
+    network: Any, target: str, target_state: str | int, *, subject: str = "a person"
 ) -> Phrases:
     """Make plain words, in one wording, from the names of a network that has no phrase file.
 
@@ -118,7 +119,7 @@ def plain_phrases(
     ----------
     network : Network or pgmpy.models.DiscreteBayesianNetwork
         The model.
-    target, target_state : str
+    target, target_state : str (of a pgmpy model also int or bool)
         The variable that is asked about, and the state whose probability is asked for.
     subject : str
         Whom descriptions are about.
@@ -142,6 +143,7 @@ def plain_phrases(
     ('has smoke = no and has xray = yes', 'have lung = yes')
     """
     model = as_network(network)
+    target, target_state = model.node(target).name, label_text(target_state)
     if target_state not in model.states(target):
         raise InputError(
             f"target_state must be a state of {target!r}, not {target_state!r}. "

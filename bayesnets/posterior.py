@@ -6,24 +6,25 @@ Friedman 2009, chapter 9). Rows that the network holds for impossible have none.
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats
-from bayesnets.conversion import as_network
+from bayesnets.codes import Codes, Floats, label_text
+from bayesnets.conversion import as_network, own_states
 from bayesnets.elimination import MAX_BYTES, joint
 from bayesnets.network import Network
-from coherence.errors import InputError, listing, suggestion
+from coherence.errors import InputError, listing, shown, suggestion
 
 Errors = Literal["raise", "nan"]
+Evidence = pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def posterior(
     network: Any,
-    evidence: pd.DataFrame,
+    evidence: Evidence,
     target: str | Sequence[str],
     *,
     errors: Errors = "raise",
@@ -35,10 +36,10 @@ def posterior(
     ----------
     network : Network or pgmpy.models.DiscreteBayesianNetwork
         The model.
-    evidence : DataFrame, shape (n_rows, any number of variables)
-        Columns are variables, cells are states; missing cells are unobserved, in any mixture. Whole
-        numbers stand for states of that spelling. Where the target itself is observed, its
-        posterior is a point mass.
+    evidence : DataFrame, shape (n_rows, any number of variables), or dict or list of dicts
+        Columns are variables, cells are states; missing cells are unobserved, in any mixture. A
+        dict is one row, as in pgmpy. Numbers and truth values stand for states of that spelling.
+        Where the target itself is observed, its posterior is a point mass.
     target : str or sequence of str
         The variable asked about; several ask for their joint posterior.
     errors : {"raise", "nan"}
@@ -49,8 +50,9 @@ def posterior(
     Returns
     -------
     DataFrame, shape (n_rows, n_states)
-        Columns are the states of the target, or the combinations of states of several targets, with
-        a level for each; rows sum to one; the index is that of `evidence`.
+        Columns are the states of the target (of a pgmpy model its own, which may be numbers), or
+        the combinations of states of several targets, with a level for each; rows sum to one; the
+        index is that of `evidence`, of dicts 0, 1, ...
 
     Raises
     ------
@@ -75,9 +77,10 @@ def posterior(
     0     0.530  0.116
     1     0.008  0.002
     """
-    model = as_network(network)
+    model, evidence = as_network(network), _rows_of(evidence)
     _check_errors(errors)
-    names = (target,) if isinstance(target, str) else _several(target, "target")
+    single = isinstance(target, str | int)
+    names = (label_text(target),) if single else _several(target, "target")
     result = joint(
         model,
         encode(model, evidence),
@@ -86,17 +89,13 @@ def posterior(
     )
     values = result.values.reshape(len(evidence), math.prod(result.values.shape[1:]))
     total = _possible(result.total, model, evidence, errors)
-    states = [model.states(name) for name in names]
-    columns = (
-        pd.Index(states[0])
-        if isinstance(target, str)
-        else pd.MultiIndex.from_product(states, names=names)
-    )
+    states = [own_states(network, model.node(name)) for name in names]
+    columns = pd.Index(states[0]) if single else pd.MultiIndex.from_product(states, names=names)
     return pd.DataFrame(values / total[:, None], index=evidence.index, columns=columns)
 
 
 def evidence_probability(
-    network: Any, evidence: pd.DataFrame, *, log: bool = False, max_bytes: int = MAX_BYTES
+    network: Any, evidence: Evidence, *, log: bool = False, max_bytes: int = MAX_BYTES
 ) -> pd.Series:
     """Return the probability of the observed states of every row.
 
@@ -104,7 +103,7 @@ def evidence_probability(
     ----------
     network : Network or pgmpy.models.DiscreteBayesianNetwork
         The model.
-    evidence : DataFrame
+    evidence : DataFrame, dict or list of dicts
         As in `posterior`.
     log : bool
         Whether to return the natural logarithm, which is finite however small a probability is.
@@ -130,7 +129,7 @@ def evidence_probability(
     >>> evidence_probability(load_network("asia"), evidence).round(6).tolist()
     [0.005, 1.0]
     """
-    model = as_network(network)
+    model, evidence = as_network(network), _rows_of(evidence)
     result = joint(model, encode(model, evidence), max_bytes=_positive(max_bytes))
     if log:
         return pd.Series(result.log_probability, index=evidence.index, name="log_probability")
@@ -146,29 +145,46 @@ def evidence_probability(
     return pd.Series(probability, index=evidence.index, name="probability")
 
 
+def _rows_of(evidence: Evidence) -> pd.DataFrame:
+    """Return evidence as a table; a dict is a row."""
+    if isinstance(evidence, pd.DataFrame):
+        return evidence
+    rows = [evidence] if isinstance(evidence, Mapping) else evidence
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(
+            "evidence must be a DataFrame with one column per variable, a dict of states by "
+            f"variable, or a list of such dicts, not {type(evidence).__name__}. "
+            "Try pandas.DataFrame([...])."
+        )
+    for name, state in (pair for row in rows for pair in row.items()):
+        if not pd.api.types.is_scalar(state):
+            raise InputError(
+                f"evidence in a dict must be one state for each variable; that of {name!r} is "
+                f"{shown(state):.80}. Pass pandas.DataFrame(...) for a column of states."
+            )
+    # As objects, so that True stays apart from 1.
+    return pd.DataFrame(list(rows), index=range(len(rows)), dtype=object)
+
+
 def encode(network: Network, evidence: pd.DataFrame) -> Codes:
     """Return the positions of the observed states."""
-    if not isinstance(evidence, pd.DataFrame):
+    names = [label_text(column) for column in evidence.columns]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
         raise InputError(
-            "evidence must be a DataFrame with one column per variable, not "
-            f"{type(evidence).__name__}. Try pandas.DataFrame([...])."
-        )
-    if not evidence.columns.is_unique:
-        raise InputError(
-            "columns of evidence must be unique; "
-            f"{listing(evidence.columns[evidence.columns.duplicated()].unique())} are repeated. "
+            f"columns of evidence must be unique; {listing(sorted(repeated))} are repeated. "
             "Drop one of them."
         )
-    names = set(network.names)
-    unknown = [column for column in evidence.columns if column not in names]
+    known = set(network.names)
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(
             f"columns of evidence must be variables of network {network.name!r}; "
             f"{listing(map(repr, unknown))} are not. {suggestion(unknown[0], network.names)}"
         )
     codes = np.full((len(evidence), len(network.nodes)), -1, dtype=np.int64)
-    for variable in evidence.columns:
-        codes[:, network.index(variable)] = _state_codes(network, variable, evidence[variable])
+    for name, column in zip(names, evidence.columns, strict=True):
+        codes[:, network.index(name)] = _state_codes(network, name, evidence[column])
     return codes
 
 
@@ -182,7 +198,7 @@ def _state_codes(network: Network, variable: str, column: pd.Series) -> Codes:
             f"column {variable!r} of evidence must hold states of network {network.name!r} or "
             f"missing values; it has lists or the like ({error}). Known: {', '.join(states)}."
         ) from error
-    spelt = [_spelling(value) for value in values]
+    spelt = [label_text(value) for value in values]
     unknown = [position for position, text in enumerate(spelt) if text not in states]
     if unknown:
         wrong = np.isin(labels, unknown)
@@ -195,17 +211,6 @@ def _state_codes(network: Network, variable: str, column: pd.Series) -> Codes:
         )
     # The last entry is where label -1, a missing value, points.
     return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
-
-
-def _spelling(value: object) -> str:
-    # A column of whole numbers becomes float as soon as one cell is missing.
-    if (
-        isinstance(value, float | np.floating)
-        and float(value).is_integer()
-        and not isinstance(value, bool)
-    ):
-        return str(int(value))
-    return str(value)
 
 
 def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: Errors) -> Floats:

@@ -41,7 +41,6 @@ from .questions.prompts import Template as Template
 from .questions.tasks import Subject as Subject
 from .questions.tasks import Task as Task
 from .questions.tasks import load_task as load_task
-from .questions.tasks import load_task_file as load_task_file
 from .simulated_model import AgentModel as AgentModel
 from .simulated_model import agent_for_task as agent_for_task
 from .training.finetuning import Lessons as Lessons

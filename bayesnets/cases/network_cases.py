@@ -14,7 +14,7 @@ from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfal
 from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
-from bayesnets.codes import Codes, label_column
+from bayesnets.codes import Codes, label_column, label_text
 from bayesnets.conversion import as_network
 from bayesnets.elimination import joint
 from bayesnets.network import Network
@@ -35,7 +35,7 @@ def sample_cases(
     target: str,
     n: int,
     *,
-    target_state: str = "yes",
+    target_state: str | int = "yes",
     even: bool = True,
     n_bins: int = 20,
     n_observed: Sizes = None,
@@ -61,7 +61,7 @@ def sample_cases(
         The variable that cases are about.
     n : int
         Number of cases, positive.
-    target_state : str
+    target_state : str, int or bool
         The state of the target that counts as theta = 1.
     even : bool
         Whether to spread the cases over the bins; otherwise they come from the natural design,
@@ -118,6 +118,7 @@ def sample_cases(
     """
     model = as_network(network)
     position, state = model.index(target), _state_index(model, target, target_state)
+    target = model.names[position]
     whole_number(n, "n", 1)
     whole_number(n_bins, "n_bins", 1)
     covariates = [index for index in range(len(model.nodes)) if index != position]
@@ -273,11 +274,11 @@ def _auxiliaries(
     return pd.Series(names, dtype=object)
 
 
-def _state_index(network: Network, target: str, state: str) -> int:
+def _state_index(network: Network, target: str, state: str | int) -> int:
     states = network.states(target)
-    if state not in states:
+    if label_text(state) not in states:
         raise InputError(
             f"target_state must be a state of {target!r}, not {state!r}. "
             f"{suggestion(state, states)}"
         )
-    return states.index(state)
+    return states.index(label_text(state))

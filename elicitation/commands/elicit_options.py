@@ -228,7 +228,7 @@ def source_of(args: argparse.Namespace) -> Source:
 
 def _subject_of(args: argparse.Namespace) -> "Subject":
     from coherence.errors import InputError
-    from elicitation.questions.tasks import is_network_file, load_task, load_task_file
+    from elicitation.questions.tasks import is_network_file, load_task
 
     files = {name: getattr(args, name) for name in _OF_FILES}
     if not is_network_file(args.task):
@@ -244,7 +244,7 @@ def _subject_of(args: argparse.Namespace) -> "Subject":
             f"'coherence networks phrases {args.task} --out FILE.toml' begins better ones",
             file=sys.stderr,
         )
-    return load_task_file(args.task, target=args.target, min_records=args.min_records, **files)
+    return load_task(args.task, target=args.target, min_records=args.min_records, **files)
 
 
 def plan_of(args: argparse.Namespace, source: Source, design: "Design") -> "Plan":

@@ -27,6 +27,7 @@ from bayesnets import (
     sample_cases,
     with_records,
 )
+from bayesnets.conversion import as_network
 from bayesnets.files import ENDINGS, SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing, shown, suggestion
@@ -45,8 +46,8 @@ class Task:
     ----------
     name : str
         Value of the `task` column.
-    network : Network
-        Source of cases and truth.
+    network : Network or pgmpy.models.DiscreteBayesianNetwork
+        Source of cases and truth; kept as a `Network`.
     phrases : Phrases
         The network in words.
     target : str
@@ -60,6 +61,9 @@ class Task:
     phrases: Phrases
     target: str
     min_records: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "network", as_network(self.network))
 
     @classmethod
     def load(cls, name: str, *, target: str | None = None) -> "Task":
@@ -137,42 +141,98 @@ class Subject(Protocol):
         """Draw the contexts of a session."""
 
 
-def load_task(name: str, *, target: str | None = None, min_records: int | None = None) -> Subject:
-    """Load what is asked about by its name.
-
-    That is a network of the catalogue, or a data set whose records are the truth.
+def load_task(
+    name_or_network: Any,
+    *,
+    target: str | int | None = None,
+    phrases: str | os.PathLike[str] | None = None,
+    positive: str | int | None = None,
+    records: str | os.PathLike[str] | pd.DataFrame | None = None,
+    min_records: int | None = None,
+) -> Subject:
+    """Load what is asked about: from the catalogue, or a network of the user's own.
 
     Parameters
     ----------
-    name : str
-        In ``bayesnets.network_names()`` or ``bayesnets.dataset_names()``.
+    name_or_network : str, path-like, Network or pgmpy.models.DiscreteBayesianNetwork
+        A name in ``bayesnets.network_names()`` or in ``bayesnets.dataset_names()``, whose records
+        are the truth; the file of a network, see ``bayesnets.read_network``; or a network.
     target : str or None
-        The variable asked about; None takes the usual one. A data set has only that one.
+        The variable asked about; None takes the usual one. A data set has only that one, and a
+        network of the user's own the one that the phrase file names.
+    phrases : path-like or None
+        Of a network of the user's own: phrase file (.toml); see ``bayesnets.load_phrases``. None
+        makes plain words of the names in the network, such as "has smoke = no".
+    positive : str, int, bool or None
+        Without a phrase file, the state of the target whose probability is asked for; None takes a
+        state called yes, true, present, positive or 1.
+    records : path-like, DataFrame or None
+        The records that the user's network was fitted to, for `min_records`: .csv or .parquet with
+        a column of labels per variable. Records that miss a value are left out.
     min_records : int or None
-        Of a data set, the records that the evidence of a case needs; None is 100.
+        Records that the evidence of a case needs, as of ``bayesnets.sample_cases``; of a data set
+        None is 100.
 
     Returns
     -------
     Task or RecordTask
-        With words.
+        With words. A network's task is named after it, and after the target where that is not the
+        usual one.
 
     Raises
     ------
     InputError
-        An unknown name or target, or `min_records` where there are no records.
+        An unknown name, target or state, a file that cannot be read, words that do not cover the
+        network, or an option that what is loaded does not have.
 
     Examples
     --------
     >>> load_task("asia").name
     'asia'
+    >>> import bayesnets
+    >>> load_task(bayesnets.load_network("cancer"), target="Cancer", positive="True").name
+    'cancer:Cancer'
     """
+    if isinstance(name_or_network, str) and not is_network_file(name_or_network):
+        own = {"phrases": phrases, "positive": positive, "records": records}
+        if stray := [name for name, value in own.items() if value is not None]:
+            raise InputError(
+                f"{stray[0]} goes with a network of your own, as a file that ends in {ENDINGS} or "
+                f"as an object; the task is {name_or_network!r}. Leave it out."
+            )
+        return _from_catalogue(name_or_network, target, min_records)
+    if isinstance(name_or_network, str | os.PathLike):
+        model = read_network(Path(name_or_network))
+    else:
+        model = as_network(name_or_network)
+    if records is not None:
+        table = records if isinstance(records, pd.DataFrame) else _read_records(Path(records))
+        model = with_records(model, table, missing="drop")
+    if phrases is None:
+        words = _plain(model, target, positive)
+        # Two targets have no usual one between them, and the task column tells them apart.
+        chosen, name = words.default_target, f"{model.name}:{words.default_target}"
+    else:
+        if positive is not None:
+            raise InputError(
+                f"positive is said by the phrase file {phrases}; received {positive!r} beside it. "
+                "Leave it out, or change the file."
+            )
+        words = load_phrases(Path(phrases), model)
+        # An unknown target is named with its nearest.
+        chosen = words.default_target if target is None else model.node(str(target)).name
+        name = model.name if chosen == words.default_target else f"{model.name}:{chosen}"
+    return Task(name, model, words, chosen, min_records)
+
+
+def _from_catalogue(name: str, target: str | int | None, min_records: int | None) -> Subject:
     if name in network_names():
         if min_records:
             raise InputError(
                 f"min_records counts records, and the network {name!r} of the catalogue has none "
                 f"behind it; received {min_records}. Leave it out."
             )
-        return Task.load(name, target=target)
+        return Task.load(name, target=None if target is None else str(target))
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(
@@ -197,84 +257,14 @@ def is_network_file(task: str) -> bool:
     return task.lower().endswith(SUFFIXES)
 
 
-def load_task_file(
-    network: str | os.PathLike[str],
-    *,
-    target: str | None = None,
-    phrases: str | os.PathLike[str] | None = None,
-    positive: str | None = None,
-    records: str | os.PathLike[str] | pd.DataFrame | None = None,
-    min_records: int | None = None,
-) -> Task:
-    """Load a task from a network in a file.
-
-    Parameters
-    ----------
-    network : path-like
-        A file of a network; see ``bayesnets.read_network``.
-    target : str or None
-        The variable asked about; None takes the usual one of the phrase file.
-    phrases : path-like or None
-        Phrase file (.toml); see ``bayesnets.load_phrases``. None makes plain words of the names in
-        the network, such as "has smoke = no".
-    positive : str or None
-        Without a phrase file, the state of the target whose probability is asked for; None takes a
-        state called yes, true, present, positive or 1.
-    records : path-like, DataFrame or None
-        The records that the network was fitted to, for `min_records`: .csv or .parquet with a
-        column of labels per variable. Records that miss a value are left out.
-    min_records : int or None
-        As of ``bayesnets.sample_cases``.
-
-    Returns
-    -------
-    Task
-        Named after the network, and after the target where that is not the usual one.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, words that do not cover the network, or an unknown target or
-        state.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import bayesnets
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = bayesnets.write_network(bayesnets.load_network("asia"), f"{folder}/clinic.json")
-    ...     task = load_task_file(f"{folder}/clinic.json", target="lung", positive="yes")
-    >>> task.name
-    'asia:lung'
-    """
-    model = read_network(Path(network))
-    if records is not None:
-        table = records if isinstance(records, pd.DataFrame) else _read_records(Path(records))
-        model = with_records(model, table, missing="drop")
-    if phrases is None:
-        words = _plain(model, target, positive)
-        # Two targets have no usual one between them, and the task column tells them apart.
-        chosen, name = words.default_target, f"{model.name}:{words.default_target}"
-    else:
-        if positive is not None:
-            raise InputError(
-                f"positive is said by the phrase file {phrases}; received {positive!r} beside it. "
-                "Leave it out, or change the file."
-            )
-        words = load_phrases(Path(phrases), model)
-        chosen = words.default_target if target is None else target
-        model.index(chosen)  # an unknown target is named with its nearest
-        name = model.name if chosen == words.default_target else f"{model.name}:{chosen}"
-    return Task(name, model, words, chosen, min_records)
-
-
-def _plain(network: Network, target: str | None, positive: str | None) -> Phrases:
+def _plain(network: Network, target: str | int | None, positive: str | int | None) -> Phrases:
     if target is None:
         raise InputError(
             f"target must be a variable of network {network.name!r}; none was named, and there is "
             f"no phrase file that would. Known: {listing(network.names, 12)}."
         )
-    states = network.states(target)
+    node = network.node(str(target))
+    target, states = node.name, node.states
     state = positive_state(states) if positive is None else positive
     if state is None:
         raise InputError(
@@ -282,7 +272,7 @@ def _plain(network: Network, target: str | None, positive: str | None) -> Phrase
             f"are {listing(states, 12)}, none was named, and there is no phrase file that would. "
             "Name it (--positive on the command line)."
         )
-    if not isinstance(state, str):
+    if not isinstance(state, str | int | float | np.generic):
         raise InputError(
             f"positive must be the name of a state of {target!r}; received {shown(state):.80}. "
             f"Known: {listing(states, 12)}."

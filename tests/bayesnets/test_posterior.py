@@ -187,7 +187,7 @@ def test_any_column_type_holds_states(dtype):
             "lung",
             "columns of evidence must be unique; smoke are repeated",
         ),
-        ({"smoke": "no"}, "lung", "must be a DataFrame with one column per variable, not dict"),
+        ("smoke=no", "lung", "must be a DataFrame with one column per variable, a dict of states"),
     ],
 )
 def test_wrong_evidence_is_refused(evidence, target, message):

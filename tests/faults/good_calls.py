@@ -268,10 +268,9 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         },
         el.load_prompts: {"path": "none.toml", "base": el.NETWORK_PROMPTS},
         el.load_questions: {"path": "questions.csv"},
-        el.load_task: {"name": "asia", "target": None, "min_records": None},
-        el.load_task_file: {
-            **{"network": "asia.json", "target": "lung", "phrases": None, "positive": None},
-            **{"records": None, "min_records": None},
+        el.load_task: {
+            **{"name_or_network": "asia.json", "target": "lung", "phrases": None},
+            **{"positive": None, "records": None, "min_records": None},
         },
         el.plan_own_questions: {
             **{

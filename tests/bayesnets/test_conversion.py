@@ -1,0 +1,183 @@
+"""A pgmpy model wherever a network is taken: breaks if it loses its name, its states or a number.
+
+Its variables are numbers and truth values as pgmpy allows them, and pgmpy's own engine is asked the
+same questions.
+"""
+
+import logging
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesnets as bn
+from coherence import InputError
+from elicitation import Task, load_task
+
+
+@pytest.fixture(scope="module")
+def pgmpy():
+    """The parts of pgmpy that its users know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pgmpy.factors.discrete
+        import pgmpy.inference
+        import pgmpy.models
+    logging.getLogger("pgmpy").setLevel(logging.ERROR)
+    return pgmpy
+
+
+@pytest.fixture
+def lawn(pgmpy):
+    """Truth values, whole numbers, text, and a variable whose name is a number."""
+    table = pgmpy.factors.discrete.TabularCPD
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = pgmpy.models.DiscreteBayesianNetwork([("rain", "wet"), ("wet", 3)])
+        model.add_cpds(
+            table("rain", 2, [[0.2], [0.8]], state_names={"rain": [True, False]}),
+            table(
+                *("wet", 3, [[0.1, 0.5], [0.3, 0.3], [0.6, 0.2]], ["rain"], [2]),
+                state_names={"wet": [0, 1, 2], "rain": [True, False]},
+            ),
+            table(
+                *(3, 2, [[0.9, 0.5, 0.1], [0.1, 0.5, 0.9]], ["wet"], [3]),
+                state_names={3: ["green", "brown"], "wet": [0, 1, 2]},
+            ),
+        )
+    model.name = "lawn"
+    return model
+
+
+def by_pgmpy(pgmpy, model, target, evidence):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        engine = pgmpy.inference.VariableElimination(model)
+        factor = engine.query([target], evidence, show_progress=False)
+    return dict(zip(factor.state_names[target], factor.values.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("target", "evidence"),
+    [
+        ("rain", {"wet": 2}),
+        ("rain", {"wet": np.int64(1), 3: "brown"}),
+        ("rain", {}),
+        ("wet", {"rain": True}),
+        ("wet", {"rain": np.bool_(False), 3: "green"}),
+        (3, {"rain": True, "wet": 0}),
+        (3, {"rain": False}),
+    ],
+)
+def test_a_dict_of_own_states_gives_what_pgmpy_gives(pgmpy, lawn, target, evidence):
+    ours = bn.posterior(lawn, evidence, target)
+    assert ours.index.tolist() == [0]
+    expected = by_pgmpy(pgmpy, lawn, target, evidence)
+    assert ours.iloc[0].to_dict() == pytest.approx(expected, abs=1e-14)
+    for state in expected:  # by the model's own states, not by their spelling
+        assert ours[state].iloc[0] == pytest.approx(expected[state], abs=1e-14)
+
+
+def test_lists_of_dicts_and_tables_are_the_same_evidence(lawn):
+    rows = [{"wet": 2, "rain": None}, {3: "brown"}, {}]
+    expected = bn.posterior(
+        lawn, pd.DataFrame({"wet": [2, None, None], 3: [None, "brown", None]}), "rain"
+    )
+    pd.testing.assert_frame_equal(bn.posterior(lawn, rows, "rain"), expected)
+    assert bn.evidence_probability(lawn, {"rain": True}).tolist() == pytest.approx([0.2])
+    joint = bn.posterior(lawn, {3: "green"}, ["rain", "wet"])
+    assert joint.columns.tolist() == [(rain, wet) for rain in (True, False) for wet in range(3)]
+    assert bn.posterior(lawn, [], "rain").shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        ({"wet": [1, 2]}, r"that of 'wet' is \[1, 2\]. Pass pandas.DataFrame"),
+        ({"wet": 3}, "column 'wet' of evidence must hold states of network 'lawn'.* is 3 at 0"),
+        ({"wet": True}, "the first is True at 0"),
+        ({"wat": 1}, "'wat' are not. Did you mean 'wet'"),
+        ("wet", "must be a DataFrame with one column per variable, a dict .*not str"),
+        ([("wet", 1)], "must be a DataFrame .* not list"),
+        (None, "must be a DataFrame .* not NoneType"),
+    ],
+)
+def test_evidence_that_cannot_be_meant_is_refused(lawn, evidence, message):
+    with pytest.raises(InputError, match=message):
+        bn.posterior(lawn, evidence, "rain")
+
+
+def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
+    assert bn.from_pgmpy(lawn).name == "lawn"
+    cases = bn.sample_cases(lawn, "rain", 5, target_state=True, rng=1)
+    assert cases["context"].str.startswith("lawn-rain-").all()
+    pd.testing.assert_frame_equal(
+        cases, bn.sample_cases(bn.from_pgmpy(lawn), "rain", 5, target_state="True", rng=1)
+    )
+    assert bn.from_pgmpy(lawn, name="garden").name == "garden"
+    for name in ("", "unknown"):  # pgmpy writes the second into files of models without a name
+        lawn.name = name
+        assert bn.from_pgmpy(lawn).name == "network"
+
+
+@pytest.mark.parametrize("name", ["asia", "survey"])
+def test_the_round_trip_loses_neither_name_nor_order_nor_number(name):
+    network = bn.load_network(name)
+    model = bn.to_pgmpy(network)
+    back = bn.from_pgmpy(model)
+    assert (back.name, back.nodes) == (name, network.nodes)
+    target, state = network.names[-1], network.states(network.names[-1])[0]
+    pd.testing.assert_frame_equal(
+        bn.sample_cases(model, target, 20, target_state=state, rng=1),
+        bn.sample_cases(network, target, 20, target_state=state, rng=1),
+    )
+
+
+def test_a_variable_added_to_a_model_of_ours_comes_last(pgmpy):
+    model = bn.to_pgmpy(bn.load_network("asia"))
+    model.add_node("age")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model.add_cpds(pgmpy.factors.discrete.TabularCPD("age", 2, [[0.5], [0.5]]))
+    assert bn.from_pgmpy(model).names == (*bn.load_network("asia").names, "age")
+
+
+@pytest.mark.parametrize("ending", ["bif", "xmlbif"])
+def test_what_pgmpy_saves_is_asked_about_like_the_model(lawn, tmp_path, ending):
+    lawn.remove_node(3)  # its writers want names that are text
+    file = tmp_path / f"saved.{ending}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        lawn.save(str(file))
+    saved = load_task(file, target="rain")
+    model = load_task(lawn, target="rain")
+    assert saved.name == model.name == "lawn:rain"
+    assert saved.phrases == model.phrases
+    pd.testing.assert_frame_equal(saved.cases(3, seed=3), model.cases(3, seed=3))
+
+
+def test_a_file_of_a_model_without_a_name_has_that_of_the_file(lawn, tmp_path):
+    lawn.name = ""
+    lawn.remove_node(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        lawn.save(str(tmp_path / "garden.bif"))
+    assert "network unknown" in (tmp_path / "garden.bif").read_text(encoding="utf-8")
+    assert bn.read_network(tmp_path / "garden.bif").name == "garden"
+
+
+def test_a_task_takes_a_model(lawn):
+    for positive, spelt in ((False, "False"), (True, "True")):
+        task = load_task(lawn, target="rain", positive=positive)
+        assert (task.name, task.phrases.positive("rain")) == ("lawn:rain", spelt)
+    wet = load_task(lawn, target="wet", positive=2)
+    assert set(wet.cases(4, seed=1)["theta"]) <= {0, 1}
+    words = bn.plain_phrases(lawn, 3, "brown")
+    task = Task("mine", lawn, words, words.default_target)
+    assert task.network == bn.from_pgmpy(lawn)
+    assert len(task.cases(4, seed=1)) == 4
+    with pytest.raises(InputError, match="network must be a Network or a pgmpy model, not int"):
+        load_task(3)
+    with pytest.raises(InputError, match="positive goes with a network of your own"):
+        load_task("asia", positive="yes")
