@@ -15,7 +15,8 @@ from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, listing
 
-_UNNAMED = ("", "unknown")  # what pgmpy writes into files of models without a name
+UNNAMED = ("", "unknown", "UNTITLED")
+"""What bnlearn and pgmpy write into files where a network has no name."""
 _ORDER = "order of variables"  # where a model keeps that of the network it was made from
 
 
@@ -129,7 +130,7 @@ def from_pgmpy(
     nodes = rescaled(nodes_from_pgmpy(model), "model")
     if name is None:
         own = str(getattr(model, "name", None) or "")
-        name = "network" if own in _UNNAMED else own
+        name = "network" if own in UNNAMED else own
     return Network(name, title or name, source, False, tuple(nodes))
 
 

@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bayesnets.codes import Floats
-from bayesnets.conversion import as_network
+from bayesnets.conversion import UNNAMED, as_network
 from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, suggestion
@@ -205,7 +205,10 @@ def _stated(network: Network) -> dict[str, str]:
 
 
 def _network(nodes: list[Node], head: dict[str, str], path: Path) -> Network:
-    name = head.get("name") or bare_name(path)
+    name = head.get("name", "")
+    # Our own files say where a network is from, and then even such a name is meant.
+    if name in UNNAMED and "source" not in head:
+        name = bare_name(path)
     return Network(
         name,
         head.get("title", name),
@@ -287,9 +290,7 @@ def _read_bif(text: str, path: Path) -> Network:
             inside = False
         elif block["network"] is not None:
             inside = True
-            name = " ".join(names(block["network"]))
-            # What bnlearn and pgmpy write where a network has no name.
-            head.setdefault("name", "" if name == "unknown" else name)
+            head.setdefault("name", " ".join(names(block["network"])))
         else:
             named, listed = names(block["variable"]), tuple(names(block["states"]))
             if len(named) != 1 or len(listed) != int(block["n"]) or named[0] in states:
