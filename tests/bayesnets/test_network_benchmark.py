@@ -31,3 +31,11 @@ def test_pgmpy_is_asked_the_same_question():
         posterior(network, evidence, "LVFAILURE"),
         atol=1e-12,
     )
+
+
+@pytest.mark.lengthy
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_both_fit_the_same_tables_and_columns_without_a_record_are_counted():
+    figures = networks.fit_tables("alarm", 1000)
+    assert figures["difference"] == 0
+    assert 0 < figures["empty"] < figures["columns"]
