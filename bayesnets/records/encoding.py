@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Flags
+from bayesnets.codes import Codes, Flags, label_text
 from coherence.errors import InputError, listing, suggestion
 
 Missing = Literal["error", "drop"]
@@ -27,7 +27,7 @@ def encode_records(
     # All columns with unknown states are named at once.
     columns, errors = [], []
     for variable, known in states.items():
-        labels, values = _factorized(records, variable)
+        labels, values = _factorized(records, variable, known)
         unknown = [position for position, value in enumerate(values) if value not in known]
         if unknown:
             rows = np.isin(labels, unknown)
@@ -117,16 +117,22 @@ def check_columns(records: Any, variables: Sequence[str] | Mapping[str, Any]) ->
         )
 
 
-def _factorized(records: pd.DataFrame, variable: str) -> tuple[Codes, list[str]]:
-    """Return the positions of labels, -1 where missing, and the labels in order of appearance."""
+def _factorized(
+    records: pd.DataFrame, variable: str, known: Sequence[str] = ()
+) -> tuple[Codes, list[str]]:
+    """Return the positions of labels, -1 where missing, and the labels in order of appearance.
+
+    Numbers and truth values are labels only where they are the spelling of states that are known.
+    """
     column = records[variable]
     try:
-        labels, values = pd.factorize(column)
+        labels, distinct = pd.factorize(column)
     except TypeError as error:
         raise InputError(
             f"column {variable!r} of records must hold labels (text): {error}. "
             "Put one label in every cell."
         ) from error
+    values = [label_text(value) if label_text(value) in known else value for value in list(values)]
     foreign = [value for value in values if not isinstance(value, str)]
     if foreign:
         first = foreign[0].item() if isinstance(foreign[0], np.generic) else foreign[0]
@@ -136,7 +142,7 @@ def _factorized(records: pd.DataFrame, variable: str) -> tuple[Codes, list[str]]
             f"{first!r} ({type(first).__name__}). Cut measurements with pandas.cut and "
             "labels=[...]; turn codes into labels with .map."
         )
-    return labels.astype(np.int64), list(values)
+    return labels.astype(np.int64), values
 
 
 def _count(rows: Flags) -> str:

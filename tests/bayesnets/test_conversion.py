@@ -124,6 +124,19 @@ def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
         assert bn.from_pgmpy(lawn).name == "network"
 
 
+def test_records_may_hold_the_states_of_a_model_as_they_are(lawn):
+    lawn.remove_node(3)
+    spelt = bn.sample(lawn, 4000, rng=1)
+    own = pd.DataFrame({"rain": spelt["rain"] == "True", "wet": spelt["wet"].astype(int)})
+    expected = bn.fit(lawn, spelt).network
+    assert bn.fit(lawn, own).network == expected
+    assert expected.name == "lawn"
+    behind = bn.with_records(lawn, own)
+    assert behind.support.counts(np.array([[0, 2]])) == ((own["rain"]) & (own["wet"] == 2)).sum()
+    with pytest.raises(InputError, match=r"column 'wet' of records must hold labels .* 7 \(int\)"):
+        bn.fit(lawn, own.assign(wet=7))
+
+
 @pytest.mark.parametrize("name", ["asia", "survey"])
 def test_the_round_trip_loses_neither_name_nor_order_nor_number(name):
     network = bn.load_network(name)
