@@ -129,9 +129,14 @@ def from_pgmpy(
     """
     nodes = rescaled(nodes_from_pgmpy(model), "model")
     if name is None:
-        own = str(getattr(model, "name", None) or "")
-        name = "network" if own in UNNAMED else own
+        name = own_name(model) or "network"
     return Network(name, title or name, source, False, tuple(nodes))
+
+
+def own_name(model: Any) -> str:
+    """Return the name of a pgmpy model, empty where it has none."""
+    name = str(getattr(model, "name", None) or "")
+    return "" if name in UNNAMED else name
 
 
 def nodes_from_pgmpy(model: PgmpyModel) -> list[Node]:

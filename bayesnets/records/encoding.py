@@ -132,7 +132,7 @@ def _factorized(
             f"column {variable!r} of records must hold labels (text): {error}. "
             "Put one label in every cell."
         ) from error
-    values = [label_text(value) if label_text(value) in known else value for value in list(values)]
+    values = [label_text(value) if label_text(value) in known else value for value in distinct]
     foreign = [value for value in values if not isinstance(value, str)]
     if foreign:
         first = foreign[0].item() if isinstance(foreign[0], np.generic) else foreign[0]

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats
-from bayesnets.conversion import as_network
+from bayesnets.codes import Codes, Floats, label_text
+from bayesnets.conversion import PgmpyModel, as_network, own_name
 from bayesnets.network import Network
 from bayesnets.node import Node
 from bayesnets.records.encoding import Missing, encode_records
@@ -89,7 +89,7 @@ def fit(
     ----------
     structure : Network, pgmpy model, or mapping of str to sequence of str
         The arrows: a network, whose own tables are ignored and whose order of states is kept, or
-        the parents of every variable.
+        the parents of every variable, also as a pgmpy model without tables.
     records : DataFrame
         A column of labels per variable; further columns are ignored.
     states : mapping of str to sequence of str, optional
@@ -229,6 +229,15 @@ def _configurations(network: Network, node: Node) -> npt.NDArray[np.object_]:
 
 def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Network:
     """Return the structure as a network; tables of one made from parents are never used."""
+    name = "fitted"
+    if isinstance(structure, PgmpyModel) and not structure.get_cpds():
+        # Arrows alone, as a pgmpy model has them before it is fitted.
+        model: Any = structure
+        structure = {
+            label_text(node): sorted(map(label_text, model.predecessors(node)))
+            for node in sorted(model.nodes, key=str)
+        }
+        name = own_name(model) or name
     if not isinstance(structure, Mapping):
         if states is not None:
             raise InputError(
@@ -238,9 +247,11 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
         return as_network(structure)
     if states is None:
         raise InputError(
-            "states must be stated where structure is a mapping of parents; received none. "
-            "Pass states={variable: [state, ...], ...}."
+            "states must be stated where structure is a mapping of parents, or a model without "
+            "tables; received none. Pass states={variable: [state, ...], ...}."
         )
+    single = {label_text(node) for node, of in states.items() if isinstance(of, str)}
+    states = {label_text(node): tuple(map(label_text, of)) for node, of in states.items()}
     if set(structure) != set(states):
         differing = sorted(map(str, set(structure) ^ set(states)))
         raise InputError(
@@ -248,7 +259,7 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
             f"{listing(map(repr, differing))} are in only one. Complete the other."
         )
     for variable, parents in structure.items():
-        if isinstance(parents, str) or isinstance(states[variable], str):
+        if isinstance(parents, str) or variable in single:
             raise InputError(
                 f"parents and states of {variable!r} must be sequences of names, not single texts. "
                 "Put them in lists."
@@ -273,7 +284,7 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
         )
         for name, shape in shapes.items()
     ]
-    return Network("fitted", "fitted", "structure given as parents", False, tuple(nodes))
+    return Network(name, name, "structure given as parents", False, tuple(nodes))
 
 
 def _fitted(skeleton: Network, name: str, nodes: tuple[Node, ...], support: Support) -> Network:

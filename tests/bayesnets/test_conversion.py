@@ -124,7 +124,7 @@ def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
         assert bn.from_pgmpy(lawn).name == "network"
 
 
-def test_records_may_hold_the_states_of_a_model_as_they_are(lawn):
+def test_records_may_hold_the_states_of_a_model_as_they_are(pgmpy, lawn):
     lawn.remove_node(3)
     spelt = bn.sample(lawn, 4000, rng=1)
     own = pd.DataFrame({"rain": spelt["rain"] == "True", "wet": spelt["wet"].astype(int)})
@@ -133,6 +133,13 @@ def test_records_may_hold_the_states_of_a_model_as_they_are(lawn):
     assert expected.name == "lawn"
     behind = bn.with_records(lawn, own)
     assert behind.support.counts(np.array([[0, 2]])) == ((own["rain"]) & (own["wet"] == 2)).sum()
+    arrows = pgmpy.models.DiscreteBayesianNetwork([("rain", "wet")])
+    arrows.name = "lawn"
+    states = {"rain": [True, False], "wet": [0, 1, 2]}
+    assert bn.fit(arrows, own, states=states).network.nodes == expected.nodes
+    assert bn.fit(arrows, own, states=states).network.name == "lawn"
+    with pytest.raises(InputError, match="states must be stated .* Pass states="):
+        bn.fit(arrows, own)
     with pytest.raises(InputError, match=r"column 'wet' of records must hold labels .* 7 \(int\)"):
         bn.fit(lawn, own.assign(wet=7))
 
