@@ -66,7 +66,7 @@ def plot_sensitivity(
     Examples
     --------
     >>> import coherence
-    >>> runs = coherence.simulate("leaky", n_contexts=60, n_reps=3, rng=1)
+    >>> runs = coherence.simulate("clairvoyant", n_contexts=60, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> agent = coherence.fit_rational_agent(
     ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]

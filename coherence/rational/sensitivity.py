@@ -89,7 +89,7 @@ def noise_sensitivity(
     Examples
     --------
     >>> import coherence
-    >>> runs = coherence.simulate("leaky", n_contexts=80, n_reps=1, rng=1)
+    >>> runs = coherence.simulate("clairvoyant", n_contexts=80, n_reps=1, rng=1)
     >>> rows = runs[runs["action"].notna()]
     >>> agent = coherence.fit_rational_agent(
     ...     rows["p"], rows["action"], rows["theta"], context=rows["context"]

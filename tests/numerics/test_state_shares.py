@@ -32,7 +32,7 @@ def test_bins_have_enough_contexts_of_each_state_and_shares_are_those_of_the_row
 
 
 def test_both_states_leave_their_bands_together():
-    table = found_in("leaky", 1, n_contexts=200, n_reps=5).table
+    table = found_in("clairvoyant", 1, n_contexts=200, n_reps=5).table
     assert table["outside"].any()
     pairs = table.groupby(["action", "bin"])["outside"].nunique()
     assert (pairs == 1).all()
@@ -47,7 +47,9 @@ def test_a_coherent_agent_leaves_its_bands_in_one_table_of_twenty_at_most(agent)
 
 
 def test_an_agent_that_knows_more_leaves_them():
-    assert sum(bool(found_in("leaky", seed).table["outside"].any()) for seed in range(10)) >= 8
+    assert (
+        sum(bool(found_in("clairvoyant", seed).table["outside"].any()) for seed in range(10)) >= 8
+    )
 
 
 def test_rows_of_a_context_are_not_taken_as_independent():

@@ -306,7 +306,7 @@ def test_the_hidden_shift_is_measured_where_choice_has_no_noise():
 
 def test_simulated_policies_are_those_of_the_drawn_actions():
     chosen, computed = (
-        simulate("leaky", n_contexts=400, n_reps=5, rng=3, policies=policies)
+        simulate("clairvoyant", n_contexts=400, n_reps=5, rng=3, policies=policies)
         for policies in (False, True)
     )
     pd.testing.assert_frame_equal(

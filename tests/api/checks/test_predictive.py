@@ -25,9 +25,9 @@ def columns(name, n_contexts=200, n_reps=5, seed=1):
     return runs, (runs["p"], runs["action"], runs["theta"])
 
 
-def test_flags_the_leaky_agent_and_not_the_rational_one():
-    leaky, arrays = columns("leaky")
-    found = predictive_gain_test(*arrays, context=leaky["context"], rng=1, **FAST)
+def test_flags_the_clairvoyant_agent_and_not_the_rational_one():
+    clairvoyant, arrays = columns("clairvoyant")
+    found = predictive_gain_test(*arrays, context=clairvoyant["context"], rng=1, **FAST)
     assert found.pvalue < 1e-4
     assert found.interval.low > 5
     rational, arrays = columns("rational")
@@ -37,7 +37,7 @@ def test_flags_the_leaky_agent_and_not_the_rational_one():
 
 
 def test_percent_is_the_relative_fall_of_log_loss():
-    runs, arrays = columns("leaky", 60, 2)
+    runs, arrays = columns("clairvoyant", 60, 2)
     result = predictive_gain_test(*arrays, context=runs["context"], rng=3, **FAST)
     loss = result.details.set_index("model")["log_loss"]
     assert result.statistic == pytest.approx(100 * loss["gain"] / loss["without truth"])
@@ -90,7 +90,7 @@ def test_evidence_that_explains_the_state_removes_the_gain():
 def test_neither_seed_nor_names_nor_the_order_of_rows_matters(learner):
     """The same data have one result: other seeds, shuffled rows, other ids of contexts, actions and
     states, whose alphabet goes the other way."""
-    runs, arrays = columns("leaky", 40, 2)
+    runs, arrays = columns("clairvoyant", 40, 2)
     features = runs[["x_1", "x_2"]].assign(x_word=np.where(runs["x_3"] > 0, "high", "low"))
     # Forests are slow: one repetition of two folds has all that could depend on an order.
     few = {"n_seeds": 1, "n_folds": 2} if learner == "random_forest" else {"n_seeds": 2}
@@ -132,7 +132,7 @@ def test_probabilities_of_actions_have_one_result_too():
 
 @pytest.mark.lengthy
 def test_the_published_procedure_draws_its_folds():
-    runs, arrays = columns("leaky", 12, 2)
+    runs, arrays = columns("clairvoyant", 12, 2)
     options = {"context": runs["context"], "published": True, "n_folds": 2, "n_seeds": 1}
     first, same, other = (predictive_gain_test(*arrays, rng=s, **options) for s in (1, 1, 2))
     assert first == same
@@ -151,7 +151,7 @@ def test_several_states_and_beliefs_over_them():
 
 
 def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
-    runs, arrays = columns("leaky", n_contexts=14, n_reps=1)
+    runs, arrays = columns("clairvoyant", n_contexts=14, n_reps=1)
     seen = pd.DataFrame({"seen": np.where(runs["p"] > 0.5, "high", "low")})
     options = {"features": seen, **FAST}
     options |= {"context": runs["context"], "published": True, "n_folds": 2, "rng": 1}
@@ -174,12 +174,12 @@ def test_published_setting_is_fixed_and_has_no_pvalue():
 
 
 @pytest.mark.parametrize("learner", LEARNERS[1:])
-def test_every_learner_tells_the_leaky_agent_from_the_rational_one(learner):
+def test_every_learner_tells_the_clairvoyant_agent_from_the_rational_one(learner):
     """Breaks if a learner is not given the truth, or is judged on rows that it was fitted to."""
-    leaky, arrays = columns("leaky")
+    clairvoyant, arrays = columns("clairvoyant")
     assert (
         predictive_gain_test(
-            *arrays, context=leaky["context"], learner=learner, rng=1, **FAST
+            *arrays, context=clairvoyant["context"], learner=learner, rng=1, **FAST
         ).pvalue
         < 0.01
     )
@@ -380,7 +380,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("agent", ["leaky", "rational"])
+@pytest.mark.parametrize("agent", ["clairvoyant", "rational"])
 def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):
     """The Monte Carlo error is below a fifth of the standard error, or 20 repetitions were made."""
     runs, arrays = columns(agent, 60, 3, seed=seed)
@@ -398,7 +398,7 @@ def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):
 
 def test_the_monte_carlo_error_of_two_fold_assignments_is_half_their_difference():
     """Half of it is how far the first is from the mean of both."""
-    runs, arrays = columns("leaky", 40, 2, seed=1)
+    runs, arrays = columns("clairvoyant", 40, 2, seed=1)
     one, two = (
         predictive_gain_test(*arrays, context=runs["context"], learner="logistic", n_seeds=n)
         for n in (1, 2)
