@@ -37,7 +37,7 @@ def test_what_next_fits_small_tables_and_what_was_given():
     said = " ".join(str(analyze(few, checks=["residual_covariance"], rng=1)).split())
     assert "Ask about more contexts: tests need 10" in said
     assert "--margin" not in said
-    caught = simulate("clairvoyant", n_contexts=120, n_reps=2, rng=1)
+    caught = simulate("leaky", n_contexts=120, n_reps=2, rng=1)
     for table, asks in (
         (caught, True),
         (caught.assign(group=caught["context"].str[-2:]), False),
