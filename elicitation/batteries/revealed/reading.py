@@ -177,6 +177,7 @@ def in_chat(model: "CausalModel") -> "CausalModel":
         name=model.name,
         fingerprint=in_chat_fingerprint(model.fingerprint, prompting),
         chat=True,
+        reading=model.reading,
     )
 
 

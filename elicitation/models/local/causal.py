@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
-from elicitation.models.local.forward import check_fits, reading_order
+from elicitation.models.local.forward import Reading, check_fits, context_size, reading_order
 from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import (
     Placement,
@@ -31,6 +31,7 @@ from elicitation.models.local.loading import (
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, examine_prompt, template_of_day
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
+from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source, without_network
 from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import Trees, trees_for
@@ -127,7 +128,7 @@ def load_causal_model(
             source.name,
             f"{DAY:%d %b %Y}",
         )
-    return CausalModel(
+    loaded = CausalModel(
         network,
         tokenizer,
         name=source.name,
@@ -137,6 +138,8 @@ def load_causal_model(
         system=system,
         prefill=prefill,
     )
+    loaded.check()
+    return loaded
 
 
 def causal_fingerprint(
@@ -271,6 +274,8 @@ class CausalModel(Prompting):
         System message, with `chat` only.
     prefill : str
         What every answer begins with.
+    reading : Reading or None
+        How texts are read such that the numbers are right; None finds out by a look.
     """
 
     def __init__(
@@ -284,10 +289,13 @@ class CausalModel(Prompting):
         chat: bool = False,
         system: str | None = None,
         prefill: str = "",
+        reading: Reading | None = None,
     ) -> None:
         require_transformers(network, tokenizer)
         super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
         self.network, self.fingerprint = network, fingerprint
+        if reading is not None:
+            self.reading = reading
         # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
         # The generation settings may name several end tokens, such as the end of a turn.
@@ -333,7 +341,7 @@ class CausalModel(Prompting):
             n_new = request.max_new_tokens
             sizes.append(len(prompt) + n_new)
             check_fits(
-                self.network,
+                self._context,
                 sizes[-1],
                 f"a text of {len(prompt)} tokens with {n_new} for its answer",
             )
@@ -348,7 +356,8 @@ class CausalModel(Prompting):
         def answer(portion: list[int]) -> list[Answer]:
             # Made anew for each attempt: a portion that ran out of memory has drawn already.
             rows = [Row(asked[i], self._ends, beginning, self.facts.tags) for i in portion]
-            return generate_batch(self.network, self.tokenizer, [prompts[i] for i in portion], rows)
+            texts = [prompts[i] for i in portion]
+            return generate_batch(self.network, self.tokenizer, texts, rows, self.reading)
 
         return self.portions.results(sizes, answer)
 
@@ -388,7 +397,7 @@ class CausalModel(Prompting):
         for text, endings in zip(texts, continuations, strict=True):
             longest = max(map(len, endings), default=0)
             check_fits(
-                self.network,
+                self._context,
                 len(text) + longest,
                 f"a text of {len(text)} tokens with a continuation of {longest}",
             )
@@ -424,7 +433,7 @@ class CausalModel(Prompting):
         longest = max(map(len, graph.states))
         for text in texts:
             check_fits(
-                self.network,
+                self._context,
                 len(text) + longest,
                 f"a text of {len(text)} tokens with {longest} for the longest spelling",
             )
@@ -490,7 +499,25 @@ class CausalModel(Prompting):
         output = self.network.get_output_embeddings()
         return Vocabulary.of(self.tokenizer, output.weight.shape[0])
 
-    # Found out with the first use and not on loading: answers alone do not need it.
     @cached_property
     def _trees(self) -> Callable[[Sequence[Sequence[int]]], Trees]:
-        return partial(trees_for(self.network), self.network)
+        return trees_for(self.network, self.reading)
+
+    @cached_property
+    def _context(self) -> int | None:
+        return context_size(self.network)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How texts are read such that the numbers are right; found out by a look."""
+        return check_network(self.network, name=self.name)
+
+    def check(self) -> None:
+        """Look at the model once, before anything is asked.
+
+        Raises
+        ------
+        InputError
+            The model gives no probabilities of continuations.
+        """
+        self.reading  # noqa: B018 - looked at here, and kept

@@ -1,17 +1,17 @@
 """The pass of a network over texts before anything is drawn or scored.
 
 Texts are padded on the left, with explicit positions; each distinct one is read once, and a
-beginning that all of them share once for all.
+beginning that all of them share once for all. A network that gives other numbers so than alone is
+read alone.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import DynamicCache, PreTrainedModel
-from transformers.cache_utils import DynamicLayer
 
 from coherence.errors import InputError
 
@@ -21,10 +21,8 @@ _SHORTEST_COMMON = 16
 _TELLING = 2
 
 
-def check_fits(network: Any, n_tokens: int, what: str) -> None:
-    """Raise `InputError` where a text exceeds the context of a network."""
-    # Networks without learnt or scaled positions state no limit.
-    limit = getattr(network.config, "max_position_embeddings", None)
+def check_fits(limit: int | None, n_tokens: int, what: str) -> None:
+    """Raise `InputError` where a text exceeds the context of a network, see `context_size`."""
     if limit is not None and n_tokens > limit:
         raise InputError(
             f"{what} exceeds the model's context of {limit} tokens. "
@@ -32,65 +30,171 @@ def check_fits(network: Any, n_tokens: int, what: str) -> None:
         )
 
 
-def sees_everything(cache: Any) -> bool:
-    """Return whether every layer sees all tokens before: no sliding window, no recurrent state."""
-    return all(type(layer) is DynamicLayer for layer in cache.layers)
+def context_size(network: Any) -> int | None:
+    """Return how many tokens a network reads; None where it states no limit."""
+    # Networks without learnt or scaled positions state none.
+    stated = getattr(network.config, "max_position_embeddings", None)
+    limits = [limit for limit in (stated, learnt_positions(network)) if limit is not None]
+    return min(limits, default=None)
 
 
-@dataclass
-class TextsRead:
-    """Texts that a network has read."""
+def learnt_positions(network: Any) -> int | None:
+    """Return how many tokens a table of positions has room for; None where there is none."""
+    # Not by the config: it counts positions that some networks keep for padding.
+    sizes = []
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # RoBERTa counts positions from behind the padding's own.
+            reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+            sizes.append(module.num_embeddings - reserved)
+    return min(sizes, default=None)
 
-    cache: Any  # keys and values, one row per text
-    mask: torch.Tensor  # shape (n_texts, width): 1 where a column of the cache belongs to the text
-    lengths: torch.Tensor  # shape (n_texts,): tokens of the texts
-    logits: torch.Tensor  # shape (n_texts, size of the vocabulary): for the token after the text
+
+@dataclass(frozen=True)
+class Reading:
+    """How a network is read such that its numbers are right; see `self_check`."""
+
+    batched: bool = True  # padded on the left, with a cache; else alone, without either
+    shares_beginnings: bool = True  # reads what all texts begin with once, padding behind it
+    takes_trees: bool = True  # heeds a mask of four dimensions
+    # A cached step takes the mask of all columns; else that of its own, as recurrent layers do.
+    steps_by_whole_mask: bool = True
+
+
+class TextsRead(Protocol):
+    """Texts that a network has read, and reads on."""
+
+    logits: torch.Tensor
+    """For the token after each text, shape (n_texts, size of the vocabulary)."""
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Forget all texts but those at `rows`."""
+        ...
+
+    def step(self, tokens: Sequence[int]) -> None:
+        """Read a token more of every text."""
+        ...
+
+
+class BatchRead:
+    """Texts as the rows of a batch, padded on the left; see `TextsRead`."""
+
+    def __init__(self, network: Any, texts: Sequence[Sequence[int]], reading: Reading) -> None:
+        self.network, self.reading = network, reading
+        distinct = list(dict.fromkeys(map(tuple, texts)))
+        device = network.device
+        self.cache = DynamicCache(config=network.config)
+        share = reading.shares_beginnings and len(distinct) > 1
+        common = _common_beginning(distinct) if share else 0
+        if common:
+            start = torch.tensor([distinct[0][:common]], device=device)
+            self._read(start, torch.ones_like(start), torch.arange(common, device=device)[None])
+            self._select([0] * len(distinct))
+        width = max(map(len, distinct)) - common
+        ids = torch.zeros((len(distinct), width), dtype=torch.long)
+        mask = torch.zeros((len(distinct), common + width), dtype=torch.long)
+        mask[:, :common] = 1
+        for i, text in enumerate(distinct):
+            ids[i, width + common - len(text) :] = torch.tensor(text[common:])
+            mask[i, width + 2 * common - len(text) :] = 1
+        ids, self.mask = ids.to(device), mask.to(device)
+        # Positions count the text's own tokens: networks with learnt positions would otherwise
+        # answer differently for every amount of padding.
+        positions = (self.mask.cumsum(-1) - 1).clamp(min=0)[:, common:]
+        self.logits = self._read(ids, self.mask, positions)
+        if len(distinct) < len(texts):
+            row_of = {text: i for i, text in enumerate(distinct)}
+            index = self._select([row_of[tuple(text)] for text in texts])
+            self.mask, self.logits = self.mask[index], self.logits[index]
+        self.lengths = self.mask.sum(-1)
+        """Tokens of the texts, shape (n_texts,)."""
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Forget all texts but those at `rows`."""
+        index = self._select(rows)
+        self.mask, self.lengths = self.mask[index], self.lengths[index]
+        self.logits = self.logits[index]
+
+    def step(self, tokens: Sequence[int]) -> None:
+        """Read a token more of every text."""
+        ids = torch.tensor(tokens, device=self.network.device)[:, None]
+        self.mask = torch.cat([self.mask, self.mask.new_ones((len(tokens), 1))], dim=1)
+        mask = self.mask if self.reading.steps_by_whole_mask else self.mask[:, -1:]
+        self.logits = self._read(ids, mask, self.lengths[:, None])
+        self.lengths = self.lengths + 1
+
+    def _select(self, rows: Sequence[int]) -> torch.Tensor:
+        """Put the rows at these positions into the cache, in place of what it has."""
+        index = torch.tensor(rows, device=self.network.device)
+        # Meant for beams: of the ways to select rows the one that recurrent layers have too.
+        self.cache.reorder_cache(index)
+        return index
+
+    def _read(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """Return the logits after the last column."""
+        options = remembering(self.network, self.cache)
+        if "logits_to_keep" in _accepted(self.network):
+            options["logits_to_keep"] = 1
+        output = self.network(input_ids=ids, attention_mask=mask, position_ids=positions, **options)
+        logits: torch.Tensor = output.logits[:, -1]
+        return logits
+
+
+class OneByOne:
+    """Texts that are read alone, from their beginning each time; see `TextsRead`."""
+
+    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
+        self.network, self.texts = network, [list(text) for text in texts]
+        self.logits: torch.Tensor
+        self._read()
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Forget all texts but those at `rows`."""
+        self.texts = [self.texts[row] for row in rows]
+        self.logits = self.logits[list(rows)]
+
+    def step(self, tokens: Sequence[int]) -> None:
+        """Read a token more of every text."""
+        self.texts = [[*text, token] for text, token in zip(self.texts, tokens, strict=True)]
+        self._read()
+
+    def _read(self) -> None:
+        read = {
+            text: plain_logits(self.network, text)[-1]
+            for text in dict.fromkeys(map(tuple, self.texts))
+        }
+        self.logits = torch.stack([read[tuple(text)] for text in self.texts])
+
+
+def plain_logits(network: Any, text: Sequence[int]) -> torch.Tensor:
+    """Return the logits after every token of a text: by definition, what a network says of it."""
+    ids = torch.tensor([list(text)], device=network.device)
+    options = {"use_cache": False} if "use_cache" in _accepted(network) else {}
+    logits: torch.Tensor = network(input_ids=ids, **options).logits[0]
+    return logits
+
+
+def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: Reading) -> TextsRead:
+    """Have texts read."""
+    return BatchRead(network, texts, reading) if reading.batched else OneByOne(network, texts)
+
+
+def network_within(network: Any) -> Any:
+    """Return the network of transformers in one that is wrapped, to be watched or spread."""
+    inner = (part for part in network.modules() if isinstance(part, PreTrainedModel))
+    return next(inner, network)
 
 
 def remembering(network: Any, cache: Any) -> dict[str, Any]:
     """Return the options with which a network reads on from what it has read."""
-    # A network may be wrapped, to be watched or spread over devices.
-    networks = (part for part in network.modules() if isinstance(part, PreTrainedModel))
     # Before transformers 5.24 the name is `past_key_values`, which later warns and then goes.
-    named = "cache" in inspect.signature(type(next(networks, network)).forward).parameters
-    return {"cache" if named else "past_key_values": cache, "use_cache": True}
+    name = "cache" if "cache" in _accepted(network) else "past_key_values"
+    return {name: cache, "use_cache": True}
 
 
-def read_texts(network: Any, texts: Sequence[Sequence[int]]) -> TextsRead:
-    """Have texts read."""
-    distinct = list(dict.fromkeys(map(tuple, texts)))
-    device, cache = network.device, DynamicCache(config=network.config)
-    # Padding after a common beginning would take up the room of tokens in a sliding window.
-    common = _common_beginning(distinct) if len(distinct) > 1 and sees_everything(cache) else 0
-    options = remembering(network, cache) | {"logits_to_keep": 1}
-    if common:
-        start = torch.tensor([distinct[0][:common]], device=device)
-        network(
-            input_ids=start,
-            attention_mask=torch.ones_like(start),
-            position_ids=torch.arange(common, device=device)[None],
-            **options,
-        )
-        cache.batch_repeat_interleave(len(distinct))
-    width = max(map(len, distinct)) - common
-    ids = torch.zeros((len(distinct), width), dtype=torch.long)
-    mask = torch.zeros((len(distinct), common + width), dtype=torch.long)
-    mask[:, :common] = 1
-    for i, text in enumerate(distinct):
-        ids[i, width + common - len(text) :] = torch.tensor(text[common:])
-        mask[i, width + 2 * common - len(text) :] = 1
-    ids, mask = ids.to(device), mask.to(device)
-    # Positions count the text's own tokens: networks with learnt positions would otherwise answer
-    # differently for every amount of padding.
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, common:]
-    output = network(input_ids=ids, attention_mask=mask, position_ids=positions, **options)
-    logits = output.logits[:, -1]
-    if len(distinct) < len(texts):
-        row_of = {text: i for i, text in enumerate(distinct)}
-        index = torch.tensor([row_of[tuple(text)] for text in texts], device=device)
-        cache.batch_select_indices(index)
-        mask, logits = mask[index], logits[index]
-    return TextsRead(cache, mask, mask.sum(-1), logits)
+def _accepted(network: Any) -> Mapping[str, Any]:
+    """Return the parameters of a network's forward pass."""
+    return inspect.signature(type(network_within(network)).forward).parameters
 
 
 def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:

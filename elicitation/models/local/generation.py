@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines
-from elicitation.models.local.forward import read_texts, remembering
+from elicitation.models.local.forward import Reading, read_texts
 
 
 @dataclass
@@ -92,15 +92,17 @@ def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[
 
 
 def generate_batch(
-    network: Any, tokenizer: Any, prompts: Sequence[Sequence[int]], rows: list[Row]
+    network: Any,
+    tokenizer: Any,
+    prompts: Sequence[Sequence[int]],
+    rows: list[Row],
+    reading: Reading,
 ) -> list[Answer]:
     """Draw the answers of a batch."""
-    start = read_texts(network, prompts)
-    logits, mask, cache = start.logits, start.mask, start.cache
-    positions = start.lengths[:, None]
+    read = read_texts(network, prompts, reading)
     active = list(range(len(rows)))
     while True:
-        tokens, logprobs = draw_tokens(logits, [rows[i] for i in active])
+        tokens, logprobs = draw_tokens(read.logits, [rows[i] for i in active])
         for i, token, logprob in zip(active, tokens, logprobs, strict=True):
             rows[i].add(token, logprob, tokenizer)
         # Rows that are done leave the batch, so that one long answer does not hold the others'
@@ -108,18 +110,7 @@ def generate_batch(
         keep = [k for k, i in enumerate(active) if not rows[i].done]
         if not keep:
             return [row.answer(tokenizer) for row in rows]
-        ids = torch.tensor([[tokens[k]] for k in keep], device=network.device)
         if len(keep) < len(active):
-            index = torch.tensor(keep, device=network.device)
-            cache.batch_select_indices(index)
-            mask, positions = mask[index], positions[index]
+            read.keep(keep)
         active = [active[k] for k in keep]
-        mask = torch.cat([mask, mask.new_ones((len(keep), 1))], dim=1)
-        output = network(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            **remembering(network, cache),
-            logits_to_keep=1,
-        )
-        logits, positions = output.logits[:, -1], positions + 1
+        read.step([tokens[k] for k in keep])

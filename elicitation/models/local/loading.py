@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from coherence.errors import InputError, MissingExtraError
@@ -137,6 +137,7 @@ def load_network(
     weights = {} if source.kind == "gguf" else {"use_safetensors": True}
     with _reading(source):
         try:
+            _require_class(source, architecture, as_what)
             tokenizer = AutoTokenizer.from_pretrained(
                 source.location, **common, **tokenizer_options
             )
@@ -182,6 +183,19 @@ def load_network(
             if type(layer) is torch.nn.Linear:
                 layer.__class__ = _Linear
     return network, tokenizer, dtype
+
+
+def _require_class(source: ModelSource, architecture: Any, as_what: str) -> None:
+    """Refuse a type of model that has no class for a purpose."""
+    if source.kind == "gguf":
+        return  # read twice, the file would take twice as long
+    # transformers would import and list all types that have one.
+    config = AutoConfig.from_pretrained(source.location, **source.options, trust_remote_code=False)
+    if type(config) not in architecture._model_mapping:
+        raise InputError(
+            f"{source.label} is of type {config.model_type}, of which transformers has no "
+            f"{as_what}. Use another model."
+        )
 
 
 # Behind `torch.compile`, and not in every build of torch.

@@ -17,6 +17,7 @@ from transformers import AutoModelForMultipleChoice
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.sources import ModelSource, find_source, locate
 
@@ -299,11 +300,7 @@ def require_padding(tokenizer: Any, label: str) -> None:
 
 def longest_input(network: Any, tokenizer: Any) -> int:
     """Return how many tokens fit: by what the tokenizer states, and by the table of positions."""
-    # Not by the config: it counts positions that some networks keep for padding.
-    limits = [int(min(tokenizer.model_max_length, _NO_LIMIT))]
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa counts positions from behind the padding's own.
-            reserved = 0 if module.padding_idx is None else module.padding_idx + 1
-            limits.append(module.num_embeddings - reserved)
-    return min(limits)
+    limits = [_NO_LIMIT, tokenizer.model_max_length]
+    if (positions := learnt_positions(network)) is not None:
+        limits.append(positions)
+    return int(min(limits))

@@ -2,24 +2,22 @@
 
 Its nodes are fed as further tokens of the text's own row, and an attention mask lets each see the
 text, its ancestors and itself. One forward pass thus reads a whole tree, at the cost of as many
-tokens as the tree has inner nodes. Networks that cannot take such a mask (sliding windows,
-recurrent layers) get every sequence in full: slower, with the same numbers.
+tokens as the tree has inner nodes. Networks that give other numbers with such a mask (sliding
+windows, recurrent layers) get every sequence in full.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from transformers import DynamicCache
 
-from elicitation.models.local.forward import read_texts, remembering, sees_everything
+from elicitation.models.local.forward import BatchRead, Reading, read_texts, remembering
 
 ROOT = -1
 # Tokens in a forward pass where every sequence is read in full.
 _PLAIN_TOKENS = 16_384
-# Of log-probabilities in single precision: far more than rounding, far less than a wrong mask.
-_GAP = 1e-3
 
 
 class Trees(Protocol):
@@ -42,10 +40,12 @@ class MaskedTrees:
         In evaluation mode, with attention that takes a mask of four dimensions.
     texts : sequence of sequence of int
         Token ids.
+    reading : Reading
+        How texts are read.
     """
 
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
-        self.network, self.start = network, read_texts(network, texts)
+    def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
+        self.network, self.start = network, BatchRead(network, texts, reading)
         self.roots = self.start.logits
         self.sees = np.zeros((len(texts), 0, 0), dtype=bool)  # node x node, itself included
 
@@ -85,12 +85,12 @@ class PlainTrees:
 
     Parameters
     ----------
-    network, texts
+    network, texts, reading
         As of `MaskedTrees`; any network will do.
     """
 
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
-        self.network = network
+    def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
+        self.network, self.reading = network, reading
         self.paths: list[list[list[int]]] = [[] for _ in texts]
         self.texts = [list(text) for text in texts]
         self.roots = self._read(self.texts)
@@ -115,56 +115,11 @@ class PlainTrees:
     def _read(self, rows: list[list[int]]) -> torch.Tensor:
         step = max(1, _PLAIN_TOKENS // max(map(len, rows)))
         portions = (rows[start : start + step] for start in range(0, len(rows), step))
-        return torch.cat([read_texts(self.network, portion).logits for portion in portions])
+        return torch.cat(
+            [read_texts(self.network, portion, self.reading).logits for portion in portions]
+        )
 
 
-def trees_for(network: Any) -> type[MaskedTrees] | type[PlainTrees]:
-    """Return the fastest kind of trees that gives right numbers for a network.
-
-    What a network can do is tried on a small example: some take a mask and do not heed it.
-    """
-    # A window would show on long texts only.
-    if not sees_everything(DynamicCache(config=network.config)):
-        return PlainTrees
-    size = network.get_input_embeddings().num_embeddings
-    # Any tokens that differ will do; small vocabularies have few.
-    long = [token % size for token in (5, 3, 8, 7, 11)]
-    texts = [long, long[:3]]  # of unequal length, so that one of them is padded
-    branches = [(ROOT, 9 % size), (ROOT, 4 % size), (1, 6 % size), (0, 10 % size)]
-    nodes = [branches, branches[:2]]
-    with torch.inference_mode():
-        try:
-            masked = MaskedTrees(network, texts).grow(nodes).float()
-            if network.dtype != torch.float32:
-                return MaskedTrees if _heeds_masks(network, texts, nodes, masked) else PlainTrees
-        except (RuntimeError, TypeError, ValueError, IndexError):
-            return PlainTrees
-        expected = PlainTrees(network, texts).grow(nodes).float().log_softmax(-1)
-    gaps = (masked.log_softmax(-1) - expected).abs()
-    gap = max(float(gaps[row, : len(added)].max()) for row, added in enumerate(nodes))
-    return MaskedTrees if gap < _GAP else PlainTrees
-
-
-def _heeds_masks(
-    network: Any,
-    texts: Sequence[Sequence[int]],
-    nodes: list[list[tuple[int, int]]],
-    logits: torch.Tensor,
-) -> bool:
-    """Return whether a network in half precision heeds masks and positions.
-
-    Its numbers depend on the shapes of what it computes, after odd tokens by as much as a wrong
-    mask would change them. So shapes are kept here: what a node must not see is changed, then what
-    it must see, then where it stands.
-    """
-    first = nodes[0]
-    other = (first[0][0], first[1][1])  # another token, in the place of the first node
-    changed = MaskedTrees(network, texts).grow([[other, *first[1:]], nodes[1]]).float() - logits
-    moved = MaskedTrees(network, texts)
-    moved.start.lengths += 1
-    shifted = moved.grow(nodes).float() - logits
-    parents = [parent for parent, _ in first]
-    hidden = [k for k, parent in enumerate(parents) if k and parent != 0]
-    seeing = [k for k, parent in enumerate(parents) if parent == 0]
-    seen = min(float(changed[0, seeing].abs().max()), float(shifted[0].abs().max()))
-    return seen > 0 and float(changed[0, hidden].abs().max()) < seen / 10
+def trees_for(network: Any, reading: Reading) -> Callable[[Sequence[Sequence[int]]], Trees]:
+    """Return the fastest kind of trees that gives right numbers for a network."""
+    return partial(MaskedTrees if reading.takes_trees else PlainTrees, network, reading=reading)

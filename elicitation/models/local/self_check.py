@@ -1,0 +1,239 @@
+"""One look at a model when it is loaded: how it is read such that its numbers are right.
+
+What a network makes of padding, of a cache, of a mask and of its windows is never assumed from its
+name. A few short texts are read in every way that this package has, and each is compared with the
+definition: an unpadded pass without a cache. A way that gives other numbers is not used.
+"""
+
+import copy
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.models.local.forward import (
+    Reading,
+    context_size,
+    network_within,
+    plain_logits,
+)
+from elicitation.models.local.loading import quiet_transformers
+from elicitation.models.local.memory import is_out_of_memory
+from elicitation.models.local.trees import ROOT, MaskedTrees
+from elicitation.models.local.twins import tiny_twin
+
+Tokens = tuple[int, ...]
+logger = logging.getLogger(__name__)
+
+# Largest difference of log-probabilities in single precision: far more than rounding, far less than
+# a wrong mask.
+_GAP = 1e-3
+# Half precision and quantised weights move with the shape of a batch, improbable tokens by .5 and
+# more: there it is the mean under the probabilities. Rounding gives SmolLM2 .07 in bfloat16, an
+# unheeded mask or position .5 to 2; what is finer, a twin in single precision shows.
+_GAP_OF_HALF = 0.25
+
+_COMMON = 20  # tokens that all texts of a look begin with: more than the windows of a twin have
+_TAILS = (9, 1)
+# What follows each text, a token a letter; two differ in their last token alone.
+_PATHS: tuple[tuple[str, ...], ...] = (("abc", "abd"), ("e",))
+
+
+def check_network(network: Any, *, name: str) -> Reading:
+    """Return how a network is read, or raise where it gives no probabilities of continuations.
+
+    What is found out of a prompt, a tokenizer or a template is in `prompts.examine_prompt`.
+    """
+    with quiet_transformers():
+        look = _look_at(network, name)
+        if not look.is_causal():
+            raise InputError(
+                f"{name} is a masked language model, or another that reads what follows: the "
+                "words after a place change what it says there, so that it has no probabilities "
+                "of continuations. Use a causal language model."
+            )
+        reading = _fastest(look, _twin_look(network_within(network), str(network.device)))
+    if not reading.batched:
+        logger.warning(
+            "%s gives other numbers in a batch or with a cache than by itself. Its texts are read "
+            "one at a time, from the beginning for every token: right, and slower.",
+            name,
+        )
+    return reading
+
+
+def _look_at(network: Any, name: str) -> "_Look":
+    """Read texts by themselves, or say in a line why that cannot be done."""
+    quantized = getattr(network_within(network), "is_quantized", False)
+    try:
+        return _Look(network, precise=network.dtype == torch.float32 and not quantized)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise CoherenceError(
+                f"memory does not suffice for a text of {_COMMON} tokens. "
+                "Use a smaller model or dtype."
+            ) from error
+        raise InputError(
+            f"{name} cannot be asked: a short text by itself, without padding or cache, ends in "
+            f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
+        ) from error
+
+
+def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
+    """Return the fastest way of reading that is right for a network and for its twin."""
+    looks = [look] if twin is None else [look, twin]
+
+    def is_right(reading: Reading) -> bool:
+        return all(each.is_right(reading) for each in looks)
+
+    # A window may lie beyond the texts of a look. Where no twin shows it, texts are padded on the
+    # left alone: what stands between two tokens is then what stands there in the text by itself.
+    if twin is not None and is_right(Reading()):
+        return Reading()
+    padded = Reading(shares_beginnings=False, takes_trees=False)
+    for reading in (padded, replace(padded, steps_by_whole_mask=False)):
+        if not is_right(reading):
+            continue
+        for further in ("shares_beginnings", "takes_trees"):
+            faster = replace(reading, **{further: True})
+            if twin is not None and is_right(faster):
+                reading = faster
+        return reading
+    return Reading(batched=False, shares_beginnings=False, takes_trees=False)
+
+
+class _Look:
+    """A network and what it says of some texts when they are read by themselves."""
+
+    def __init__(self, network: Any, *, precise: bool) -> None:
+        self.network, self.precise = network, precise
+        self.tried: dict[Reading, bool] = {}
+        self.texts, self.paths = _sample(network)
+        with torch.inference_mode():
+            self.logits = [
+                {path: plain_logits(network, [*text, *path]) for path in paths}
+                for text, paths in zip(self.texts, self.paths, strict=True)
+            ]
+
+    def is_causal(self) -> bool:
+        """Return whether the last token leaves what is said before it as it is."""
+        first, second = (self.logits[0][path][:-1] for path in self.paths[0][:2])
+        return self._is_same(first, second)
+
+    def is_right(self, reading: Reading) -> bool:
+        """Return whether a way of reading gives what the texts by themselves give."""
+        if reading not in self.tried:
+            # Where it does not take an option, a network fails in a way of its own.
+            try:
+                with torch.inference_mode():
+                    self.tried[reading] = all(self._compare(reading))
+            except Exception as error:
+                if is_out_of_memory(error):
+                    raise
+                self.tried[reading] = False
+        return self.tried[reading]
+
+    def _compare(self, reading: Reading) -> Iterator[bool]:
+        """Yield whether the texts by themselves give the same, one read after the other."""
+        rows = range(len(self.texts))
+        trees = MaskedTrees(self.network, self.texts, reading=reading)
+        # Read on apart from the trees, which grow in the cache.
+        read = copy.copy(trees.start)
+        read.cache = copy.deepcopy(read.cache)
+        yield self._is_plain(read.logits, [(row, ()) for row in rows])
+        firsts = [paths[0] for paths in self.paths]
+        read.step([path[0] for path in firsts])
+        yield self._is_plain(read.logits, [(row, firsts[row][:1]) for row in rows])
+        # An answer that is complete leaves the batch.
+        going = [row for row in rows if len(firsts[row]) > 1]
+        read.keep(going)
+        read.step([firsts[row][1] for row in going])
+        yield self._is_plain(read.logits, [(row, firsts[row][:2]) for row in going])
+        if not reading.takes_trees:
+            return
+        numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
+        n_grown = 0
+        # A second time on what has grown.
+        for lengths in (range(1, 2), range(2, 9)):
+            added = [
+                list(dict.fromkeys(path[:n] for n in lengths for path in paths if len(path) >= n))
+                for paths in self.paths
+            ]
+            for row in rows:
+                numbers[row] |= {path: n_grown + k for k, path in enumerate(added[row])}
+            logits = trees.grow(
+                [[(numbers[row][path[:-1]], path[-1]) for path in added[row]] for row in rows]
+            )
+            n_grown += logits.shape[1]
+            for row in rows:
+                if added[row]:
+                    at_nodes = logits[row, : len(added[row])]
+                    yield self._is_plain(at_nodes, [(row, path) for path in added[row]])
+
+    def _is_plain(self, logits: torch.Tensor, places: Sequence[tuple[int, Tokens]]) -> bool:
+        """Return whether logits are those of texts by themselves."""
+        plain = []
+        for row, beginning in places:
+            n_read = len(self.texts[row]) + len(beginning)
+            path = next(path for path in self.paths[row] if path[: len(beginning)] == beginning)
+            plain.append(self.logits[row][path][n_read - 1])
+        return self._is_same(logits, torch.stack(plain))
+
+    def _is_same(self, logits: torch.Tensor, plain: torch.Tensor) -> bool:
+        """Return whether two arrays of logits agree but for rounding; NaN agrees with nothing."""
+        first, second = logits.float().log_softmax(-1), plain.float().log_softmax(-1)
+        # Tokens that cannot follow have a logit of minus infinity in both.
+        gaps = torch.where(first == second, 0.0, first - second).abs()
+        if self.precise:
+            return bool(gaps.max() < _GAP)
+        return bool((second.exp() * gaps).sum(-1).max() < _GAP_OF_HALF)
+
+
+def _sample(network: Any) -> tuple[list[list[int]], list[list[Tokens]]]:
+    """Return texts of unequal length with a beginning in common, and what follows each."""
+    config = network.config.get_text_config(decoder=True)
+    special = {
+        token
+        for name in ("pad_token_id", "bos_token_id", "eos_token_id")
+        for token in np.atleast_1d(getattr(config, name, None) or 0).tolist()
+    }
+    # Some classes tell padding by its token, which an ordinary text does not hold.
+    size = network.get_input_embeddings().num_embeddings
+    words = [token for token in range(size) if token not in special] or list(range(size))
+    rng = np.random.default_rng(0)
+    # A network may have no room for all of it.
+    longest = max(_TAILS) + max(len(path) for row in _PATHS for path in row)
+    n_common = max(1, min(_COMMON, (context_size(network) or 99) - longest))
+    drawn = iter(rng.choice(words, n_common + sum(_TAILS)).tolist())
+    common = list(islice(drawn, n_common))
+    texts = [[*common, *islice(drawn, tail)] for tail in _TAILS]
+    letters = sorted(set("".join(sum(_PATHS, ()))))
+    spaced = np.linspace(0, len(words) - 1, len(letters)).round().astype(int)
+    token_of = {letter: words[k] for letter, k in zip(letters, spaced, strict=True)}
+    paths = [[tuple(token_of[letter] for letter in path) for path in row] for row in _PATHS]
+    return texts, paths
+
+
+_latest_twin: dict[tuple[str, str, str], _Look | None] = {}
+
+
+def _twin_look(network: Any, device: str) -> _Look | None:
+    """Look at a tiny twin, once for the models of a configuration; None where none can be made."""
+    kind, config = type(network), network.config
+    key = (kind.__qualname__, config.to_json_string(), device)
+    if key not in _latest_twin:
+        _latest_twin.clear()
+        # Random numbers of the user's own go on as if nothing had been drawn.
+        with torch.random.fork_rng(devices=[]), quiet_transformers():
+            torch.manual_seed(0)
+            twin = tiny_twin(kind, config)
+        try:
+            _latest_twin[key] = None if twin is None else _Look(twin.to(device), precise=True)
+        except Exception:
+            _latest_twin[key] = None
+    return _latest_twin[key]
