@@ -135,7 +135,7 @@ def residual_covariance_test(
         interval holds 0. `details` has the difference of every action with the p-value that it has
         alone and one that holds for all of them (max-t), and, where choice follows the belief, the
         hidden shift: choices move with the truth as if the belief acted on were that much higher
-        (units of belief, to first order). NaN with a reason below 28 contexts (10 that can be
+        (units of belief, to first order). NaN with a reason below 20 contexts (10 that can be
         permuted with more than two states), and where the belief settles the posterior.
         `contributions` holds those of contexts to the statistic.
 
@@ -151,7 +151,7 @@ def residual_covariance_test(
     assumption (Shah and Peters 2020). A context has its mean belief and the shares of its actions,
     weighed by their linear slopes on the belief. What the belief foretells of the state by isotonic
     regression goes out of it; differences of order 3 of state and score, in the order of belief
-    (ties averaged), are multiplied, summed in runs of four, and the signs of runs are turned at
+    (ties averaged), are multiplied, summed in pairs of neighbours, and the signs of pairs are turned at
     random. The estimate divides by the squared differences of the state, to which p* (1 - p*) is
     added where the state is the exact posterior, so that both estimate the same difference. In
     groups a spline of the belief and a mean of each group are taken out of state and actions, and
