@@ -1,12 +1,15 @@
 """How many contexts the exact posterior saves: three studies, tested with it and with theta.
 
-    PYTHONPATH=. python tests/validity/exact_state.py --tables 200 --seed 1
+    PYTHONPATH=. python tests/validity/exact_state.py --tables 400 --seed 1
+    PYTHONPATH=. python tests/validity/exact_state.py --tables 400 --seed 1 --nulls
 
-writes ``tests/validity/exact_state.csv``: rejections at .05 of `residual_covariance_test`, five
-choices a context. In ``asia`` an agent says the posterior of all findings but the X-ray and acts on
+write ``tests/validity/exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of
+`residual_covariance_test`, five choices a context. In ``asia`` an agent says the posterior of all findings but the X-ray and acts on
 that of all. In ``log odds`` it says the log odds of the posterior with noise of standard deviation
 1, in ``rounded`` with noise .9, rounded to .05; choices follow the statement and a weight of what
-the posterior adds. ``contexts`` reads the number for 80% power off a probit line.
+the posterior adds; the number of contexts for 80% power is read off a probit line. The second has
+coherent agents of many kinds, who act on nothing but the statement: rejections with p* at .05 and
+.01, and intervals that hold 0.
 """
 
 import argparse
@@ -94,6 +97,94 @@ def rejected(
     return known.pvalue <= 0.05, tossed.pvalue <= 0.05
 
 
+def null(kind: str, n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw a coherent agent: the arguments of a test, contexts as rows."""
+    odds = 1.5 * rng.normal(size=n)
+    exact, noise = expit(odds), 0.9
+    if kind in ("jump", "jump, policies", "two jumps"):
+        said = rng.random(n)
+        steps = 0.25 + 0.5 * (said > 0.5)
+        if kind == "two jumps":
+            steps = 0.2 + 0.3 * (said > 1 / 3) + 0.3 * (said > 2 / 3)
+        exact = np.clip(steps + 0.1 * rng.normal(size=n), 0.01, 0.99)
+    else:
+        said = expit(odds + noise * rng.normal(size=n))
+    if kind == "overconfident, .9 to 1":
+        said = 0.9 + 0.095 * said
+    if kind in ("steps of .05", "posterior in steps of .05"):
+        said = np.round(20 * (exact if kind.startswith("post") else said)) / 20
+    if kind == "heaped":
+        said = np.where(rng.random(n) < 0.5, np.round(said, 1), np.round(said, 2))
+    if kind == "two beliefs":
+        said = np.where(said > 0.5, 0.7, 0.3)
+    if kind == "inverted":
+        said = 1 - said
+    taste = 1.5 if kind == "taste" else 0.0 if kind == "policies" else 0.6
+    utility = 6 * (said - 0.5) + taste * rng.normal(size=n)
+    if kind == "overconfident, .9 to 1":
+        utility = 40 * (said - 0.95)
+    if kind == "greedy":
+        utility = np.where(said > 0.5, 3.0, -3.0)
+    if kind in ("jump", "jump, policies"):
+        utility = np.where(said > 0.5, 1.7, -1.7)
+    if kind == "two jumps":
+        utility = 3.0 * (said > 1 / 3) + 3.0 * (said > 2 / 3) - 3.0
+    share = expit(utility)
+    if kind.endswith("policies"):
+        return {"belief": said, "action": np.column_stack([1 - share, share]), "exact": exact}
+    reps = rng.integers(1, 10, n) if kind == "1 to 9 repetitions" else np.full(n, 5)
+    context = np.repeat(np.arange(n), reps)
+    action = (rng.random(context.size) < share[context]).astype(int)
+    if kind == "three actions":
+        unsure = rng.random(context.size) < 0.5 - np.abs(said - 0.5)[context]
+        action = np.where(unsure, 2, action)
+    table = {"belief": said[context], "action": action, "exact": exact[context], "context": context}
+    if kind.startswith("groups"):
+        n_groups, size = map(int, kind.split()[1].split("x"))
+        group = np.repeat(np.arange(n_groups), size)
+        missed, liking = rng.normal(size=(2, n_groups))
+        exact = expit(odds[: group.size] + 0.5 * missed[group])
+        share = expit(utility[: group.size] + liking[group])
+        context = np.repeat(np.arange(group.size), 5)
+        action = (rng.random(context.size) < share[context]).astype(int)
+        table = {"belief": np.round(20 * said[context]) / 20, "action": action}
+        table |= {"exact": exact[context], "context": context, "group": group[context]}
+    return table
+
+
+KINDS = (
+    *("continuous", "steps of .05", "posterior in steps of .05", "heaped", "two beliefs"),
+    *("policies", "taste", "greedy", "jump", "jump, policies", "two jumps"),
+    *("overconfident, .9 to 1", "inverted", "three actions", "1 to 9 repetitions"),
+)
+GROUPS = ("groups 30x8", "groups 60x3", "groups 6x40")
+SIZES = (40, 100, 300)
+NULLS = Path(__file__).with_name("exact_nulls.csv")
+
+
+def of_null(kind: str, n: int, rng: np.random.Generator) -> tuple[bool, bool, bool, bool]:
+    """Test one coherent agent: rejections at .05 and .01, whether an interval holds 0 or lacks."""
+    result = residual_covariance_test(**null(kind, n, rng), n_draws=1_999, rng=rng)
+    ends = result.interval
+    holds = ends is not None and ends.low <= 1e-12 and ends.high >= -1e-12
+    return result.pvalue <= 0.05, result.pvalue <= 0.01, holds, ends is None
+
+
+def nulls(tables: int, seed: int, jobs: int) -> None:
+    """Simulate coherent agents and write the counts."""
+    cells = [(kind, n) for kind in KINDS for n in SIZES]
+    cells += [(kind, int(np.prod([*map(int, kind.split()[1].split("x"))]))) for kind in GROUPS]
+    rows = []
+    for (kind, n), stream in zip(cells, np.random.default_rng(seed).spawn(len(cells)), strict=True):
+        run = (delayed(of_null)(kind, n, rng) for rng in stream.spawn(tables))
+        five, one, holds, none = np.sum(Parallel(n_jobs=jobs)(run), axis=0).tolist()
+        rows.append((kind, n, tables, five, one, holds, tables - none, seed))
+        print(*rows[-1], flush=True)
+    names = ("null", "contexts", "tables", "at .05", "at .01", "held 0", "intervals", "seed")
+    with NULLS.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([names, *rows])
+
+
 def grid(by_weight: dict[float, tuple[int, ...]]) -> list[tuple[float, int]]:
     """List weights with their numbers of contexts."""
     return [(weight, n) for weight, sizes in by_weight.items() for n in sizes]
@@ -113,7 +204,11 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--nulls", action="store_true")
     args = parser.parse_args()
+    if args.nulls:
+        nulls(args.tables, args.seed, args.jobs)
+        return
     rows = []
     cells = [(study, *cell) for study, (_, by) in STUDIES.items() for cell in grid(by)]
     spawned = np.random.default_rng(args.seed).spawn(len(cells))
