@@ -5,11 +5,11 @@
 
 write ``tests/validity/exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of
 `residual_covariance_test`, five choices a context. In ``asia`` an agent says the posterior of all
-findings but the X-ray and acts on that of all. In ``log odds`` it says the log odds of the posterior with noise of standard deviation
-1, in ``rounded`` with noise .9, rounded to .05; choices follow the statement and a weight of what
-the posterior adds; the number of contexts for 80% power is read off a probit line. The second has
-coherent agents of many kinds, who act on nothing but the statement: rejections with p* at .05 and
-.01, and intervals that hold 0.
+findings but the X-ray and acts on that of all. In ``log odds`` it says the log odds of the
+posterior with noise of standard deviation 1, in ``rounded`` with noise .9, rounded to .05; choices
+follow the statement and a weight of what the posterior adds; the number of contexts for 80% power
+is read off a probit line. The second has coherent agents of many kinds, who act on nothing but the
+statement: rejections with p* at .05 and .01, and intervals that hold 0.
 """
 
 import argparse
