@@ -90,7 +90,8 @@ class RunSums:
     def sizes(self, weights: Floats) -> Floats:
         """Return sizes of a weighted total: that of the data first, then those of the draws."""
         factor, noise = self.spreads(weights)
-        drawn = factor * (self.drawn @ weights) + noise * self.normal
+        # Noise on the size: an action and its opposite then have the same draws.
+        drawn = factor * np.abs(self.drawn @ weights) + noise * self.normal
         return np.asarray(np.abs(np.concatenate([[self.observed @ weights], drawn])))
 
     def pvalue(self, weights: Floats) -> float:
