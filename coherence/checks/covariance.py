@@ -151,12 +151,13 @@ def residual_covariance_test(
     assumption (Shah and Peters 2020). A context has its mean belief and the shares of its actions,
     weighed by their linear slopes on the belief. What the belief foretells of the state by isotonic
     regression goes out of it; differences of order 3 of state and score, in the order of belief
-    (ties averaged), are multiplied, summed in pairs of neighbours, and the signs of pairs are turned at
-    random. The estimate divides by the squared differences of the state, to which p* (1 - p*) is
-    added where the state is the exact posterior, so that both estimate the same difference. In
-    groups a spline of the belief and a mean of each group are taken out of state and actions, and
-    sequences stay inside groups; those of two and three contexts have shorter ones. With one belief
-    throughout there are no slopes, and the p-value is that of the action that moves most (max-t).
+    (ties averaged), are multiplied, summed in pairs of neighbours, and the signs of pairs are
+    turned at random. The estimate divides by the squared differences of the state, to which p* (1 -
+    p*) is added where the state is the exact posterior, so that both estimate the same difference.
+    In groups a spline of the belief and a mean of each group are taken out of state and actions,
+    and sequences stay inside groups; those of two and three contexts have shorter ones. With one
+    belief throughout there are no slopes, and the p-value is that of the action that moves most
+    (max-t).
 
     More than two states: realised states of whole contexts are permuted between contexts of like
     belief, at least four to a block, after a spline is taken out of the actions; each state has its
