@@ -7,6 +7,7 @@ from coherence import (
     fit_rational_agent,
     residual_covariance_test,
     sample_twin,
+    simulate,
     twin_results,
 )
 
@@ -68,3 +69,11 @@ def test_shared_noise_joins_the_reports_of_a_context(drawn):
     centre = twin.groupby("context")["p"].transform("mean")
     # Reports of a context still lie as close together as they did.
     assert (twin["p"] - centre).std() == pytest.approx(0.045, abs=0.01)
+
+
+def test_exact_reports_beside_exact_posteriors_have_twins():
+    runs = simulate("shaded", n_contexts=40, n_reps=2, rng=1)
+    rows = runs[runs["action"].notna()]
+    arrays = rows["p"], rows["action"], rows["theta"]
+    agent = fit_rational_agent(*arrays, exact=rows["p_true"], context=rows["context"], noise=0)
+    assert sample_twin(agent, rng=1)["p_true"].between(0, 1).all()
