@@ -155,6 +155,13 @@ def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
 def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
     """Say which checks take the exact posterior for the state, and why."""
     taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
+    if not unit.exact_state and taking and unit.in_two_states and len(unit.judged):
+        known = int(unit.runs.known("p_true")[unit.choices.index].sum())
+        if 0 < known < len(unit.choices):
+            return [
+                f"the state of {_spoken(taking)} is theta: of {len(unit.choices)} rows with a "
+                f"belief and an action {known} have p_true, which is taken where all do."
+            ]
     if not (unit.exact_state and taking):
         return []
     return [

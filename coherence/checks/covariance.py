@@ -69,8 +69,8 @@ POSTERIOR_SETTLED = (
     "the stated belief settles the exact posterior to half a percentage point, and leaves actions "
     "nothing more to know"
 )
-# Root mean squares of what is left beyond a monotone function of the belief: of a state, below
-# which it counts as settled (beliefs in whole percents leave .003), and of a score.
+# Root mean squares of what is left beyond a monotone function of the belief: of a posterior, below
+# which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
 RESOLVED, ROUNDING = 0.005, 1e-9
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
@@ -110,7 +110,7 @@ def residual_covariance_test(
     exact : array-like, shape (n,), optional
         Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
         context. It then takes the place of the realised state, whose toss it is free of: the same
-        power takes about a seventh of the contexts. Of two states only.
+        power takes a fifth to a ninth of the contexts. Of two states only.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
@@ -120,7 +120,8 @@ def residual_covariance_test(
         Label of the state that a belief in one state is in; of two columns of beliefs, the second
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     n_draws : int
-        Random signs of runs (of more than two states: permutations), at least 99.
+        Random signs of runs, rounded up to a multiple of 128 (of more than two states:
+        permutations); at least 99.
     rng : Generator, int or None
         Source of the draws.
 
@@ -146,18 +147,20 @@ def residual_covariance_test(
 
     Notes
     -----
-    Assumes that contexts are independent given belief and group, and that state and actions are
-    smooth in the belief but for a few jumps: on continuous beliefs no test holds without such an
-    assumption (Shah and Peters 2020). A context has its mean belief and the shares of its actions,
-    weighed by their linear slopes on the belief. What the belief foretells of the state by isotonic
-    regression goes out of it; differences of order 3 of state and score, in the order of belief
-    (ties averaged), are multiplied, summed in pairs of neighbours, and the signs of pairs are
-    turned at random. The estimate divides by the squared differences of the state, to which p* (1 -
-    p*) is added where the state is the exact posterior, so that both estimate the same difference.
-    In groups a spline of the belief and a mean of each group are taken out of state and actions,
-    and sequences stay inside groups; those of two and three contexts have shorter ones. With one
-    belief throughout there are no slopes, and the p-value is that of the action that moves most
-    (max-t).
+    Assumes that contexts are independent given belief and group, that what a group shares shifts
+    state and actions evenly, and that state and actions are smooth in the belief but for a few
+    jumps: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
+    context has its mean belief and the shares of its actions, weighed by their linear slopes on the
+    belief. What the belief foretells of the state by isotonic regression, with a mean of each group
+    where they are named, goes out of it; differences of order 3 of state and score, in the order of
+    belief (ties averaged), are multiplied, summed in runs of two, and the signs of runs are turned
+    at random, with a factor for products of further windows that share contexts, and normal noise
+    where their variance is below that of equal variances (rare states and actions). The estimate
+    divides by the squared differences of the state, to which p* (1 - p*) is added where the state
+    is the exact posterior, less what the isotonic fit takes of the former, so that both states
+    estimate the same difference. Sequences stay inside groups; those of two and three contexts have
+    shorter ones. With one belief throughout there are no slopes, and the p-value is that of the
+    action that moves most (max-t).
 
     More than two states: realised states of whole contexts are permuted between contexts of like
     belief, at least four to a block, after a spline is taken out of the actions; each state has its
@@ -237,18 +240,20 @@ def _along_the_belief(
     layout = layout_of(line.belief, line.group)
     if few := too_few_runs(layout):
         return replace(undefined, reason=few)
-    if contexts.exact is not None and left_by_belief(line.belief, line.state) < RESOLVED:
+    resolved = min(RESOLVED, 0.1 * float(line.state.std()))
+    if contexts.exact is not None and left_by_belief(line.belief, line.state) < resolved:
         return replace(undefined, reason=POSTERIOR_SETTLED)
     scores = _scores(line)
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
-    left, share = beyond_belief(line, scores.columns)
-    chance = None if contexts.exact is None else line.state * (1 - line.state)
+    left, free = beyond_belief(line)
+    # What the fit takes of the exact posterior's variance it does not take of the toss's.
+    chance = None if contexts.exact is None else free * line.state * (1 - line.state)
     sums = run_sums(
         layout,
         line.belief,
         left,
-        share,
+        scores.columns,
         chance=chance,
         n_draws=n_draws,
         rng=rng,
@@ -379,7 +384,7 @@ def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
     powers -= powers.mean(axis=0)
     curve = np.linalg.lstsq(powers, acted_on - acted_on.mean())[0]
     open_state = line.state * (1 - line.state) if line.exact else 0.0
-    left = beyond_belief(line, line.share)[0] ** 2 + open_state
+    left = beyond_belief(line)[0] ** 2 + open_state
     if not left.any():
         return None
     steepness = np.average(

@@ -118,7 +118,9 @@ def _exact_of_others(agent: RationalAgent, point: Codes, rng: np.random.Generato
     points, of_context = np.unique(point, return_inverse=True)
     drawn = np.empty(len(point))
     for at, held in enumerate(points):
-        chance = np.asarray(agent.posterior[:, held]).ravel()
+        which = np.zeros(agent.posterior.shape[1])
+        which[held] = 1.0
+        chance = np.asarray(agent.posterior @ which)  # the posterior may be sparse
         alike = np.flatnonzero(of_context.ravel() == at)
         drawn[alike] = rng.choice(exact, size=len(alike), p=chance / chance.sum())
     return drawn

@@ -34,14 +34,6 @@ def spline_basis(values: Floats, size: int) -> Floats:
     return np.asarray(BSpline(knots, np.eye(size), degree)(values))
 
 
-def smooth_basis(belief: Floats, group: Codes) -> Floats:
-    """Return an orthonormal basis of a spline of the belief and a mean of each group."""
-    distinct = np.unique(as_levels(belief))
-    size = min(COEFFICIENTS, len(distinct), max(2, len(belief) // CONTEXTS_PER_COEFFICIENT))
-    spline = spline_basis(belief, size) if len(distinct) > 1 else np.ones((len(belief), 1))
-    return _orthonormal(np.hstack([spline, (group[:, None] == np.unique(group)).astype(float)]))
-
-
 def explained_by(belief: Floats, group: Codes | None = None) -> Floats:
     """Return an orthonormal basis of what the belief, and the group, explain, shape (n, rank).
 

@@ -123,6 +123,11 @@ def as_choices(
             f"exact holds the posterior of one of two states; received beliefs over "
             f"{checked.shape[-1]}. Leave it out: the realised state is tested then.",
         )
+        require(
+            len(states) <= 2,
+            f"exact holds the posterior of one of two states; truth has {len(states)} labels. Name "
+            "the state that the belief is in (positive), to hold it against all others.",
+        )
         posterior = _as_exact(exact, n_rows, context_codes, contexts)
         if len(states) == 1:  # nothing but the names of states is taken from the truth
             code = zero_or_one(states, positive)
@@ -149,12 +154,12 @@ def _states_named(positive: Any) -> tuple[Any, Any]:
 
 def _as_exact(values: ArrayLike, n_rows: int, context: Codes, contexts: tuple[Any, ...]) -> Floats:
     """Validate exact posteriors: probabilities, alike within a context."""
-    exact = as_belief(values, "exact")
     require(
-        exact.shape == (n_rows,),
-        f"exact must have one posterior for each of {n_rows} rows; received shape {exact.shape}. "
-        "Pass that of the state that the belief is in.",
+        np.shape(values) == (n_rows,),
+        f"exact must have one posterior for each of {n_rows} rows; received shape "
+        f"{np.shape(values)}. Pass that of the state that the belief is in.",
     )
+    exact = as_belief(values, "exact")
     mean = context_means(exact, context, len(contexts))
     away = np.abs(exact - mean[context])
     require(

@@ -7,10 +7,10 @@ signs are turned at random. Contexts of equal belief have no order: the statisti
 random ones, and the pooled draws are scaled to the variance of that average (multiple outputation;
 Hoffman, Sen and Weinberg 2001; Follmann, Proschan and Leifer 2003).
 
-What the belief foretells of the state smoothly is taken out beforehand by isotonic regression, the
-calibration curve of Dimitriadis, Gneiting and Jordan (2021): neighbours differ in belief, and where
-actions have no noise of their own that little would pass for knowledge. Inside groups, whose
-contexts lie further apart, a spline and a mean of each group are taken out of state and actions.
+What the belief foretells of the state is taken out beforehand by isotonic regression, the
+calibration curve of Dimitriadis, Gneiting and Jordan (2021), with a mean of each group where groups
+are named: neighbours differ in belief, and where actions have no noise of their own that little
+would pass for knowledge. Sequences stay inside groups.
 Assumes that contexts are independent given belief and group, and that state and actions are smooth
 in the belief but for a few jumps.
 """
@@ -24,7 +24,6 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.adjustment import left_over, smooth_basis
 from coherence.statistics.knn import as_levels
 from coherence.statistics.permutation import Contexts
 
@@ -42,6 +41,7 @@ FEWEST_RUNS = 9  # whose signs reach .05 however unequal they are
 FEWEST_CONTEXTS = 20  # in one sequence, which make so many runs
 CELLS = 100_000  # orders x contexts that are worked on at once
 NOTHING = 1e-20  # a variance that is rounding
+BACKFITS = 20  # of an isotonic curve and means of groups in turn
 WIDEST = 64.0  # ratio beyond which an interval has no end
 
 
@@ -252,31 +252,48 @@ def in_canonical_direction(contexts: Contexts) -> Line:
     """
     exact = contexts.exact is not None
     state = contexts.state.astype(np.float64) if contexts.exact is None else contexts.exact
+    group = contexts.group
+    if group is not None and not np.ptp(group):
+        group = None  # one group says nothing
     levels, other = np.sort(as_levels(contexts.belief)), np.sort(as_levels(1 - contexts.belief))
     differs = np.flatnonzero(levels != other)
     straight = not differs.size or bool(levels[differs[0]] < other[differs[0]])
     belief = contexts.belief if straight else 1 - contexts.belief
-    order = np.argsort(as_levels(belief), kind="stable")
+    state = state if straight else 1 - state
+    # Contexts come sorted by belief and then by actions; those alike in both go by the state.
+    differ = np.any(np.diff(contexts.share, axis=0, prepend=np.nan) != 0, axis=1)
+    differ |= np.diff(contexts.belief, prepend=np.nan) != 0
+    order = np.lexsort((as_levels(state), np.cumsum(differ), as_levels(belief)))
     return Line(
         belief[order],
-        (state if straight else 1 - state)[order],
+        state[order],
         contexts.share[order] if straight else -contexts.share[order],
-        None if contexts.group is None else contexts.group[order],
+        None if group is None else group[order],
         order,
         exact,
     )
 
 
-def beyond_belief(line: Line, scores: Floats) -> tuple[Floats, Floats]:
-    """Return what the belief leaves of the state, and the scores to be compared with it.
+def beyond_belief(line: Line) -> tuple[Floats, float]:
+    """Return what the belief leaves of the state, and the share of its variance that is left.
 
-    Without groups the belief foretells the state by isotonic regression and nothing is taken out of
-    the scores; in groups a spline of the belief and a mean of each group go out of both.
+    The belief foretells the state by isotonic regression, in groups with a mean of each beside it
+    (backfitting). The fit follows noise: of n contexts it takes as many as it has blocks, and means
+    of groups (Meyer and Woodroofe 2000).
     """
-    if line.group is None:
-        return line.state - monotone_fit(line.belief, line.state), scores
-    basis = smooth_basis(line.belief, line.group)
-    return left_over(line.state[:, None], basis)[:, 0], left_over(scores, basis)
+    n, state = len(line.state), line.state
+    fit = monotone_fit(line.belief, state)
+    fewer = len(np.unique(fit))
+    if line.group is not None:
+        sizes = np.bincount(line.group)
+        of_group = np.zeros(len(sizes))
+        for _ in range(BACKFITS):
+            left = np.bincount(line.group, weights=state - fit)
+            of_group = left / np.maximum(sizes, 1)
+            fit = monotone_fit(line.belief, state - of_group[line.group])
+        fewer = len(np.unique(fit)) + len(np.unique(line.group)) - 1
+        fit = fit + of_group[line.group]
+    return state - fit, max(1 - fewer / n, 0.0)
 
 
 def monotone_fit(belief: Floats, state: Floats) -> Floats:
