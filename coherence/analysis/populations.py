@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -35,8 +35,13 @@ from coherence.statistics.permutation import contexts_of
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 
-PLANTABLE = tuple(name for name, value in AGENTS["rational"].parameters().items() if value == 0)
-"""Parameters of agents that are 0 where nothing is amiss."""
+PLANTABLE = tuple(
+    name
+    for name, value in AGENTS["rational"].parameters().items()
+    if value == 0 and name != "unstated"
+)
+"""Parameters of agents that are 0 where nothing is amiss; what is unstated is none by itself, only
+with a weight."""
 LABELS = tuple(sorted(ACTIONS))
 BLIND = "hidden_signal"
 """What is planted that no exact posterior shows: knowledge of theta beyond all evidence."""
@@ -53,7 +58,12 @@ PILOT = (
     "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "
     "hold: pilot_low and pilot_high do, where refits are asked for"
 )
-LACKING = ("iterated_expectation", "prompt_consistency")
+LACKING = {
+    "iterated_expectation": "beliefs given a variable",
+    "prompt_consistency": "other prompts",
+}
+"""Checks of answers that are not simulated for a fitted agent or a network -> the answers."""
+_NO_POSTERIOR = {"evidence_leak": "exact posteriors (p_true)"}
 _LEAST_ALIKE = 1e-3
 
 
@@ -156,6 +166,74 @@ def as_facts(
     )
 
 
+@runtime_checkable
+class Population(Protocol):
+    """Whom a planned study would ask."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    @property
+    def planted(self) -> str:
+        """What a signal sets."""
+
+    @property
+    def policies(self) -> bool:
+        """Whether answers are the probability of each action instead of drawn actions."""
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Checks that cannot be planned -> the answers that they would need."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader must know before the numbers."""
+
+    @property
+    def most_contexts(self) -> int | None:
+        """Contexts that there are, None where a study may have any number."""
+
+    def draw(
+        self,
+        signal: float,
+        n_contexts: int,
+        n_reps: int,
+        rng: np.random.Generator,
+        *,
+        wordings: bool,
+        iterated: bool,
+        groups: Groups | None = None,
+    ) -> Facts:
+        """Draw the contexts of a study, and the answers about them."""
+
+
+def choices_of(
+    agent: Agent,
+    spoken: Floats,
+    exact: Floats,
+    truth: Codes,
+    n_reps: int,
+    rng: np.random.Generator,
+    policies: bool,
+) -> tuple[Floats, pd.Series[str] | pd.DataFrame]:
+    """Draw what an agent states and does, given what it speaks of and the exact posterior.
+
+    Repetitions of a context stand together and share its taste, as in `coherence.simulate`.
+    """
+    row = np.repeat(np.arange(truth.size), n_reps)
+    taste = (rng.normal(size=(truth.size, len(ACTIONS))) * agent.taste)[row]
+    acted_on, theta = agent.act_on(spoken, exact)[row], truth[row].astype(np.float64)
+    action: pd.Series[str] | pd.DataFrame
+    if policies:
+        action = pd.DataFrame(agent.policies(acted_on, theta, taste))[list(LABELS)]
+    else:
+        action = pd.Series(agent.choose(acted_on, theta, taste, rng))
+    progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], truth.size)
+    stated = agent.report(agent.believe(spoken)[row], PROMPTS[0], rng, progress=progress)
+    return stated, action
+
+
 @dataclass(frozen=True)
 class AgentPopulation:
     """A simulated agent in its world; the planted parameter is set for each study."""
@@ -163,11 +241,18 @@ class AgentPopulation:
     agent: Agent
     planted: str = WEIGHT
     policies: bool = False
-    lacks: tuple[str, ...] = ()
+    lacks: Mapping[str, str] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
+    most_contexts: None = None
 
     def __post_init__(self) -> None:
         """Refuse a parameter that agents do not have, or that is not 0 where nothing is planted."""
+        require(
+            self.planted != "unstated",
+            "planted must be a parameter that is 0 where nothing is amiss; received 'unstated': "
+            "what is left unstated shows only where choices use it. Plant 'weight', and set "
+            "unstated of the agent.",
+        )
         require(
             self.planted in PLANTABLE,
             "planted must be a parameter of agents that is 0 where nothing is amiss: "
@@ -261,13 +346,18 @@ class FittedPopulation:
     # share of the variance of the state given the belief that the exact posterior knows; None where
     # the answers had none
     resolved: float | None = None
-    lacks: tuple[str, ...] = LACKING
+    most_contexts: None = None
     _shares: dict[float, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def planted(self) -> str:
         """What a signal sets: the weight of what the posterior adds, or knowledge of theta."""
         return BLIND if self.resolved is None else WEIGHT
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Checks that cannot be planned -> the answers that they would need."""
+        return LACKING | (_NO_POSTERIOR if self.resolved is None else {})
 
     def _exact(self, chance: Floats, rng: np.random.Generator) -> Floats:
         """Draw exact posteriors whose mean is the chance of the state: a beta distribution."""
@@ -311,11 +401,6 @@ class FittedPopulation:
         groups: Groups | None = None,
     ) -> Facts:
         """Draw new contexts from the agent's beliefs, and its answers about them."""
-        if wordings or iterated:
-            raise InputError(
-                f"{' and '.join(LACKING)} need answers that a fitted agent does not give: other "
-                "wordings, beliefs given a variable. Plan them with a named agent."
-            )
         point = np.searchsorted(np.cumsum(self.belief)[:-1], rng.random(n_contexts))
         group, chance, favour = None, self.true[point], None
         if groups is not None:
@@ -346,9 +431,6 @@ class FittedPopulation:
             codes = drawn_columns(of_rows, rng)
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
         return as_facts(belief, action, truth, n_reps, group=group, exact=exact)
-
-
-Population = AgentPopulation | FittedPopulation
 
 
 def population_like(

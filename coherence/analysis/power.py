@@ -1,8 +1,9 @@
-"""Power by simulation: contexts x repetitions x hidden signal -> how often each check rejects.
+"""Power by simulation: contexts x repetitions x signal -> how often each check rejects.
 
-Studies are drawn from an agent whose flaw is known, or from the rational agent that was fitted to a
-model's answers, with a hidden signal planted; the checks themselves are run on each. At signal 0
-nothing is amiss, and what is rejected there is the size of the test.
+Studies are drawn from an agent whose flaw is known, in a world of its own or on the cases of a
+network, or from the rational agent that was fitted to a model's answers, with a signal planted; the
+checks themselves are run on each. At signal 0 nothing is amiss, and what is rejected there is the
+size of the test.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from coherence.analysis.populations import (
     population_like,
 )
 from coherence.analysis.power_result import PowerResult
-from coherence.analysis.studies import Cell, Plan, Simulations, is_estimate
+from coherence.analysis.studies import STATES, Cell, Plan, Simulations, is_estimate
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
@@ -60,13 +61,14 @@ UNGROUPED = (
 
 
 def power(
-    agent: Agent | RationalAgent | str,
+    agent: Agent | RationalAgent | Population | str,
     *,
     n_contexts: Sizes | None = None,
     n_reps: Sizes | None = None,
     signal: Numbers = SIGNALS,
     check: Names | None = None,
     planted: str | None = None,
+    state: str = "both",
     policies: bool | None = None,
     n_simulations: int = 500,
     n_draws: int | None = None,
@@ -86,30 +88,35 @@ def power(
 
     Parameters
     ----------
-    agent : Agent, RationalAgent or str
-        Who would answer: a simulated agent or the name of one in `AGENTS`, or what
-        `coherence.fit_rational_agent` has found in answers that are there already.
+    agent : Agent, RationalAgent, Population or str
+        Who would answer: a simulated agent or the name of one in `AGENTS`, what
+        `coherence.fit_rational_agent` has found in answers that are there already, or
+        ``bayesnets.NetworkPopulation``, a simulated agent asked about the cases of a network.
     n_contexts, n_reps : int or sequence of int
         Contexts, ten at least, and repetitions of each question. Contexts default to 25, 50, 100,
         200 and 400, with `group` to 10, 20, 40 and 80 groups; with `target` they are searched for.
+        A network has no more than its distinct evidence.
         Repetitions default to 5, and to 1 where answers are probabilities.
     signal : float or sequence of float
         What is planted, as a value of `planted`: the weight w of an action that follows the stated
-        belief + w (exact posterior - stated belief); of a hidden signal, how much higher the belief
-        acted on is when the state is true. 0 is always added.
+        belief + w (exact posterior - stated belief), from 0 to 1; of a hidden signal, how much
+        higher the belief acted on is when the state is true. 0 is always added.
     check : str or sequence of str, optional
         Names out of `coherence.checks.CHECKS`. None takes the one that looks for what is planted:
-        residual_covariance for a weight or a hidden signal. Where the exact posterior of every case
-        is known, residual_covariance and rational_agent are planned with it, and "with theta" in
-        rows of their own.
+        residual_covariance for a weight or a hidden signal.
     planted : str, optional
         Parameter of a simulated agent that `signal` sets; any that is 0 where nothing is amiss,
-        such as peak or iterated_bias. None plants `weight`, how much of the evidence that is not
+        such as peak or iterated_bias, and not unstated. None plants `weight`, how much of the evidence that is not
         stated the action uses (reports leave out as much as those of the agent "shaded", unless the
         agent says), or hidden_signal in an agent that has one: what it knows of theta beyond all
         evidence. A fitted agent has the weight where it was fitted beside exact posteriors, which
         are then drawn from beta distributions around its calibration with the variance seen there;
-        else the hidden signal.
+        else the hidden signal. On the cases of a network it is the weight.
+    state : {"both", "exact", "realised"}
+        Where the exact posterior of every case is known and shows what is planted,
+        residual_covariance and rational_agent are planned with it, and in rows "with theta" with
+        the realised state; "exact" and "realised" leave out the other, which takes a little over
+        half of the time.
     policies : bool, optional
         Whether the answers are the probability of each action, as forced or exact answers give
         them, instead of drawn actions. None takes drawn actions for simulated agents, and what the
@@ -117,8 +124,8 @@ def power(
     n_simulations : int
         Simulated studies of each cell.
     n_draws : int, optional
-        Permutations or sign flips behind each p-value, 99 at least. None takes 999, and 199 for
-        cmi.
+        Random draws behind each p-value, such as signs of runs or permutations, 99 at least. None
+        takes 999, and 199 for cmi.
     group : Groups or int, optional
         Contexts that share more than their belief, such as those of a template: how many, or what
         they share as well. Groups are then the units of the checks, which need ten of them.
@@ -132,7 +139,8 @@ def power(
     target : float, optional
         Power wanted; the result then says how many contexts it takes.
     limit : int
-        Most contexts that come into question for `target`.
+        Most contexts that come into question for `target`; of a network its distinct evidence sets
+        at most.
     refits : int
         Agents fitted to resampled contexts of the pilot that a fitted agent comes from, for the
         interval of power that holds the pilot's error; with 12 it takes three times as long as the
@@ -207,11 +215,21 @@ def power(
     )
     groups = group if isinstance(group, Groups) or group is None else Groups(group)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
-    plan = Plan(population, names, n_draws, entropy, margin, groups)
+    require(
+        state in STATES,
+        f"state must be one of {', '.join(STATES)}; received {state!r}. {closest(state, STATES)}",
+    )
+    require(
+        state != "exact" or population.planted != BLIND,
+        f"state cannot be 'exact' where {BLIND} is planted, which no exact posterior shows. Leave "
+        "state out, or plan with a weight: a named agent, or a fit to answers with p_true.",
+    )
+    limit = limit if population.most_contexts is None else min(limit, population.most_contexts)
+    plan = Plan(population, names, n_draws, entropy, margin, groups, state)
     simulations = Simulations(plan, n_simulations, n_jobs, progress)
     needed = pd.DataFrame()
     if target is None:
-        sizes = _sizes(n_contexts, groups)
+        sizes = _sizes(n_contexts, groups, population)
         simulations.run(Cell(of, times, size) for of in signals for times in reps for size in sizes)
     else:
         _require_target(target, n_contexts, limit, groups)
@@ -258,22 +276,29 @@ def power(
 
 
 def _population(
-    agent: Agent | RationalAgent | str, planted: str | None, policies: bool | None
+    agent: Agent | RationalAgent | Population | str, planted: str | None, policies: bool | None
 ) -> Population:
-    if isinstance(agent, RationalAgent):
-        population = population_like(agent, policies=policies)
+    if isinstance(agent, RationalAgent | Population):
+        fitted = isinstance(agent, RationalAgent)
+        population = population_like(agent, policies=policies) if fitted else agent
         require(
             planted in (None, population.planted),
-            f"planted must be {population.planted} for this fitted agent; received {planted!r}. "
+            f"planted must be {population.planted} for {population.name}; received {planted!r}. "
             "Other flaws can be planted in a named agent.",
+        )
+        require(
+            policies in (None, population.policies),
+            f"policies must be left out for {population.name}, which says it; received "
+            f"{policies!r}.",
         )
         return population
     if isinstance(agent, str):
         agent = named_agent(agent)
     if not isinstance(agent, Agent):
         raise InputError(
-            "agent must be the name of an agent, an Agent or a fitted RationalAgent; received "
-            f"{type(agent).__name__}. coherence.fit_rational_agent fits one to your answers."
+            "agent must be the name of an agent, an Agent, a fitted RationalAgent or a "
+            f"bayesnets.NetworkPopulation; received {type(agent).__name__}. "
+            "coherence.fit_rational_agent fits one to your answers."
         )
     return AgentPopulation(agent, planted or _usual_plant(agent), bool(policies))
 
@@ -298,8 +323,8 @@ def _checks(
         )
         require(
             name not in population.lacks,
-            f"check {name!r} needs answers that {population.name} does not give (other prompts, "
-            "beliefs given a variable). Plan it with a named agent, or leave it out.",
+            f"check {name!r} needs answers that {population.name} does not give: "
+            f"{population.lacks.get(name)}. Plan it with a named agent, or leave it out.",
         )
         require(
             target is None or not is_estimate(name),
@@ -336,10 +361,21 @@ def _require_target(target: float, n_contexts: Any, limit: int, groups: Groups |
     whole_number(limit, "limit", 2 * MIN_CONTEXTS * (1 if groups is None else groups.size))
 
 
-def _sizes(n_contexts: int | Sequence[int] | None, groups: Groups | None) -> list[int]:
+def _sizes(
+    n_contexts: int | Sequence[int] | None, groups: Groups | None, population: Population
+) -> list[int]:
     """Return the numbers of contexts of a grid."""
     if groups is None:
-        return _whole_numbers(CONTEXTS if n_contexts is None else n_contexts, "n_contexts", 10)
+        most = population.most_contexts or math.inf
+        if n_contexts is None:
+            n_contexts = [size for size in CONTEXTS if size <= most] or [int(most)]
+        sizes = _whole_numbers(n_contexts, "n_contexts", 10)
+        require(
+            sizes[-1] <= most,
+            f"n_contexts must not exceed the {most} cases with different evidence that there are; "
+            f"received {sizes[-1]}. Ask for fewer.",
+        )
+        return sizes
     usual = [n * groups.size for n in GROUPS]
     sizes = _whole_numbers(usual if n_contexts is None else n_contexts, "n_contexts", 10)
     least = MIN_CONTEXTS * groups.size
@@ -364,8 +400,8 @@ def _signals(signal: float | Sequence[float]) -> list[float]:
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         require(
             is_number and -1 <= value <= 1,
-            f"signal must hold numbers from -1 to 1; received {value!r}. "
-            "It is a difference of beliefs.",
+            f"signal must hold numbers from -1 to 1; received {value!r}. It is the weight of what "
+            "is not stated, or a difference of beliefs.",
         )
     return sorted({0.0, *map(float, several)}, key=lambda value: (abs(value), value))
 

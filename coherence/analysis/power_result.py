@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coherence.analysis.studies import WITH_THETA
 from coherence.report.json import to_plain
 from coherence.table.printable import counted, repeated
 
@@ -127,9 +128,28 @@ class PowerResult:
         for row in self.needed.to_dict("records"):
             where = f"{row['check']}, signal {row['signal']:g}, {repeated(row['n_reps'])}"
             lines += ["", f"{where}: {row['sentence']}", *_bill(row)]
+        if in_short := list(self._by_state()):
+            lines += ["", *in_short]
         if not grid.empty:
             lines += ["", *_bills(grid)]
         return "\n".join([*lines, "", *(f"note: {note}" for note in self.notes)])
+
+    def _by_state(self) -> Iterator[str]:
+        """Put the contexts that a target takes with the exact state and with theta side by side."""
+        line = ["check", "signal", "n_reps"]
+        rows = {} if self.needed.empty else self.needed.set_index(line).to_dict("index")
+        for (check, signal, n_reps), exact in rows.items():
+            theta = rows.get((f"{check}{WITH_THETA}", signal, n_reps))
+            if theta is not None:
+                sizes = [self._size(of) for of in (exact, theta)]
+                yield (
+                    f"{check}, signal {signal:g}, {repeated(n_reps)}, for {exact['target']:.0%} "
+                    f"power: with the exact posterior {sizes[0]} contexts, with theta {sizes[1]}."
+                )
+
+    def _size(self, row: Mapping[Any, Any]) -> str:
+        """Return the contexts that were found for a target, or the limit as what is too few."""
+        return f"{row['n_contexts']:.0f}" if row["reached"] else f"over {self.settings['limit']}"
 
     def to_json(self) -> str:
         """Return everything as JSON text, equal bytes for equal runs."""

@@ -27,6 +27,7 @@ from coherence.table.needs import CONDITIONALS, STATE_AND_CHOICES, WORDINGS
 DRAWS = {"cmi": 199}
 WITH_THETA = " with theta"
 """Behind the name of a result whose state is the realised one, beside that of the exact one."""
+STATES = ("both", "exact", "realised")
 _USUAL_DRAWS = 999
 _PORTION = 20  # studies in one call of a worker
 
@@ -59,6 +60,7 @@ class Plan:
     entropy: tuple[int, ...]
     margin: float | None = None
     groups: Groups | None = None
+    state: str = "both"  # of `STATES`, where the exact posterior is known
 
     def draws_of(self, check: str) -> int:
         """Return the permutations or other draws behind a p-value of a check."""
@@ -114,13 +116,15 @@ class Plan:
 
     def _by_state(self, checks: list[Check], facts: Facts) -> Iterator[tuple[Check, str, Facts]]:
         """Run checks that can take either state with the exact one, and with theta beside it."""
-        known = bool(facts.exact.notna().all())
+        known = self.population.planted != BLIND and bool(facts.exact.notna().all())
         for check in checks:
-            if known and check.needs == STATE_AND_CHOICES and self.population.planted != BLIND:
-                yield check, "", replace(facts, exact_state=True)
-                yield check, WITH_THETA, facts
-            else:
+            if not known or check.needs != STATE_AND_CHOICES:
                 yield check, "", facts
+                continue
+            if self.state != "realised":
+                yield check, "", replace(facts, exact_state=True)
+            if self.state != "exact":
+                yield check, WITH_THETA, facts
 
 
 def _studies(plan: Plan, cell: Cell, first: int, last: int) -> list[dict[str, float]]:

@@ -52,7 +52,7 @@ _COMMANDS = {
         "train small models whose belief and policy are known, coherent and incoherent ones",
     ),
     "power": (
-        "coherence.cli.power",
+        "elicitation.commands.power",
         "how many contexts and repetitions does a study need, and what do they cost?",
     ),
     "reveal": (

@@ -10,12 +10,16 @@ from coherence.cli.progress import step_progress
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 
 if TYPE_CHECKING:
+    from bayesnets.population import NetworkPopulation
     from coherence.agents import Agent
     from coherence.analysis.power_result import PowerResult
     from coherence.rational.agent import RationalAgent
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
 _ALWAYS = tuple(f"power.{ending}" for ending in ("csv", "parquet", "json", "svg"))
+_OF_FILES = ("phrases", "positive", "records", "min_records")
+_OF_TASKS = ("variable", "phrases", "records", "min_records")
+_OF_PILOTS = ("model", "refits", "reference")
 _COSTS = {
     "tokens-in": "tokens of one prompt",
     "tokens-out": "tokens of one answer, thinking included",
@@ -34,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name of the agent that would answer ('coherence simulate --list'; default: rational)",
     )
     _add_fitted(parser)
+    _add_task(parser)
     _add_grid(parser)
     _add_groups(parser)
     _add_search(parser)
@@ -69,11 +74,7 @@ def _add_fitted(parser: argparse.ArgumentParser) -> None:
     like.add_argument(
         "--like", metavar="RUNS", help="runs table: plan for the rational agent fitted to it"
     )
-    like.add_argument("--task", metavar="TASK", help="task of the table, if it has several")
     like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
-    like.add_argument(
-        "--positive", metavar="LABEL", help="state whose probability the belief is, as for analyze"
-    )
     like.add_argument(
         "--refits",
         type=int,
@@ -82,6 +83,42 @@ def _add_fitted(parser: argparse.ArgumentParser) -> None:
     )
     like.add_argument(
         "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
+    )
+
+
+def _add_task(parser: argparse.ArgumentParser) -> None:
+    """Declare the cases that would be asked about."""
+    task = parser.add_argument_group(
+        "the cases of a network",
+        "drawn as elicit draws them; the agent states the posterior of all findings of a case but "
+        "one, which is drawn anew for each case, and --signal is the weight of that one in choices",
+    )
+    task.add_argument(
+        "--task",
+        metavar="NAME_OR_FILE",
+        help="network that supplies the cases, such as asia, or one of your own, as for elicit; "
+        "with --like task of the table, if it has several",
+    )
+    task.add_argument(
+        "--variable",
+        metavar="NAME",
+        help="variable asked about, --target of elicit (default: the usual one of the task)",
+    )
+    task.add_argument(
+        "--positive",
+        metavar="LABEL",
+        help="state whose probability is asked for: of the table as for analyze, of a network of "
+        "your own as for elicit",
+    )
+    task.add_argument("--phrases", metavar="FILE", help="words of a network of your own, .toml")
+    task.add_argument(
+        "--records", metavar="FILE", help="records that a network of your own was fitted to"
+    )
+    task.add_argument(
+        "--min-records",
+        type=int,
+        metavar="N",
+        help="records that must show the evidence of a case (default: 100; 0 takes any case)",
     )
 
 
@@ -114,6 +151,13 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"checks, of {', '.join(CHECKS)} (default: the one that looks for what is planted, "
         "residual_covariance for a weight)",
+    )
+    parser.add_argument(
+        "--state",
+        default="both",
+        metavar="NAME",
+        help="the state that actions are compared with where the exact posterior is known: exact, "
+        "realised ('with theta') or both, which takes up to twice the time (default: both)",
     )
     parser.add_argument(
         "--policies",
@@ -198,21 +242,38 @@ def _numbers(text: str, option: str, kind: Callable[[str], Any], what: str) -> l
     return values
 
 
-def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
-    """Find who would answer: a named agent, or the one fitted to a table."""
+def _who(
+    args: argparse.Namespace,
+) -> "tuple[Agent | RationalAgent | NetworkPopulation, str | None]":
+    """Find who would answer: a named agent, on the cases of a task or not, or one like a model."""
     from coherence.errors import InputError
 
+    of_tasks = _stray(args, _OF_TASKS)
     if args.like is None:
         from coherence.agents import named_agent
         from coherence.cli.simulate import agent_parameters
 
-        for option in ("task", "model", "positive", "refits", "reference"):
-            if getattr(args, option) is not None:
-                raise InputError(f"--{option} belongs to --like RUNS. Add that, or leave it out.")
+        if stray := _stray(args, _OF_PILOTS):
+            raise InputError(f"{stray} belongs to --like RUNS. Add that, or leave it out.")
+        if args.task is None and of_tasks:
+            raise InputError(f"{of_tasks} belongs to --task NAME. Add that, or leave it out.")
+        if args.task is None and args.positive is not None:
+            raise InputError(
+                "--positive belongs to --like RUNS or --task NAME. Add one, or leave it out."
+            )
         agent = named_agent(args.agent or "rational")
         changes = agent_parameters(args.set, agent)
         changed = "".join(f", {name}={value:g}" for name, value in changes.items())
-        return agent.with_parameters(**changes), f"agent {agent.name}{changed}"
+        agent = agent.with_parameters(**changes)
+        if args.task is None:
+            return agent, f"agent {agent.name}{changed}"
+        population, task = _on_cases(args, agent)
+        return population, f"agent {agent.name}{changed} on cases of {task}"
+    if of_tasks:
+        raise InputError(
+            f"{of_tasks} belongs to a network as --task; with --like RUNS the cases are those of "
+            "the table. Leave one of them out."
+        )
     if args.agent is not None or args.set:
         raise InputError(
             "--like takes the agent from a table; received the agent "
@@ -241,6 +302,44 @@ def _who(args: argparse.Namespace) -> "tuple[Agent | RationalAgent, str]":
         reference=args.reference,
     )
     return fitted, f"an agent like {name}"
+
+
+def _stray(args: argparse.Namespace, names: tuple[str, ...]) -> str:
+    """Return the first of some options that was given, empty for none."""
+    given = (name for name in names if getattr(args, name) is not None)
+    return next((f"--{name.replace('_', '-')}" for name in given), "")
+
+
+def _on_cases(args: argparse.Namespace, agent: "Agent") -> "tuple[NetworkPopulation, str]":
+    """Put an agent before the cases of a task."""
+    from bayesnets.population import NetworkPopulation
+    from coherence.errors import InputError
+    from elicitation.questions.tasks import Task, is_network_file, load_task
+
+    own = {name: getattr(args, name) for name in _OF_FILES}
+    if not is_network_file(args.task) and (stray := _stray(args, _OF_FILES)):
+        raise InputError(
+            f"{stray} goes with a network of your own, a file that ends in .bif, .xml, .xmlbif, "
+            f".bifxml or .json; --task is {args.task!r}. Leave it out."
+        )
+    try:
+        task = load_task(args.task, target=args.variable, **own)
+    except InputError as error:
+        raise error.renamed({"target must be": "--variable must be"}) from None
+    if not isinstance(task, Task):
+        raise InputError(
+            f"--task must be a network, whose exact posteriors draw the states; {args.task!r} is a "
+            "data set. Ask some of its cases, and plan with --like RUNS."
+        )
+    population = NetworkPopulation(
+        task.network,
+        task.target,
+        target_state=task.phrases.positive(task.target),
+        agent=agent,
+        policies=bool(args.policies),
+        min_records=args.min_records,
+    )
+    return population, task.name
 
 
 def _write(result: "PowerResult", name: str) -> None:
@@ -306,6 +405,7 @@ def run(args: argparse.Namespace) -> int:
             **grid,
             name=name,
             planted=args.planted,
+            state=args.state,
             policies=args.policies,
             group=None if args.group is None else Groups(args.group, **shared),
             n_simulations=args.simulations,
