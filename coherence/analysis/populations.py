@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
 from coherence.checks.check import Facts
-from coherence.errors import InputError, closest
+from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import drawn_columns

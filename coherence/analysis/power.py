@@ -106,12 +106,12 @@ def power(
         residual_covariance for a weight or a hidden signal.
     planted : str, optional
         Parameter of a simulated agent that `signal` sets; any that is 0 where nothing is amiss,
-        such as peak or iterated_bias, and not unstated. None plants `weight`, how much of the evidence that is not
-        stated the action uses (reports leave out as much as those of the agent "shaded", unless the
-        agent says), or hidden_signal in an agent that has one: what it knows of theta beyond all
-        evidence. A fitted agent has the weight where it was fitted beside exact posteriors, which
-        are then drawn from beta distributions around its calibration with the variance seen there;
-        else the hidden signal. On the cases of a network it is the weight.
+        such as peak or iterated_bias, and not unstated. None plants `weight`, how much of the
+        evidence that is not stated the action uses (reports leave out as much as those of the agent
+        "shaded", unless the agent says), or hidden_signal in an agent that has one: what it knows
+        of theta beyond all evidence. A fitted agent has the weight where it was fitted beside exact
+        posteriors, which are then drawn from beta distributions around its calibration with the
+        variance seen there; else the hidden signal. On the cases of a network it is the weight.
     state : {"both", "exact", "realised"}
         Where the exact posterior of every case is known and shows what is planted,
         residual_covariance and rational_agent are planned with it, and in rows "with theta" with
@@ -278,9 +278,10 @@ def power(
 def _population(
     agent: Agent | RationalAgent | Population | str, planted: str | None, policies: bool | None
 ) -> Population:
-    if isinstance(agent, RationalAgent | Population):
-        fitted = isinstance(agent, RationalAgent)
-        population = population_like(agent, policies=policies) if fitted else agent
+    population = agent if isinstance(agent, Population) else None
+    if isinstance(agent, RationalAgent):
+        population = population_like(agent, policies=policies)
+    if population is not None:
         require(
             planted in (None, population.planted),
             f"planted must be {population.planted} for {population.name}; received {planted!r}. "

@@ -136,15 +136,14 @@ class PowerResult:
 
     def _by_state(self) -> Iterator[str]:
         """Put the contexts that a target takes with the exact state and with theta side by side."""
-        line = ["check", "signal", "n_reps"]
-        rows = {} if self.needed.empty else self.needed.set_index(line).to_dict("index")
-        for (check, signal, n_reps), exact in rows.items():
-            theta = rows.get((f"{check}{WITH_THETA}", signal, n_reps))
+        rows = {(r["check"], r["signal"], r["n_reps"]): r for r in self.needed.to_dict("records")}
+        for (check, *cell), exact in rows.items():
+            theta = rows.get((f"{check}{WITH_THETA}", *cell))
             if theta is not None:
-                sizes = [self._size(of) for of in (exact, theta)]
                 yield (
-                    f"{check}, signal {signal:g}, {repeated(n_reps)}, for {exact['target']:.0%} "
-                    f"power: with the exact posterior {sizes[0]} contexts, with theta {sizes[1]}."
+                    f"{check}, signal {exact['signal']:g}, {repeated(exact['n_reps'])}, for "
+                    f"{exact['target']:.0%} power: with the exact posterior {self._size(exact)} "
+                    f"contexts, with theta {self._size(theta)}."
                 )
 
     def _size(self, row: Mapping[Any, Any]) -> str:

@@ -244,7 +244,7 @@ def _numbers(text: str, option: str, kind: Callable[[str], Any], what: str) -> l
 
 def _who(
     args: argparse.Namespace,
-) -> "tuple[Agent | RationalAgent | NetworkPopulation, str | None]":
+) -> "tuple[Agent | RationalAgent | NetworkPopulation, str]":
     """Find who would answer: a named agent, on the cases of a task or not, or one like a model."""
     from coherence.errors import InputError
 
@@ -294,14 +294,14 @@ def _who(
             "theta=NAME --map p_true=NAME",
         }
         raise error.renamed(options) from None
-    fitted, name = fit_unit(
+    fitted, unit = fit_unit(
         runs,
         task=args.task,
         model=args.model,
         positive=args.positive,
         reference=args.reference,
     )
-    return fitted, f"an agent like {name}"
+    return fitted, f"an agent like {unit}"
 
 
 def _stray(args: argparse.Namespace, names: tuple[str, ...]) -> str:

@@ -329,7 +329,7 @@ def test_a_fitted_agent_is_asked_for_what_it_can_give():
     )
     with pytest.raises(InputError, match="check 'iterated_expectation' needs answers that"):
         power(fitted, check="iterated_expectation")
-    with pytest.raises(InputError, match="planted must be hidden_signal for a fitted agent"):
+    with pytest.raises(InputError, match="planted must be hidden_signal for the fitted agent"):
         power(fitted, planted="peak")
     table = power(fitted, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)
     assert "iterated_expectation" not in set(table.table["check"])

@@ -91,7 +91,6 @@ def test_a_table_of_answers_is_fitted(tmp_path, run):
         (["--group-taste", "2"], "--group-taste belongs to --group N"),
         (["--group", "20", "--contexts", "50"], "n_contexts must make at least 10 groups of 20"),
         (["--seed", "-1"], "--seed must be at least 0; received -1"),
-        (["--task", "asia"], "--task belongs to --like RUNS"),
         (["rational", "--like", "runs.csv"], "--like takes the agent from a table; received"),
         (["--like", "nowhere.csv"], "nowhere.csv: no such file or folder"),
         (["--set", "tast=1"], "has no parameter 'tast'"),
