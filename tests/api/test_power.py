@@ -271,6 +271,7 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         ({"group": 20, "n_contexts": 100}, "n_contexts must make at least 10 groups of 20"),
         ({"group": 1}, "group must be a whole number of at least 2; received 1"),
         ({"group": 20, "target": 0.8, "limit": 300}, "limit must be a whole number of at leas"),
+        ({"planted": "unstated"}, "received 'unstated': what is left unstated shows only where"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
         ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
         ({"agent": 3}, "agent must be the name of an agent, an Agent or a fitted"),
@@ -329,6 +330,8 @@ def test_a_fitted_agent_is_asked_for_what_it_can_give():
     )
     with pytest.raises(InputError, match="check 'iterated_expectation' needs answers that"):
         power(fitted, check="iterated_expectation")
+    with pytest.raises(InputError, match="'evidence_leak' needs .*: exact posteriors"):
+        power(fitted, check="evidence_leak")
     with pytest.raises(InputError, match="planted must be hidden_signal for the fitted agent"):
         power(fitted, planted="peak")
     table = power(fitted, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)

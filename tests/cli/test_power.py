@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
+from bayesnets import NetworkPopulation, load_network
 from coherence import Costs
 
 SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "20", "--draws", "99"]
@@ -51,7 +52,25 @@ def test_the_command_writes_what_the_function_returns(tmp_path, run):
         "power.svg",
     ]
     assert said == f"{expected}\n"
-    assert err.startswith("wrote power.csv, power.json, power.parquet, power.svg to")
+    wrote = "wrote power.csv, power.json, power.parquet, power.svg to"
+    assert err.splitlines()[-1].startswith(wrote)  # a slow machine says how far it is
+
+
+def test_the_cases_of_a_task_are_planned(run):
+    few = ["--contexts", "24", "--reps", "1", "--simulations", "10", "--draws", "99"]
+    status, out, _ = run("power", "--task", "asia", "--variable", "bronc", *few, "--seed", "3")
+    assert status == 0
+    expected = coherence.power(
+        NetworkPopulation(load_network("asia"), "bronc"),
+        n_contexts=24,
+        n_reps=1,
+        n_simulations=10,
+        n_draws=99,
+        name="agent rational on cases of asia:bronc",
+        rng=3,
+    )
+    assert out == f"{expected}\n"
+    assert "residual_covariance with theta" in out
 
 
 @pytest.mark.lengthy
@@ -91,6 +110,19 @@ def test_a_table_of_answers_is_fitted(tmp_path, run):
         (["--group-taste", "2"], "--group-taste belongs to --group N"),
         (["--group", "20", "--contexts", "50"], "n_contexts must make at least 10 groups of 20"),
         (["--seed", "-1"], "--seed must be at least 0; received -1"),
+        (
+            ["--task", "azia"],
+            "task must be the name of a network or of a data set; received 'azia'",
+        ),
+        (["--task", "randhie"], "--task must be a network, whose exact posteriors draw the states"),
+        (["--task", "asia", "--variable", "lungs"], "'lungs'"),
+        (["--task", "asia", "--positive", "no"], "--positive goes with a network of your own"),
+        (["--task", "asia", "--refits", "0"], "--refits belongs to --like RUNS"),
+        (["--variable", "lung"], "--variable belongs to --task NAME"),
+        (["--positive", "yes"], "--positive belongs to --like RUNS or --task NAME"),
+        (["--like", "a.csv", "--variable", "lung"], "--variable belongs to a network as --task"),
+        (["clairvoyant", "--state", "exact"], "state cannot be 'exact' where hidden_signal is"),
+        (["--planted", "unstated"], "Plant 'weight', and set unstated of the agent"),
         (["rational", "--like", "runs.csv"], "--like takes the agent from a table; received"),
         (["--like", "nowhere.csv"], "nowhere.csv: no such file or folder"),
         (["--set", "tast=1"], "has no parameter 'tast'"),
