@@ -274,7 +274,7 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         ({"planted": "unstated"}, "received 'unstated': what is left unstated shows only where"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
         ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
-        ({"agent": 3}, "agent must be the name of an agent, an Agent or a fitted"),
+        ({"agent": 3}, "agent must be the name of an agent, an Agent, a fitted"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(options, message):
