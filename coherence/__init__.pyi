@@ -36,6 +36,7 @@ from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.rational import rational_agent_test as rational_agent_test
+from .checks.scores import calibration_test as calibration_test
 from .decoding.decode import decode_belief as decode_belief
 from .decoding.decode import decode_choice as decode_choice
 from .decoding.decode import decode_decision as decode_decision
@@ -51,6 +52,7 @@ from .rational.twin import sample_twin as sample_twin
 from .rational.twin import twin_results as twin_results
 from .report.report import Report as Report
 from .result import CheckResult as CheckResult
+from .result import ForecastScores as ForecastScores
 from .result import Interval as Interval
 from .statistics.multiplicity import benjamini_hochberg as benjamini_hochberg
 from .statistics.multiplicity import holm as holm

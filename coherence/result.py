@@ -301,6 +301,41 @@ class CheckResult:
         return f"{card}<details><summary>details</summary>{table}</details>"
 
 
+@dataclass(frozen=True)
+class ForecastScores:
+    """Scores of the forecasts of one model, each case counted once; lower is better.
+
+    Parameters
+    ----------
+    brier : float
+        Mean squared error, from 0 to 1.
+    brier_interval, log_interval, calibration_interval : Interval or None
+        95% intervals over cases.
+    log_score : float
+        Mean of -log of the probability of what happened, in nats; infinite where one was 0.
+    n_infinite : int
+        Rows that gave what happened a probability of 0.
+    calibration_error : float
+        Root mean square of the gaps of bins, the share of chance removed.
+    miscalibration, discrimination, uncertainty : float
+        The parts of the Brier score: miscalibration - discrimination + uncertainty.
+    losses : DataFrame
+        Columns ``brier``, ``log`` and, where one was named, ``group``; a row a case.
+    """
+
+    brier: float
+    brier_interval: Interval | None
+    log_score: float
+    log_interval: Interval | None
+    n_infinite: int
+    calibration_error: float
+    calibration_interval: Interval | None
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    losses: pd.DataFrame = field(repr=False, compare=False)
+
+
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":
     """Return what each context adds to the mean of these values, one of each context."""
     return (values - values.mean()) / len(values)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from coherence.analysis.by_unit import analyze_scan
 from coherence.analysis.finishing import adjusted, measured, with_results
+from coherence.analysis.forecasts import score_differences
 from coherence.analysis.margins import as_margin, with_margin
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.reading import as_runs, positive_labels, read_units
@@ -265,4 +266,4 @@ def analyze(
         **({} if twins is None else {"twins": twins}),
         **({} if margin is None else {"margin": margin}),
     }
-    return Report(tuple(found), settings)
+    return Report(tuple(found), settings, score_differences(found))

@@ -18,7 +18,7 @@ from coherence.analysis.twins import Beside
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.report.unit import Unit
-from coherence.result import CheckResult
+from coherence.result import CheckResult, ForecastScores
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.table.runs import TELLING, Runs
 from coherence.table.scan import Key, RunsScan, regrouped
@@ -88,8 +88,13 @@ def _analyse(
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     how: dict[str, Any] = {"published": options.published, "named": options.named}
     jobs, notes = plan_unit(unit, options.checks, streams=streams, **how)
-    # A report of a table read by unit has no figure that draws what was fitted.
-    results = [replace(result, fitted=None) for job in jobs for result in job.run()]
+    # A report of a table read by unit has no figure that draws what was fitted; forecasts of
+    # several units are compared by their losses.
+    results = [
+        result if isinstance(result.fitted, ForecastScores) else replace(result, fitted=None)
+        for job in jobs
+        for result in job.run()
+    ]
     return (
         measured(key, unit, table.notes, notes, with_rows=False),
         results,

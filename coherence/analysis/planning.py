@@ -63,7 +63,7 @@ def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[NotRun]:
         yield NotRun(note, tuple(check.name for check in checks))
 
 
-def _left_out(unit: UnitRows) -> Iterator[str]:
+def _left_out(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
     """Count the rows that the checks of belief against action cannot use."""
     asked, used, lack = unit.decided, unit.choices, "belief or action"
     where = " of the checks that need both"
@@ -90,10 +90,11 @@ def _left_out(unit: UnitRows) -> Iterator[str]:
     if len(unit.elsewhere) and (acted or unit.reference != REFERENCE):
         n = len(unit.elsewhere) + len(unit.asked)
         though = f", {acted} of them with an action (--reference NAME takes another)"
+        entered = _spoken([check for check in checks if check.every_prompt])
         yield (
             f"the reference prompt is {unit.reference!r}: {len(unit.elsewhere)} of {n} rows are "
-            f"under others ({listing(sorted(set(unit.elsewhere['prompt'])))}) and enter prompt "
-            f"consistency alone{though if acted else ''}."
+            f"under others ({listing(sorted(set(unit.elsewhere['prompt'])))}) and enter "
+            f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}."
         )
 
 
@@ -200,7 +201,11 @@ def plan_unit(
     if unit.runs.given_z.all():
         note = "every row holds a belief given z, and none one without it: untestable."
         return [], [NotRun(note, tuple(names))]
-    notes: list[NotRun | str] = [*_left_out(unit), *_absent(unit, checks), *_states(unit, checks)]
+    notes: list[NotRun | str] = [
+        *_left_out(unit, checks),
+        *_absent(unit, checks),
+        *_states(unit, checks),
+    ]
     notes += [] if published else _exact_state(unit, checks)
     if "group" in unit.runs.names and not published:
         groups = counted(unit.rows["group"].nunique(), "group")

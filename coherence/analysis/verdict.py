@@ -204,7 +204,16 @@ def conclude(
     scatter: Scatter | None,
     moves: Movement | None = None,
 ) -> tuple[str, ...]:
-    """Say in two sentences what the tests together say, and how sure one can be."""
+    """Say in two sentences what the tests together say, and how sure one can be.
+
+    What tests of calibration say stands apart: a coherent agent may be badly calibrated.
+    """
+    of_calibration = [r for r in results if sentences_of(r.check)[0].of_calibration]
+    if of_calibration:
+        others = [result for result in results if result not in of_calibration]
+        tested = any(result.pvalue is not None for result in others)
+        said = conclude(others, belief=belief, scatter=scatter, moves=moves) if tested else ()
+        return *said, *_calibration(of_calibration, belief)
     ended: dict[Outcome, list[CheckResult]] = {outcome: [] for outcome in Outcome}
     for result in results:
         ended[result.outcome()].append(result)
@@ -239,6 +248,26 @@ def conclude(
             "coherence, and more contexts would tell.",
         )
     return f"{count}{without}.", _non_rejection_sentence(ended[Outcome.KEPT], moves)
+
+
+def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]:
+    """Say how tests of calibration ended."""
+    ended = [result.outcome() for result in results]
+    if all(outcome is Outcome.UNTESTED for outcome in ended):
+        return (f"Calibration was not tested: {results[0].reason}.",)
+    corrected = next(map(_corrected, (r for r in results if r.n_tests)), "")
+    if Outcome.REJECTED not in ended:
+        return (
+            f"Calibration of the {belief}s is not rejected{corrected}.",
+            "Not rejecting is not evidence of calibration: the scores say how far off it may be.",
+        )
+    rejected = [r for r, outcome in zip(results, ended, strict=True) if outcome is Outcome.REJECTED]
+    return (
+        f"The {belief}s are not calibrated ({_named(rejected)} rejects{corrected}).",
+        f"A calibrated forecaster is rejected anywhere in at most {LEVEL:.0%} of reports, as long "
+        "as outcomes of different contexts are independent. A coherent agent may be badly "
+        "calibrated.",
+    )
 
 
 def _named(results: Sequence[CheckResult]) -> str:

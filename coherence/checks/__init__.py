@@ -15,6 +15,7 @@ CHECKS = {
     "rational_agent": "rational",
     "evidence_leak": "leak",
     "action_information": "information",
+    "scores": "scores",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

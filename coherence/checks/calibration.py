@@ -267,7 +267,7 @@ def calibration_estimates(
     require_aligned(belief=belief, truth=truth, p_true=p_true, context=context, group=group)
     values = as_belief(belief)
     require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
-    state = None if truth is None else _as_state(truth, len(values), positive)
+    state = None if truth is None else as_state(truth, len(values), positive)
     exact = None if p_true is None else as_belief(p_true, "p_true")
     shown = exact if exact is not None else state
     if shown is None:
@@ -300,7 +300,7 @@ def calibration_estimates(
     return results
 
 
-def _as_state(truth: ArrayLike, n_rows: int, positive: Any) -> Floats:
+def as_state(truth: ArrayLike, n_rows: int, positive: Any) -> Floats:
     """Read labels of the realised state as 1, where it is the one that the belief is in, or 0."""
     codes, labels = as_codes(truth, "truth", n_rows)
     states = zero_or_one(labels, positive)

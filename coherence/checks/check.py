@@ -50,6 +50,8 @@ class Sentences:
     # whether the statistic measures a distance from coherence that noise adds to, so that a share
     # of it can be noise
     discrepancy: bool = False
+    # whether the test is of calibration, of which a coherent agent may lack any amount
+    of_calibration: bool = False
     distance: bool = False  # whether it cannot fall below 0, so that large values alone are extreme
     # why rational twins of the data have no such statistic; empty where they do
     untwinned: str = ""
@@ -177,6 +179,7 @@ class Check:
     # turns facts into calls and notes; only called where there are rows with what is needed
     plan: Callable[[Facts], CallsAndNotes]
     states_named: bool = False  # of two states, the check must know which belief is in which
+    every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does
     by_itself: Callable[[Runs], bool] = lambda runs: True
     # further checks that run whenever this one does, on the same rows

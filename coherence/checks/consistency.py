@@ -302,4 +302,5 @@ CHECK = Check(
         for key, under in (("", "other prompts"), (ANY, "{variant!r}"))
     },
     plan=_plan,
+    every_prompt=True,
 )

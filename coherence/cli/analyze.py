@@ -235,7 +235,13 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     from coherence.report.terminal import render_report
 
     plain = shows_ascii_only(stream)
-    text = render_report(report.units, full=full, color=shows_styles(stream), ascii_only=plain)
+    text = render_report(
+        report.units,
+        differences=report.score_differences,
+        full=full,
+        color=shows_styles(stream),
+        ascii_only=plain,
+    )
     print(text, file=stream)
 
 

@@ -1,6 +1,7 @@
 from .beliefs import plot_beliefs as plot_beliefs
 from .calibration import plot_calibration as plot_calibration
 from .calibration import plot_calibration_gaps as plot_calibration_gaps
+from .calibration import plot_reliability as plot_reliability
 from .curve import plot_choice_curve as plot_choice_curve
 from .forest import plot_forest as plot_forest
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice

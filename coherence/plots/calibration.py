@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from coherence.errors import InputError
-from coherence.inputs import Floats, require, whole_number
+from coherence.inputs import Floats, as_belief, require, whole_number
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
 from coherence.plots.style import (
@@ -29,6 +29,7 @@ from coherence.plots.style import (
     canvas,
     set_title,
 )
+from coherence.result import CheckResult
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.shares import context_shares
@@ -38,6 +39,7 @@ from coherence.table.audit import STATED
 _MOST_POINTS = 400
 SMALL = 0.05
 """Distance from the diagonal up to which misses cannot be read off the figure of calibration."""
+RELIABILITY = "Reliability"
 _DRAWN = ("belief", "outcome", "low", "high")
 
 
@@ -217,6 +219,80 @@ def _draw_bins(bins: pd.DataFrame, ax: Axes) -> None:
     means = ax.scatter(bins["belief"], bins["outcome"], gid="calibration", **style)
     if "url" in bins:
         means.set_urls(bins["url"].tolist())
+
+
+# Reliability by isotonic regression
+
+
+def plot_reliability(
+    result: CheckResult,
+    *,
+    forecasts: ArrayLike | None = None,
+    noun: str = STATED,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often outcomes happened against how often they were forecast to.
+
+    Parameters
+    ----------
+    result : CheckResult
+        From `coherence.calibration_test`, whose `details` are drawn.
+    forecasts : array-like, shape (n,), optional
+        All forecasts, for a histogram along the lower edge.
+    noun : str
+        What the axis calls the belief.
+    title : str, optional
+        None says what is shown, an empty text leaves it out.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+        The isotonic regression has the gid "reliability", the pointwise 95% consistency band, in
+        which that of a calibrated forecaster lies, "band"; forecasts on the dashed line are right.
+
+    Raises
+    ------
+    InputError
+        The result has no reliability curve.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("miscalibrated", n_contexts=120, n_reps=1, rng=1)
+    >>> result = coherence.calibration_test(runs["p"], runs["theta"], context=runs["context"])
+    >>> coherence.plots.plot_reliability(result).get_ylabel()
+    'share of cases in which it happened'
+    """
+    curve = result.details
+    require(
+        {"forecast", "recalibrated", "low", "high"} <= set(curve),
+        f"result must be of calibration_test, with a reliability curve; received {result.check!r}"
+        f"{f', {result.reason}' if result.reason else ''}.",
+    )
+    with canvas(ax, size=(4.4, 4.5)) as axes:
+        belief_axes(axes)
+        x = curve["forecast"]
+        band: Style = {"color": SKY, "alpha": 0.45, "linewidth": 0, "zorder": 1}
+        axes.fill_between(x, curve["low"], curve["high"], gid="band", **band)
+        diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
+        axes.plot([0, 1], [0, 1], gid="diagonal", zorder=2, **diagonal)
+        if forecasts is not None:
+            counts, edges = np.histogram(as_belief(forecasts), bins=20, range=(0.0, 1.0))
+            bars: Style = {"color": FAINT, "alpha": 0.6, "linewidth": 0, "zorder": 1}
+            axes.bar(edges[:-1], counts / counts.max() * 0.12, 0.046, align="edge", **bars)
+        axes.plot(x, curve["recalibrated"], gid="reliability", color=BLUE, linewidth=1.6, zorder=4)
+        style: Style = {"s": 10, "color": BLUE, "linewidth": 0, "zorder": 5}
+        axes.scatter(x, curve["recalibrated"], **style)
+        for axis in ("x", "y"):
+            fit_probabilities(axes, axis, (0.0, 1.0))
+        axes.set_xlabel(noun)
+        axes.set_ylabel("share of cases in which it happened")
+        axes.set_aspect("equal")
+        set_title(axes, title, RELIABILITY)
+        return axes
 
 
 # Misses that are too small to be seen in the figure of calibration

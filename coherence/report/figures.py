@@ -30,7 +30,7 @@ from coherence.report.movement import over_contexts
 from coherence.report.ranking import FEW, Ranked, rank, shared_tests, unit_key
 from coherence.report.unit import Unit
 from coherence.report.wording import belief_noun, clean, format_numbers, unit_heading
-from coherence.result import LEVEL, CheckResult, Outcome
+from coherence.result import LEVEL, CheckResult, ForecastScores, Outcome
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.scatter import Scatter
 from coherence.statistics.state_shares import StateShares
@@ -110,6 +110,7 @@ def unit_figures(
         _sensitivity(unit, key),
         _pairs(unit, key, noun, links),
         _beliefs(unit, key, noun),
+        _reliability(unit, key, noun),
         _calibration(beliefs, key, noun, links) if _known(beliefs) else (),
     )
     for step in (each for part in planned for each in part):
@@ -413,6 +414,47 @@ def _beliefs(unit: Unit, key: str, noun: str) -> Steps:
     draw = partial(belief_plot.plot_beliefs, beliefs, noun=noun, title="")
     title, height = belief_plot.title_of(rows, noun), belief_plot.height_for(rows)
     yield Figure(f"{key}-beliefs", title, caption, draw, height)
+
+
+def _reliability(unit: Unit, key: str, noun: str) -> Steps:
+    """Yield a reliability diagram for each prompt whose forecasts were scored."""
+    scored = [
+        (result, result.fitted)
+        for result in unit.results
+        if isinstance(result.fitted, ForecastScores) and not result.details.empty
+    ]
+    for number, (result, scores) in enumerate(scored, start=1):
+        several = f", prompt {clean(result.settings['prompt'])}" if len(scored) > 1 else ""
+        mcb, dsc, unc = format_numbers(
+            [scores.miscalibration, scores.discrimination, scores.uncertainty]
+        )
+        bars = number == 1 and "belief" in unit.beliefs
+        band = (
+            "Pale: where the curve of a calibrated forecaster lies (pointwise, in 95% of redrawn "
+            "outcomes). "
+            if result.details["low"].notna().any()
+            else ""
+        )
+        caption = (
+            f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
+            f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
+            + (" Along the lower edge: how often each was forecast." if bars else "")
+        )
+        draw = partial(
+            calibration_plot.plot_reliability,
+            result,
+            forecasts=unit.beliefs["belief"].dropna() if bars else None,
+            noun=noun,
+            title="",
+        )
+        yield Figure(
+            f"{key}-reliability-{number}",
+            f"{calibration_plot.RELIABILITY}{several}",
+            caption,
+            draw,
+            4.2,
+            place="lead",
+        )
 
 
 def _calibration(beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks | None) -> Steps:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answers import answer_pages
@@ -58,7 +60,11 @@ _CAPTION = (
 
 
 def report_files(
-    units: Sequence[Unit], settings: Mapping[str, Any], *, most_answers: int
+    units: Sequence[Unit],
+    settings: Mapping[str, Any],
+    *,
+    most_answers: int,
+    differences: pd.DataFrame | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Render all files of a report, the page that links to the others last."""
     split = len(units) > FEW
@@ -72,7 +78,7 @@ def report_files(
         if split:
             # Drawing a unit's figures tells which groups are linked to.
             yield unit_page_name(key), render_unit_page(unit, key, links.get(key))
-    page = render_html(units, settings, links=links, split=split)
+    page = render_html(units, settings, links=links, split=split, differences=differences)
     for number, unit in enumerate(units, start=1):
         key = unit_key(number)
         back = f"../{unit_page_name(key)}" if split else f"../{REPORT}#{key}"

@@ -30,6 +30,13 @@ from coherence.report.ranking import (
     rank,
     unit_key,
 )
+from coherence.report.scores import (
+    forecasts_alone,
+    score_table,
+    score_views,
+    scores_sentence,
+    unscored,
+)
 from coherence.report.unit import Unit
 from coherence.report.view import Counts, Row, View, status_groups, view
 from coherence.result import LEVEL, CheckResult
@@ -54,6 +61,7 @@ def render_html(
     *,
     links: Mapping[str, AnswerLinks] | None = None,
     split: bool = False,
+    differences: pd.DataFrame | None = None,
 ) -> str:
     """Render a report as a page; `split` leaves what is said of each unit to a page of its own."""
     check, ranked = rank(units)
@@ -88,6 +96,7 @@ def render_html(
     version = settings.get("version")
     subtitle = [f"{counted(len(units), 'unit')} (task · model)", counted(n_results, "result")]
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
+    scores = score_table(units)
     overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
     return (
         environment()
@@ -96,6 +105,10 @@ def render_html(
             title=TITLE,
             question=_question(units),
             subtitle=" · ".join(subtitle),
+            scores=score_views(scores, differences) if len(scores) else [],
+            scored=scores_sentence(scores) if len(scores) else "",
+            unscored=[wording.clean(text) for text in unscored(units)] if len(scores) else [],
+            forecasts_alone=forecasts_alone(units),
             counted=counted_rejections(units),
             alerts=[wording.clean(alert) for alert in shared],
             legend=legend,
@@ -162,6 +175,8 @@ def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, A
 
 def _question(units: Sequence[Unit]) -> str:
     """Ask what a page answers, of the kind of belief that it is about."""
+    if forecasts_alone(units):
+        return "How good are these forecasts?"
     nouns = {wording.belief_noun(unit.answering) for unit in units}
     if len(nouns) > 1:
         return "Could these beliefs be the ones acted on?"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.report.ranking import pooled
+from coherence.report.scores import score_table
 from coherence.report.unit import Unit
 from coherence.report.wording import answering_sentences, belief_noun
 from coherence.table.audit import audit_table
@@ -91,13 +92,21 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
     return record
 
 
-def render_json(units: Sequence[Unit], settings: Mapping[str, Any]) -> str:
+def render_json(
+    units: Sequence[Unit], settings: Mapping[str, Any], differences: pd.DataFrame | None = None
+) -> str:
     """Render a report as JSON."""
+    scores = score_table(units)
     record = {
         "schema_version": SCHEMA_VERSION,
         "settings": _recorded(settings),
         "pooled": pooled(units),
         "units": [_unit_record(unit) for unit in units],
     }
+    if len(scores):
+        record |= {
+            "scores": scores,
+            "score_differences": [] if differences is None else differences,
+        }
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.
     return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"

@@ -7,7 +7,7 @@ program that wants the numbers alone loads neither matplotlib nor rich.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -29,10 +29,17 @@ class Report:
         Sorted by task and model.
     settings : mapping
         Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
+    score_differences : DataFrame
+        Of forecasts that were scored, one row for each two models or prompts of a task:
+        ``brier_difference`` and ``log_difference`` on their ``n_contexts`` common cases, the row
+        less the other, which has the better Brier score; ``low``, ``high``, ``log_low`` and
+        ``log_high`` (95%, of one pair alone), ``pvalue`` and ``pvalue_holm`` (over all pairs) of
+        the Brier score.
     """
 
     units: tuple[Unit, ...]
     settings: Mapping[str, Any]
+    score_differences: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
 
     @property
     def results(self) -> pd.DataFrame:
@@ -89,11 +96,24 @@ class Report:
 
         return pooled(self.units)
 
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row for each model and prompt whose forecasts were scored, the best first.
+
+        Columns ``task``, ``model``, ``prompt``, ``n_contexts``, ``n_rows``, ``brier``,
+        ``log_score`` (nats), ``n_infinite`` and ``calibration_error`` with the ends of their
+        intervals, ``miscalibration`` - ``discrimination`` + ``uncertainty`` (the Brier score),
+        ``pvalue`` and ``pvalue_holm`` of calibration, and ``reason`` where one is missing.
+        """
+        from coherence.report.scores import score_table
+
+        return score_table(self.units)
+
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
         from coherence.report.html import render_html
 
-        return render_html(self.units, self.settings)
+        return render_html(self.units, self.settings, differences=self.score_differences)
 
     def to_files(self, *, answers: int | None = None) -> Iterator[tuple[str, str]]:
         """Render the page, and beside it pages of units and of answers that it links to.
@@ -113,7 +133,9 @@ class Report:
         from coherence.report.folder import report_files
 
         most = MOST_CONTEXTS if answers is None else answers
-        yield from report_files(self.units, self.settings, most_answers=most)
+        yield from report_files(
+            self.units, self.settings, most_answers=most, differences=self.score_differences
+        )
 
     @property
     def brief(self) -> pd.DataFrame:
@@ -124,7 +146,7 @@ class Report:
         """Return the report as JSON text, equal bytes for equal runs."""
         from coherence.report.json import render_json
 
-        return render_json(self.units, self.settings)
+        return render_json(self.units, self.settings, self.score_differences)
 
     def __repr__(self) -> str:
         """Return a line; `print` shows the table, and a notebook the results."""
@@ -141,4 +163,5 @@ class Report:
         """Return the text of the terminal: everything where a screen holds it, else the tests."""
         from coherence.report.terminal import render_report
 
-        return render_report(self.units, more="report.results, or report.to_html()")
+        more = "report.results, or report.to_html()"
+        return render_report(self.units, differences=self.score_differences, more=more)

@@ -8,6 +8,7 @@ import io
 import shutil
 from collections.abc import Iterator, Sequence
 
+import pandas as pd
 from rich.box import Box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -24,6 +25,13 @@ from coherence.report.ranking import (
     is_test,
     pooled_sentences,
     rank,
+)
+from coherence.report.scores import (
+    forecasts_alone,
+    score_table,
+    score_views,
+    scores_sentence,
+    unscored,
 )
 from coherence.report.unit import Unit
 from coherence.report.view import (
@@ -48,6 +56,7 @@ from coherence.table.printable import PLAIN, WARNING, counted
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 MORE = "--full, or report.html with --out DIR"
+_BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"
 _LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
 MOST_NOTES, MOST_NAMED = 3, 8
 WORTH_SAYING = 0.01
@@ -61,6 +70,7 @@ _BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 def render_report(
     units: Sequence[Unit],
     *,
+    differences: pd.DataFrame | None = None,
     full: bool = False,
     width: int | None = None,
     color: bool = False,
@@ -71,8 +81,13 @@ def render_report(
     if not units:
         return "The runs table holds no rows to check."
     parts: list[RenderableType] = []
-    if not full and len(units) > FEW:
-        parts = [*_summary(units), Text(), _text(f"All results of every unit: {more}.", "dim")]
+    scores = score_table(units)
+    if len(scores):
+        parts = list(_scores(units, scores, differences, full))
+    if not full and forecasts_alone(units):
+        parts += [*_forecast_remarks(units), Text(), _text(f"{_BESIDE_SCORES}: {more}.", "dim")]
+    elif not full and len(units) > FEW:
+        parts += [*_summary(units), Text(), _text(f"All results of every unit: {more}.", "dim")]
     else:
         for unit in units:
             parts += [*_unit(unit, full), Text(), Text()]
@@ -266,6 +281,49 @@ def _counted_answers(unit: Unit) -> str:
         said.append(f"{entered} enter {'a test' if tests else 'an estimate, none a test'}{left}")
     text = "; ".join(filter(None, [*said, repair_sentence(unit)]))
     return f"{text}." if text else ""
+
+
+# Scores of forecasts
+
+
+def _scores(
+    units: Sequence[Unit], scores: pd.DataFrame, differences: pd.DataFrame | None, full: bool
+) -> Iterator[RenderableType]:
+    """Yield the tables of scores, a row a model."""
+    yield _text(scores_sentence(scores), "bold")
+    yield from (_text(line, "bold") for line in alert_lines(units))
+    for title, counts in score_views(scores, differences):
+        shown = counts.rows if full else counts.rows[:_RANKED]
+        yield Text()
+        table = _table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
+        for row in shown:
+            table.add_row(*map(_cell, row))
+        yield table
+        if hidden := len(counts.rows) - len(shown):
+            yield _text(f"and {hidden} more (--full)", "dim")
+        yield _text(counts.note, "dim")
+    yield Text()
+
+
+def _forecast_remarks(units: Sequence[Unit]) -> Iterator[RenderableType]:
+    """Yield what was assumed, without the checks that these tables have nothing for."""
+    about: dict[str, list[Unit]] = {}
+    for unit in units:
+        not_run = {*unit.absent.values(), *unit.alerts}
+        for note in unit.notes:
+            if note not in not_run:
+                about.setdefault(clean(note), []).append(unit)
+    remarks = [
+        text if len(of) == len(units) else f"{_units_named(of)}: {text}"
+        for text, of in about.items()
+    ]
+    remarks += [clean(text) for text in unscored(units)]
+    if len(units) == 1:
+        remarks.append(_counted_answers(units[0]))
+    shown = sorted(remarks, key=lambda text: WARNING not in text)[: MOST_NOTES + 1]
+    if len(remarks) > len(shown):
+        shown.append(f"{counted(len(remarks) - len(shown), 'further note')}.")
+    yield from _listed(list(filter(None, shown)))
 
 
 # Many units

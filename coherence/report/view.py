@@ -24,7 +24,7 @@ from coherence.report.wording import (
     interval_heading,
     unit_heading,
 )
-from coherence.result import CheckResult, Outcome
+from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
@@ -54,6 +54,7 @@ QUESTIONS = {
         "calibration:rmse": "RMSE to the exact posterior",
         "calibration:brier": "Brier score",
         "calibration": "calibration error",
+        "scores": "miscalibration, tested by redrawn outcomes",
     },
     "Do they know more than the evidence?": {
         "evidence_leak": "choices at equal exact posterior",
@@ -279,8 +280,13 @@ def _pvalue(result: CheckResult) -> float:
 
 
 def _next_step(unit: Unit) -> str:
-    """Say what to do next, by what was found; empty where nothing was tested."""
-    if any(result.outcome() is Outcome.REJECTED for result in unit.results):
+    """Say what to do next, by what was found; empty where no test looks for incoherence."""
+    tests = [
+        result
+        for result in unit.results
+        if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
+    ]
+    if any(result.outcome() is Outcome.REJECTED for result in tests):
         grouped = "group" in unit.rows.names
         return (
             "Look at the figure and at what was said. "
@@ -292,7 +298,7 @@ def _next_step(unit: Unit) -> str:
             "Ask in another way: most answers could not be parsed (--answers exact or forced, "
             "where the model allows it)."
         )
-    if all(result.pvalue is None for result in unit.results):
+    if not tests:
         return ""
     if max(result.n_contexts for result in unit.results) < MIN_CONTEXTS:
         return f"Ask about more contexts: tests need {MIN_CONTEXTS}, and see little below 60."
@@ -302,7 +308,7 @@ def _next_step(unit: Unit) -> str:
             "contexts would show no more."
         )
     power = "'coherence power --like' tells how many contexts would show a smaller effect"
-    if not any(result.interval and result.pvalue is not None for result in unit.results):
+    if not any(result.interval for result in tests):
         return f"{power}."
     return f"{power}; --margin X tells whether the effects shown lie within X."
 

@@ -1,0 +1,69 @@
+"""Differences in the scores of forecasts, case by case, on the cases that two models share."""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.inputs import MIN_CONTEXTS, Floats
+from coherence.report.scores import DIFFERENCES, KEY
+from coherence.report.unit import Unit
+from coherence.result import ForecastScores
+from coherence.statistics.mean_interval import difference_interval, difference_pvalue
+from coherence.statistics.multiplicity import holm
+from coherence.statistics.resample import units_of
+
+
+def score_differences(units: Sequence[Unit]) -> pd.DataFrame:
+    """Compare the scores of each two models or prompts of a task on their common cases.
+
+    A difference is that of the row less that of the other, the better of the two by the Brier score
+    on all its cases. P-values are adjusted by Holm over all pairs of the report.
+    """
+    by_task: dict[str, list[tuple[tuple[str, str], ForecastScores]]] = {}
+    for unit in units:
+        for result in unit.results:
+            if isinstance(scores := result.fitted, ForecastScores):
+                name = unit.model, str(result.settings.get("prompt", ""))
+                by_task.setdefault(unit.task, []).append((name, scores))
+    rows = []
+    for task, scored in by_task.items():
+        # Undefined scores come last, where a comparison of NaN would leave them anywhere.
+        scored.sort(key=lambda each: (math.isnan(each[1].brier), each[1].brier, *each[0]))
+        for (other, better), (name, worse) in combinations(scored, 2):
+            key = dict(
+                zip((*KEY, "other_model", "other_prompt"), (task, *name, *other), strict=True)
+            )
+            rows.append(key | _difference(worse.losses, better.losses))
+    table = pd.DataFrame(rows, columns=list(DIFFERENCES))
+    return table.assign(pvalue_holm=holm(table["pvalue"]) if len(table) else math.nan)
+
+
+def _difference(losses: pd.DataFrame, others: pd.DataFrame) -> dict[str, Any]:
+    """Return the mean differences on common cases, with intervals."""
+    common = losses.index[losses.index.isin(others.index)]
+    record: dict[str, Any] = {"n_contexts": len(common)}
+    if len(common) < MIN_CONTEXTS:
+        return record
+    units = units_of(losses.get("group"), common)
+    with np.errstate(invalid="ignore"):  # infinite log scores of both
+        away = losses.loc[common, ["brier", "log"]] - others.loc[common, ["brier", "log"]]
+    brier, log = (away[name].to_numpy(dtype=np.float64) for name in ("brier", "log"))
+    record["brier_difference"] = float(brier.mean())
+    if np.isfinite(log).all():
+        record["log_difference"] = float(log.mean())
+    if units.too_few:
+        return record
+    record |= _ends(units.values(brier), "low", "high")
+    record["pvalue"] = difference_pvalue(units.values(brier))
+    return record | (
+        _ends(units.values(log), "log_low", "log_high") if np.isfinite(log).all() else {}
+    )
+
+
+def _ends(values: Floats, low: str, high: str) -> dict[str, float]:
+    interval = difference_interval(values)
+    return {} if interval is None else {low: interval.low, high: interval.high}

@@ -1,0 +1,271 @@
+"""The tables of scores of a report: a row a model, and its differences from the first.
+
+Everything is computed by then (`coherence.checks.scores`, `coherence.analysis.forecasts`); here
+numbers are put in order and written.
+"""
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from coherence.report.unit import Unit
+from coherence.report.view import Counts
+from coherence.report.wording import (
+    NOT_GIVEN,
+    clean,
+    format_numbers,
+    format_pvalue,
+    unit_heading,
+)
+from coherence.result import LEVEL, CheckResult, ForecastScores
+from coherence.table.printable import counted, unit_name
+
+NAME = "scores"
+KEY = ("task", "model", "prompt")
+COLUMNS = (
+    *KEY,
+    *("n_contexts", "n_rows", "brier", "brier_low", "brier_high"),
+    *("log_score", "log_low", "log_high", "n_infinite"),
+    *("calibration_error", "calibration_low", "calibration_high"),
+    *("miscalibration", "discrimination", "uncertainty", "pvalue", "pvalue_holm", "reason"),
+)
+DIFFERENCES = (
+    *(*KEY, "other_model", "other_prompt", "n_contexts"),
+    *("brier_difference", "low", "high", "pvalue", "pvalue_holm"),
+    *("log_difference", "log_low", "log_high"),
+)
+SCORES_NOTE = (
+    "Lower is better; each case counts once. Log score in nats. Calibration error: root mean "
+    "square over ten bins, without the share of chance. 95% intervals over cases."
+)
+PARTS_NOTE = (
+    "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
+    "recalibrated by isotonic regression. MCB is above 0 by chance alone and has no interval; p is "
+    "that of calibrated forecasts, by redrawn outcomes (by Holm over all tests)."
+)
+DIFFERENT_CASES = (
+    "These forecasts are of different cases: compare the differences on common cases below, not "
+    "the scores."
+)
+
+
+def of_scores(result: CheckResult) -> bool:
+    """Tell whether a result is that of a row of the table of scores."""
+    return isinstance(result.fitted, ForecastScores)
+
+
+def forecasts_alone(units: Sequence[Unit]) -> bool:
+    """Tell whether nothing but the calibration of forecasts was tested."""
+    tests = [result for unit in units for result in unit.results if result.pvalue is not None]
+    return bool(tests) and all(map(of_scores, tests))
+
+
+def score_table(units: Sequence[Unit]) -> pd.DataFrame:
+    """Return the scores of every model and prompt, within a task the best Brier score first."""
+    rows = []
+    for unit in units:
+        for result in unit.results:
+            scores = result.fitted
+            if not isinstance(scores, ForecastScores):
+                continue
+            record = {
+                "task": unit.task,
+                "model": unit.model,
+                "prompt": result.settings.get("prompt", ""),
+                "n_contexts": result.n_contexts,
+                "n_rows": result.n_rows,
+                "brier": scores.brier,
+                "log_score": scores.log_score,
+                "n_infinite": scores.n_infinite,
+                "calibration_error": scores.calibration_error,
+                "miscalibration": scores.miscalibration,
+                "discrimination": scores.discrimination,
+                "uncertainty": scores.uncertainty,
+                "pvalue": math.nan if result.pvalue is None else result.pvalue,
+                "pvalue_holm": math.nan if result.pvalue_holm is None else result.pvalue_holm,
+                "reason": result.reason,
+            }
+            for name, interval in (
+                ("brier", scores.brier_interval),
+                ("log", scores.log_interval),
+                ("calibration", scores.calibration_interval),
+            ):
+                record[f"{name}_low"] = math.nan if interval is None else interval.low
+                record[f"{name}_high"] = math.nan if interval is None else interval.high
+            rows.append(record)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.sort_values(["task", "brier", *KEY[1:]], kind="stable", ignore_index=True)
+
+
+def scores_sentence(table: pd.DataFrame) -> str:
+    """Say how many forecasters were scored, and for how many the test of calibration rejects."""
+    several = table["prompt"].nunique() > 1
+    who = counted(
+        len(table),
+        "forecaster (model and prompt)" if several else "forecaster",
+        "forecasters (models and prompts)" if several else "forecasters",
+    )
+    cases = sorted({int(n) for n in table["n_contexts"]})
+    of = f"{cases[0]} to {cases[-1]} cases" if len(cases) > 1 else counted(cases[0], "case")
+    tested = table["pvalue"].notna()
+    said = "calibration was not tested"
+    if n := int(tested.sum()):
+        n_rejected = int((table["pvalue_holm"] <= LEVEL).sum())
+        said = (
+            f"calibration is rejected in {n_rejected or 'none'} of {n} tests (Holm's correction)"
+            if n > 1
+            else f"calibration is {'' if n_rejected else 'not '}rejected"
+        )
+    return f"{who}, {of}{' each' if len(table) > 1 else ''}; {said}."
+
+
+def unscored(units: Sequence[Unit]) -> list[str]:
+    """Name the units that the table of scores lacks, and say why."""
+    return [
+        f"{unit_heading(unit)} is not in the table: {unit.absent.get(NAME, 'no forecasts.')}"
+        for unit in units
+        if not any(map(of_scores, unit.results))
+    ]
+
+
+def score_views(
+    table: pd.DataFrame, differences: pd.DataFrame | None = None
+) -> list[tuple[str, Counts]]:
+    """Return titles and cells of the tables of scores, their parts and their differences."""
+    if differences is None or differences.empty:
+        differences = pd.DataFrame(columns=list(DIFFERENCES))
+    names = _names(table)
+    n = [str(count) for count in table["n_contexts"]]
+    log = _with_ends(table, "log_score", "log")
+    log = [
+        f"{text} ({counted(count, 'forecast')})" if count else text
+        for text, count in zip(log, table["n_infinite"], strict=True)
+    ]
+    brier, error = (
+        _with_ends(table, name, ends)
+        for name, ends in (("brier", "brier"), ("calibration_error", "calibration"))
+    )
+    parts = [_numbers(table[name]) for name in ("miscalibration", "discrimination", "uncertainty")]
+    infinite = (
+        " A log score is infinite where forecasts gave what happened a probability of 0; how many "
+        "stands beside it."
+        if table["n_infinite"].any()
+        else ""
+    )
+    different = _different_cases(table, differences)
+    views = [
+        (
+            "Scores, the best first",
+            Counts(
+                ("", "cases", "Brier score", "log score", "calibration error"),
+                tuple(zip(names, n, brier, log, error, strict=True)),
+                " ".join(filter(None, [SCORES_NOTE + infinite, different])),
+            ),
+        ),
+        (
+            "Are they calibrated?",
+            Counts(
+                ("", "Brier score", "MCB", "DSC", "UNC", "p (Holm)"),
+                tuple(
+                    zip(names, _numbers(table["brier"]), *parts, _tested(table), strict=True),
+                ),
+                " ".join([PARTS_NOTE, *_reasons(table, names)]),
+            ),
+        ),
+    ]
+    if shown := _from_first(table, differences, names):
+        views.append(("Differences from the first, on common cases", shown))
+    return views
+
+
+def _names(table: pd.DataFrame) -> list[str]:
+    """Name each row, by its prompt too where there are several."""
+    keys = table[list(KEY)].itertuples(index=False)
+    if table["prompt"].nunique() < 2:
+        return [unit_name(task, model) for task, model, _ in keys]
+    return [
+        " · ".join([*([unit_name(task, model)] if task or model else []), clean(prompt)])
+        for task, model, prompt in keys
+    ]
+
+
+def _numbers(values: "pd.Series[float]") -> list[str]:
+    return [NOT_GIVEN if text == "undefined" else text for text in format_numbers(values.tolist())]
+
+
+def _with_ends(table: pd.DataFrame, name: str, ends: str) -> list[str]:
+    """Write a column with its intervals, all with as many decimals."""
+    names = [name, f"{ends}_low", f"{ends}_high"]
+    texts = iter(format_numbers(table[names].to_numpy(dtype=float).ravel().tolist()))
+    cells = []
+    for value, low, high in zip(texts, texts, texts, strict=True):
+        interval = "" if low == "undefined" else f" [{low}, {high}]"
+        cells.append(NOT_GIVEN if value == "undefined" else f"{value}{interval}")
+    return cells
+
+
+def _tested(table: pd.DataFrame) -> list[str]:
+    """Write p-values, in brackets those by Holm."""
+    return [
+        NOT_GIVEN if math.isnan(p) else f"{format_pvalue(p)} ({format_pvalue(holm)})"
+        for p, holm in table[["pvalue", "pvalue_holm"]].itertuples(index=False)
+    ]
+
+
+def _reasons(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Say why numbers or p-values are missing, once for all rows with the same reason."""
+    about: dict[str, list[str]] = {}
+    for name, reason in zip(names, table["reason"], strict=True):
+        if reason:
+            about.setdefault(clean(reason), []).append(name)
+    return [
+        f"{'All' if len(of) == len(names) else ', '.join(of[:8])}: {reason}."
+        for reason, of in about.items()
+    ]
+
+
+def _different_cases(table: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """Warn where scores are of different cases."""
+    for task, rows in table.groupby("task"):
+        common = differences.loc[differences["task"] == task, "n_contexts"]
+        if len(rows) > 1 and (common.empty or common.min() < rows["n_contexts"].max()):
+            return DIFFERENT_CASES
+    return ""
+
+
+def _from_first(
+    table: pd.DataFrame, differences: pd.DataFrame, names: Sequence[str]
+) -> Counts | None:
+    """Lay out the differences of each row from the first of its task."""
+    name_of = dict(zip(table[list(KEY)].itertuples(index=False, name=None), names, strict=True))
+    first = table.drop_duplicates("task").set_index("task")
+    of_first = [
+        (row["other_model"], row["other_prompt"])
+        == tuple(first.loc[row["task"], ["model", "prompt"]])
+        for row in differences.to_dict("records")
+    ]
+    shown = differences[of_first]
+    if shown.empty:
+        return None
+    cells = tuple(
+        zip(
+            [name_of[key] for key in shown[list(KEY)].itertuples(index=False, name=None)],
+            [str(count) for count in shown["n_contexts"]],
+            _with_ends(
+                shown.rename(columns={"low": "b_low", "high": "b_high"}), "brier_difference", "b"
+            ),
+            _tested(shown),
+            _with_ends(shown, "log_difference", "log"),
+            strict=True,
+        )
+    )
+    n_pairs = int(differences["pvalue"].notna().sum())
+    note = (
+        "Above 0 the first is better. Each interval is of one pair alone (95%); p of the Brier "
+        f"score, by Holm over all {counted(n_pairs, 'pair')} of the table, which allows for the "
+        "first being chosen by its score."
+        if n_pairs > 1
+        else "Above 0 the first is better; p is that of the Brier score."
+    )
+    return Counts(("", "cases", "Brier score", "p (Holm)", "log score"), cells, note)

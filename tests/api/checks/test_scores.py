@@ -1,0 +1,170 @@
+"""Scores of forecasts: decomposition by hand, calibration by redrawn outcomes, pairs, screens."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence.errors import InputError
+
+
+def scored(belief, truth, **options):
+    return coherence.calibration_test(belief, truth, n_draws=199, rng=1, **options)
+
+
+def forecasters(n=60, **changes):
+    """Two forecasters of the same questions, the second with noise in its log-odds."""
+    rng = np.random.default_rng(5)
+    good = rng.uniform(0.05, 0.95, n)
+    noisy = 1 / (1 + np.exp(-np.log(good / (1 - good)) - rng.normal(0, 2, n)))
+    truth = (rng.random(n) < good).astype(int)
+    one = pd.DataFrame({"context": np.arange(n), "theta": truth})
+    both = [one.assign(model="good", p=good), one.assign(model="noisy", p=noisy)]
+    return pd.concat(both, ignore_index=True).assign(**changes)
+
+
+def test_the_decomposition_by_hand():
+    """Twelve forecasts of four values; isotonic regression pools .4 and .6."""
+    belief = np.repeat([0.2, 0.4, 0.6, 0.8], 3)
+    truth = [0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1]
+    scores = scored(belief, truth).fitted
+    # Recalibrated: 0 | (2 + 1) / 6 = .5 twice | 1; its squared error is 6 x .25 / 12 = .125.
+    # Brier: (3 x .04 + 2 x .36 + .16 + .16 + 2 x .36 + 3 x .04) / 12 = 2 / 12.
+    assert scores.brier == pytest.approx(2 / 12)
+    assert scores.uncertainty == pytest.approx(0.25)
+    assert scores.miscalibration == pytest.approx(2 / 12 - 0.125)
+    assert scores.discrimination == pytest.approx(0.25 - 0.125)
+
+
+@pytest.mark.parametrize("n_reps", [1, 3])
+def test_the_parts_add_up_however_many_rows_a_case_has(n_reps):
+    rng = np.random.default_rng(3)
+    context = np.repeat(np.arange(50), rng.integers(1, n_reps + 1, 50))
+    belief = rng.random(context.size).round(2)
+    truth = rng.integers(0, 2, 50)[context]
+    scores = scored(belief, truth, context=context).fitted
+    parts = scores.miscalibration - scores.discrimination + scores.uncertainty
+    assert parts == pytest.approx(scores.brier, abs=1e-13)
+    of_case = pd.Series((belief - truth) ** 2).groupby(context).mean()
+    assert scores.brier == pytest.approx(of_case.mean())
+
+
+def test_a_wrong_certainty_is_infinite_and_counted():
+    belief = np.r_[np.tile([0.2, 0.9], 20), 1.0, 0.0]
+    truth = np.r_[np.tile([0, 1], 20), 0, 1]
+    scores = scored(belief, truth).fitted
+    assert math.isinf(scores.log_score)
+    assert scores.n_infinite == 2
+    assert scores.log_interval is None
+    assert scores.brier_interval is not None
+
+
+def test_repetitions_change_nothing():
+    """Breaks if rows were taken for independent outcomes."""
+    rng = np.random.default_rng(8)
+    belief = rng.random(40)
+    truth = (rng.random(40) < belief).astype(int)
+    once = scored(belief, truth)
+    context = np.repeat(np.arange(40), 3)
+    thrice = scored(belief[context], truth[context], context=context)
+    assert thrice.statistic == pytest.approx(once.statistic)
+    assert thrice.fitted.brier_interval.low == pytest.approx(once.fitted.brier_interval.low)
+    assert abs(thrice.pvalue - once.pvalue) < 0.15  # other draws of the same null
+
+
+def test_overconfidence_is_rejected_and_no_interval_is_given():
+    rng = np.random.default_rng(2)
+    chance = rng.random(300)
+    truth = (rng.random(300) < chance).astype(int)
+    stated = chance**3 / (chance**3 + (1 - chance) ** 3)
+    result = scored(stated, truth)
+    assert result.pvalue == pytest.approx(1 / 200)
+    assert result.interval is None
+    inside = result.details["recalibrated"].between(result.details["low"], result.details["high"])
+    assert inside.mean() < 0.9
+    calibrated = scored(chance, truth).details
+    assert calibrated["recalibrated"].between(calibrated["low"], calibrated["high"]).mean() > 0.9
+
+
+def test_dependent_outcomes_are_not_redrawn():
+    belief, truth = np.tile([0.2, 0.9], 20), np.tile([0, 1], 20)
+    result = scored(belief, truth, group=np.repeat(np.arange(20), 2))
+    assert math.isnan(result.pvalue)
+    assert "not tested" in result.reason
+    assert result.fitted.miscalibration == pytest.approx(0.025)
+
+
+def test_few_cases_give_no_number():
+    result = scored([0.2, 0.9] * 3, [0, 1] * 3)
+    assert math.isnan(result.statistic)
+    assert math.isnan(result.fitted.brier)
+    assert result.reason
+
+
+def test_a_case_has_one_outcome():
+    with pytest.raises(InputError, match=r"truth must be constant within a context.*group"):
+        scored([0.2] * 40, [0, 1] * 20, context=np.repeat(np.arange(20), 2))
+
+
+def test_forecasts_alone_are_scored_sorted_and_compared():
+    report = coherence.analyze(forecasters(), rng=1)
+    assert report.scores["model"].tolist() == ["good", "noisy"]
+    assert report.scores["brier"].is_monotonic_increasing
+    (pair,) = report.score_differences.to_dict("records")
+    assert (pair["model"], pair["other_model"], pair["n_contexts"]) == ("noisy", "good", 60)
+    away = report.scores["brier"][1] - report.scores["brier"][0]
+    assert pair["brier_difference"] == pytest.approx(away)
+    assert pair["low"] < away < pair["high"]
+    record = json.loads(report.to_json())
+    assert [row["model"] for row in record["scores"]] == ["good", "noisy"]
+    assert record["score_differences"][0]["pvalue"] == pytest.approx(pair["pvalue"])
+    screen, page = str(report), report.to_html()
+    for text in (screen, page):
+        assert text.index("Brier score") < text.index("MCB") < text.index("Differences from")
+        assert "were not run" not in text or text is page
+        assert "No test rejects" not in text
+    assert screen.index("good") < screen.index("noisy")
+    assert "Reliability" in page
+
+
+def test_models_on_other_questions_are_compared_on_common_ones_alone():
+    table = forecasters()
+    table = table[~((table["model"] == "noisy") & (table["context"] < 20))]
+    report = coherence.analyze(table, rng=1)
+    assert report.score_differences["n_contexts"].tolist() == [40]
+    assert "different cases" in str(report)
+    apart = table[~((table["model"] == "good") & (table["context"] >= 25))]
+    apart = coherence.analyze(apart, rng=1)
+    assert apart.score_differences["brier_difference"].isna().all()  # five common cases
+
+
+def test_an_infinite_score_is_printed_with_its_count():
+    table = forecasters()
+    wrong = (table["model"] == "noisy") & (table["context"] == 3)
+    table.loc[wrong, "p"] = 1.0 - table.loc[wrong, "theta"]
+    report = coherence.analyze(table, rng=1)
+    assert "inf (1 forecast)" in str(report)
+    assert "inf (1 forecast)" in report.to_html()
+    assert report.score_differences["log_difference"].isna().all()
+    assert report.score_differences["brier_difference"].notna().all()
+
+
+def test_versions_of_a_forecast_are_rows():
+    table = forecasters().rename(columns={"model": "prompt"})
+    report = coherence.analyze(table, rng=1)
+    assert report.scores["prompt"].tolist() == ["good", "noisy"]
+    assert len(report.score_differences) == 1
+    assert "0 contexts" not in str(report)
+
+
+def test_tables_with_actions_have_their_tests_alone():
+    """Breaks if calibration entered the correction of tests of coherence unasked."""
+    acting = forecasters(action=np.tile(["a", "b"], 60))
+    checks = coherence.analyze(acting, rng=1).settings["checks"]
+    assert "scores" not in checks
+    report = coherence.analyze(acting, checks=["residual_covariance", "scores"], rng=1)
+    assert len(report.scores) == 2
+    assert "calibrat" in " ".join(report.units[0].conclusion)
