@@ -19,6 +19,7 @@ from coherence.report.answers import answer_pages
 from coherence.report.figures import all_figures
 from coherence.report.html import render_html, render_unit_page, unit_page_name
 from coherence.report.ranking import FEW, unit_key
+from coherence.report.scores import score_table, score_tables
 from coherence.report.tables import Cell, Column, PaperTable, render_all, render_page, text_cell
 from coherence.report.unit import Unit
 from coherence.report.view import Row
@@ -31,7 +32,7 @@ REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 ENDINGS = ("svg", "pdf", "png")
 OURS = {
     FIGURES: r"(unit-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
-    TABLES: r"(results|answers)-[0-9]+\.(md|tex|csv)",
+    TABLES: r"(results|answers|scores)-[0-9]+\.(md|tex|csv)",
 }
 """Table of contents -> names of all files that are written beside it."""
 SUBFOLDERS = {
@@ -105,9 +106,11 @@ def write_figures(units: Sequence[Unit], folder: Path) -> list[str]:
     return [*written, FIGURES]
 
 
-def table_files(units: Sequence[Unit]) -> dict[str, str]:
+def table_files(
+    units: Sequence[Unit], *, differences: pd.DataFrame | None = None
+) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    tables = result_tables(units)
+    tables = [*score_tables(score_table(units), differences), *result_tables(units)]
     return render_all(tables) | {TABLES: render_page(tables)}
 
 

@@ -5,10 +5,12 @@ numbers are put in order and written.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from coherence.report.tables import Cell, Column, PaperTable, number_cell, text_cell
 from coherence.report.unit import Unit
 from coherence.report.view import Counts
 from coherence.report.wording import (
@@ -30,6 +32,7 @@ COLUMNS = (
     *("calibration_error", "calibration_low", "calibration_high"),
     *("miscalibration", "discrimination", "uncertainty", "pvalue", "pvalue_holm", "reason"),
 )
+PARTS = ("miscalibration", "discrimination", "uncertainty")
 DIFFERENCES = (
     *(*KEY, "other_model", "other_prompt", "n_contexts"),
     *("brier_difference", "low", "high", "pvalue", "pvalue_holm"),
@@ -146,7 +149,7 @@ def score_views(
         _with_ends(table, name, ends)
         for name, ends in (("brier", "brier"), ("calibration_error", "calibration"))
     )
-    parts = [_numbers(table[name]) for name in ("miscalibration", "discrimination", "uncertainty")]
+    parts = [_numbers(table[name]) for name in PARTS]
     infinite = (
         " A log score is infinite where forecasts gave what happened a probability of 0; how many "
         "stands beside it."
@@ -177,6 +180,78 @@ def score_views(
     if shown := _from_first(table, differences, names):
         views.append(("Differences from the first, on common cases", shown))
     return views
+
+
+_SCORES = (
+    *(Column(name, name, number=False) for name in KEY),
+    Column("n_contexts", "cases"),
+    Column("brier", "Brier score"),
+    Column("log_score", "log score"),
+    Column("calibration_error", "calibration error"),
+    *(Column(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
+    *(Column("pvalue", "p of calibration"), Column("pvalue_holm", "p by Holm")),
+)
+_PAIRS = (
+    *(Column(name, name.replace("_", " "), number=False) for name in DIFFERENCES[:5]),
+    Column("n_contexts", "common cases"),
+    *(Column("brier_difference", "Brier score"), Column("log_difference", "log score")),
+    *(Column("pvalue", "p"), Column("pvalue_holm", "p by Holm")),
+)
+
+
+def score_tables(table: pd.DataFrame, differences: pd.DataFrame | None) -> list[PaperTable]:
+    """Return the same as tables for documents, with the differences of all pairs."""
+    if table.empty:
+        return []
+    caption = f"{SCORES_NOTE} {PARTS_NOTE}"
+    rows = tuple(
+        (
+            *(text_cell(str(row[name])) for name in KEY),
+            _count_cell(row["n_contexts"]),
+            _number(row, "brier", "brier"),
+            _number(row, "log_score", "log", n_infinite=row["n_infinite"]),
+            _number(row, "calibration_error", "calibration"),
+            *(_number(row, name) for name in PARTS),
+            *(_pvalue_cell(row[name], row["reason"]) for name in ("pvalue", "pvalue_holm")),
+        )
+        for row in table.to_dict("records")
+    )
+    tables = [PaperTable("scores-1", "Scores 1", "Scores of forecasts", caption, _SCORES, rows)]
+    if differences is None or differences.empty:
+        return tables
+    pairs = tuple(
+        (
+            *(text_cell(str(row[name])) for name in DIFFERENCES[:5]),
+            _count_cell(row["n_contexts"]),
+            _number(row, "brier_difference"),
+            _number(row, "log_difference", "log"),
+            *(_pvalue_cell(row[name], "") for name in ("pvalue", "pvalue_holm")),
+        )
+        for row in differences.to_dict("records")
+    )
+    caption = (
+        "Score of the row less that of the other, on common cases. Intervals (95%) are of one pair "
+        "alone; p is that of the Brier score, by Holm over all pairs."
+    )
+    title = "Differences in the scores of forecasts"
+    return [*tables, PaperTable("scores-2", "Scores 2", title, caption, _PAIRS, pairs)]
+
+
+def _count_cell(count: int) -> Cell:
+    return Cell(str(count), {"": count})
+
+
+def _pvalue_cell(pvalue: float, why: str) -> Cell:
+    return Cell(format_pvalue(pvalue), {"": pvalue}, clean(why) if math.isnan(pvalue) else "")
+
+
+def _number(row: Mapping[Hashable, Any], name: str, ends: str = "", **exact: Any) -> Cell:
+    """Return a number with its interval, which of a difference in the Brier score has no name."""
+    names = [f"{ends}_{end}" if ends else end for end in ("low", "high")]
+    low, high = (float(row.get(end, math.nan)) for end in names)
+    if not math.isnan(low):
+        exact |= {"low": low, "high": high}
+    return number_cell(float(row[name]), exact, ends=(low, high), why=clean(row.get("reason", "")))
 
 
 def _names(table: pd.DataFrame) -> list[str]:

@@ -21,6 +21,7 @@ from coherence.plots import (
     plot_calibration,
     plot_forest,
     plot_pairwise_choice,
+    plot_reliability,
     plot_state_shares,
 )
 from coherence.plots.style import (
@@ -233,6 +234,18 @@ def calibration() -> None:
     write("calibration", *panels)
 
 
+def scores() -> None:
+    """Outcomes against forecasts, by isotonic regression."""
+    panels: list[Panel] = []
+    for title, agent in (("calibrated", "rational"), ("overconfident", "miscalibrated")):
+        rows = answers(agent, n_contexts=300, n_reps=1)
+        options = {"context": rows["context"], "rng": 1}
+        result = coherence.calibration_test(rows["p"], rows["theta"], **options)
+        plot = partial(plot_reliability, forecasts=rows["p"])
+        panels.append((f"{title}: {p_value(result)}", partial(_drawn, plot, result)))
+    write("scores", *panels)
+
+
 def rational_agent() -> None:
     """The difference in choice with reports taken as exact, and with their noise taken off."""
     differences = {}
@@ -303,6 +316,7 @@ PICTURES = (
     prompt_consistency,
     iterated_expectation,
     calibration,
+    scores,
     rational_agent,
     evidence_leak,
     action_information,

@@ -61,6 +61,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             "n_bins": 5,
             "positive": 1,
         },
+        co.calibration_test: {**drop(data, "action"), "positive": 1, "n_draws": 19, "rng": 1},
         co.cmi_test: {
             **data,
             **one,
