@@ -168,7 +168,7 @@ def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, A
         "conclusion": " ".join(row.unit.conclusion),
         "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
         "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
-        or f"none of {counted(n_tests, 'test')}",
+        or (f"none of {counted(n_tests, 'test')}" if n_tests else "no test"),
         "little": little_sentence(row.unit.movement),
     }
 

@@ -11,7 +11,7 @@ nothing.
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -61,7 +61,12 @@ def is_test(result: CheckResult) -> bool:
 
 def shared_tests(units: Sequence[Unit]) -> list[str]:
     """Return the tests that several units have, the most frequent first, then in their order."""
-    counts = Counter(result.check for unit in units for result in unit.results if _placed(result))
+    return _shared(units, _placed)
+
+
+def _shared(units: Sequence[Unit], placed: Callable[[CheckResult], bool]) -> list[str]:
+    """Return the names of such results that several units have, the most frequent first."""
+    counts = Counter(result.check for unit in units for result in unit.results if placed(result))
     fewest = min(len(units), 2)
     # A counter keeps the order in which names came, and sorting keeps it among equals.
     return sorted((name for name, n in counts.items() if n >= fewest), key=lambda n: -counts[n])
@@ -72,8 +77,8 @@ def _placed(result: CheckResult) -> bool:
 
 
 def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
-    """Put units in the order of the effect that most of them share."""
-    check = next(iter(shared_tests(units)), "")
+    """Put units in the order of the effect that most of them share; without tests, an estimate."""
+    check = next(iter(shared_tests(units) or _shared(units, _known)), "")
     rows = [
         Ranked(
             number,

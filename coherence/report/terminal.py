@@ -346,7 +346,8 @@ def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
     if len(failing) > _FAILING:
         rest = counted(len(failing) - _FAILING, "more unit")
         yield _text(f"and {rest} in which a test rejects.")
-    yield from _passing([row for row in ranked if not row.rejected])
+    tested = [row for row in ranked if any(map(is_test, row.unit.results))]
+    yield from _passing([row for row in tested if not row.rejected])
     remarks = list(_shared_remarks(ranked))
     if remarks:
         yield Text()
@@ -382,7 +383,7 @@ def _units_named(units: Sequence[Unit]) -> str:
 def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     """Yield a line for each unit, of each unit of measurement the largest effect first."""
     if not check:
-        yield Text("No two units share a test, by which they could be ranked.")
+        yield Text("No two units share a test or an estimate, by which they could be ranked.")
         return
     shown = ranked[:_RANKED]
     parts = by_measure(shown)
@@ -395,8 +396,11 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     if several := concerns_all(row.result for row in shown if row.result):
         yield _text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
-    table = _table(["task · model", "effect", heading, "p (Holm)", "rejected tests"], right=(3,))
-    table.columns[4].no_wrap = False
+    headings = ["task · model", "effect", heading]
+    if tested := any(is_test(result) for row in ranked for result in row.unit.results):
+        headings += ["p (Holm)", "rejected tests"]
+    table = _table(headings, right=(3,))
+    table.columns[-1].no_wrap = not tested
     for measure, of_measure in parts:
         if measure:
             table.add_row(_cell(measure, "dim"))
@@ -408,7 +412,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
                 numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
                 of = "" if same else shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
-            cells = [unit_heading(row.unit), *numbers, rejected]
+            cells = [unit_heading(row.unit), *numbers, rejected][: len(headings)]
             table.add_row(*(_cell(cell, style) for cell in cells))
             if of:
                 table.add_row(_cell(of, "dim"))

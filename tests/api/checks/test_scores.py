@@ -177,3 +177,13 @@ def test_tables_with_actions_have_their_tests_alone():
     report = coherence.analyze(acting, checks=["residual_covariance", "scores"], rng=1)
     assert len(report.scores) == 2
     assert "calibrat" in " ".join(report.units[0].conclusion)
+
+
+def test_estimates_alone_are_ranked_without_talk_of_tests():
+    """Breaks if units without a test were said not to reject."""
+    table = forecasters()
+    names = pd.concat([table.assign(model=table["model"] + at) for at in "ab"], ignore_index=True)
+    said = " ".join(str(coherence.analyze(names, checks=["calibration"], rng=1)).split())
+    assert "By the effect of calibration:brier" in said
+    assert "No test rejects" not in said
+    assert "p (Holm)" not in said
