@@ -43,6 +43,7 @@ from coherence.statistics.difference_sequences import (
     in_canonical_direction,
     layout_of,
     left_by_belief,
+    mean_squared_difference,
     run_sums,
     shares_reached,
     too_few_runs,
@@ -246,9 +247,16 @@ def _along_the_belief(
     scores = _scores(line)
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
-    left, free = beyond_belief(line)
-    # What the fit takes of the exact posterior's variance it does not take of the toss's.
-    chance = None if contexts.exact is None else free * line.state * (1 - line.state)
+    left, least = beyond_belief(line)
+    chance = None
+    if contexts.exact is not None:
+        # What the fit takes of products with the posterior is taken of the toss's variance too: of
+        # squares it takes that twice.
+        kept, whole = (
+            mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
+        )
+        part = math.sqrt(min(max(kept / whole, least), 1.0))
+        chance = part * line.state * (1 - line.state)
     sums = run_sums(
         layout,
         line.belief,

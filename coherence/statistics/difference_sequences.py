@@ -275,11 +275,11 @@ def in_canonical_direction(contexts: Contexts) -> Line:
 
 
 def beyond_belief(line: Line) -> tuple[Floats, float]:
-    """Return what the belief leaves of the state, and the share of its variance that is left.
+    """Return what the belief leaves of the state, and the least share of noise that is left there.
 
     The belief foretells the state by isotonic regression, in groups with a mean of each beside it
-    (backfitting). The fit follows noise: of n contexts it takes as many as it has blocks, and means
-    of groups (Meyer and Woodroofe 2000).
+    (backfitting). The fit follows noise: of n contexts it takes at most as many as it has blocks
+    (Meyer and Woodroofe 2000) and means of groups.
     """
     n, state = len(line.state), line.state
     fit = monotone_fit(line.belief, state)
