@@ -25,6 +25,7 @@ HOMES = {
     "sklearn": (
         "coherence/statistics/learners.py",
         "coherence/checks/forest_baseline.py",
+        "coherence/checks/information.py",
         "bayesnets/records/datasets.py",
     ),
     "statsmodels": (

@@ -4,6 +4,8 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 `coherence.analysis.planning`).
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -51,7 +51,7 @@ MAPPING += ["--model-column", "llm"]
 
 def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     words = "--seed 7 --n-jobs 2 --published --strict --positive Yes --positive hit"
-    words += " --reference mse --no-merge-labels --checks"
+    words += " --reference mse --state realised --no-merge-labels --checks"
     status, out, err = run("analyze", runs, *MAPPING, *words.split(), "cmi, calibration")
     assert status == 0
     read, options = analyze[0]
@@ -65,6 +65,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, run):
         "strict": True,
         "positive": ["Yes", "hit"],
         "reference": "mse",
+        "state": "realised",
         "merge_labels": False,
         "twins": None,
         "margin": None,

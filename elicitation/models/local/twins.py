@@ -71,8 +71,7 @@ def _shrunk(
     """Return a configuration with small sizes, or with the depth that it has."""
     small = copy.deepcopy(config)
     # Weights of full precision: quantised ones need libraries, and are no matter of the class.
-    if hasattr(small, "quantization_config"):
-        del small.quantization_config
+    vars(small).pop("quantization_config", None)
     for name, value in list(vars(small).items()):
         if isinstance(value, PreTrainedConfig):
             setattr(small, name, _shrunk(value, narrower, depth, window))

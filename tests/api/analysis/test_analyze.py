@@ -30,7 +30,9 @@ def test_every_check_runs_on_a_full_table(runs):
     by_name = {name for name in CHECKS if not declaration(name).by_itself(validate_runs(runs))}
     assert found == {*CHECKS, "monotone_direction"} - by_name
     assert "predictive_gain:features" in set(report.results["check"])
-    assert report.units[0].notes == ()
+    (note,) = report.units[0].notes
+    assert "exact posterior p_true" in note
+    assert "--state realised" in note
     assert report.results["statistic"].notna().all()
 
 
