@@ -116,14 +116,15 @@ class Plan:
 
     def _by_state(self, checks: list[Check], facts: Facts) -> Iterator[tuple[Check, str, Facts]]:
         """Run checks that can take either state with the exact one, and with theta beside it."""
-        known = self.population.planted != BLIND and bool(facts.exact.notna().all())
+        known = bool(facts.exact.notna().all())
         for check in checks:
             if not known or check.needs != STATE_AND_CHOICES:
                 yield check, "", facts
                 continue
-            if self.state != "realised":
+            # What is planted in theta alone is invisible to the exact posterior.
+            if self.state != "realised" and self.population.planted != BLIND:
                 yield check, "", replace(facts, exact_state=True)
-            if self.state != "exact":
+            if self.state != "exact" or self.population.planted == BLIND:
                 yield check, WITH_THETA, facts
 
 

@@ -223,24 +223,26 @@ class UnitRows:
         known = ("truth_kind", "p_true")
         if not set(known) <= set(self.stated.columns):
             return
-        # One row of a context, and one context of a group, whose states may be one.
+        # One row of a context; states of a group may be one.
         rows = self.stated[["context", *known]].assign(
             group=self.stated.get("group"), truth=self.state
         )
         rows = rows[rows["truth_kind"] == RECORDED].dropna(subset=["p_true", "truth"])
-        for name in ("context", "group"):
-            rows = rows[~rows.duplicated(name) | rows[name].isna()]
+        rows = rows[~rows.duplicated("context") | rows["context"].isna()]
         if rows.empty:
             return
+        group = None
+        if rows["group"].notna().all():
+            group = pd.factorize(rows["group"])[0].astype(np.int64)
         exact, truth = rows["p_true"].to_numpy(dtype=np.float64), rows["truth"].to_numpy() == 1
-        pvalue = calibration_pvalue(exact, truth)
+        pvalue = calibration_pvalue(exact, truth, group)
         require(
             pvalue >= SMALLEST,
             "p_true must be the exact posterior of theta, as --exact says, and is not calibrated "
             f"to it: over {len(rows)} contexts its mean is {exact.mean():.3f} and theta is 1 in "
             f"{truth.mean():.3f} (score test of calibration in the large and slope, theta redrawn "
-            f"from p_true, p = {pvalue:.1g}). Name another column (--exact NAME) or none, or leave "
-            "it out (--ignore p_true). If rows repeat a case, name --context.",
+            f"from p_true, p = {pvalue:.1g}). Name another column (--exact NAME), or none: without "
+            "--exact it is not read. If rows repeat a case, name --context.",
         )
 
     def _takes_exact(self, state: str) -> bool:

@@ -241,11 +241,13 @@ def conclude(
         )
     count = f"None of {n} tests rejects" if n > 1 else "The one test does not reject"
     if signs_alone := ended[Outcome.UNCORRECTED]:
+        moving = moves is None or not (moves.narrow or moves.one_sided)
+        more = ", and more contexts would tell" if moving else ""
         return (
             f"{count}{_corrected(signs_alone[0])}; before it, p is at most {LEVEL} in "
             f"{_named(signs_alone)}{without}.",
             "Among so many tests chance shows such a sign: it proves neither incoherence nor "
-            "coherence, and more contexts would tell.",
+            f"coherence{more}.",
         )
     return f"{count}{without}.", _non_rejection_sentence(ended[Outcome.KEPT], moves)
 

@@ -42,12 +42,15 @@ def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return table.rename(columns={EXACT: ASIDE}), [NOT_EXACT]
 
 
-def calibration_pvalue(exact: Floats, truth: NDArray[np.bool_]) -> float:
+def calibration_pvalue(
+    exact: Floats, truth: NDArray[np.bool_], group: NDArray[np.int64] | None = None
+) -> float:
     """Test whether realised states, one per case, may be draws with given probabilities.
 
     The statistic is the quadratic form of the sums of (truth - exact) and of
     (truth - exact)(2 exact - 1) in their covariance under the null; its distribution comes from
-    states drawn anew. Draws end once five were as extreme (Besag and Clifford 1991): p is then far
+    states drawn anew; contexts of a group share a toss, the most that their states can go together.
+    Draws end once five were as extreme (Besag and Clifford 1991): p is then far
     above `SMALLEST`.
     """
     weights = np.stack([np.ones_like(exact), 2 * exact - 1], axis=1)
@@ -66,8 +69,9 @@ def calibration_pvalue(exact: Floats, truth: NDArray[np.bool_]) -> float:
         n_draws = min(_AT_ONCE, N_REDRAWS - done)
         at_once = max(1, 10**7 // max(exact.size, 1))
         for start in range(0, n_draws, at_once):
-            shape = min(at_once, n_draws - start), exact.size
-            found = statistic(rng.random(shape) < exact)
+            shape = min(at_once, n_draws - start), exact.size if group is None else group.max() + 1
+            tosses = rng.random(shape)
+            found = statistic((tosses if group is None else tosses[:, group]) < exact)
             extreme += int((found >= observed * (1 - 1e-9)).sum())
         done += n_draws
     return (1 + extreme) / (1 + done)
