@@ -25,7 +25,7 @@ import numpy as np
 import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, PreTrainedTokenizerFast
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, PreTrainedTokenizerFast
 
 from coherence.errors import CoherenceError
 from elicitation.models.base import Request
@@ -34,7 +34,7 @@ from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.twins import tiny_twin
 
 # Beyond the texts of the look at loading, within those that are compared here.
-WINDOW, COMMON, TAILS, NEW_TOKENS, MOST = 40, 30, (4, 37), 4, 1e-3
+WINDOW, COMMON, TAILS, NEW_TOKENS, MOST = 40, 30, (4, 37), 8, 1e-3
 RIGHT, IN_FULL, ALONE = "right", "right, every sequence in full", "right, slower and said"
 REFUSED, NOT_MADE = "refused in one line", "no tiny network of its default configuration"
 WRONG, RAW = "WRONG", "RAW ERROR"
@@ -68,6 +68,10 @@ def read(kind: Any, config_kind: Any, folder: Path, **options: Any) -> tuple[str
         if network is None:
             return NOT_MADE, np.nan, ""
         network.save_pretrained(folder)
+        try:  # some settings by layer do not survive that there are fewer layers
+            AutoConfig.from_pretrained(folder)
+        except Exception:
+            return NOT_MADE, np.nan, ""
         tokenizer(network.get_input_embeddings().num_embeddings).save_pretrained(folder)
     said: list[str] = []
     handler = logging.Handler()
@@ -161,7 +165,8 @@ def main() -> int:
     table = [
         "# Architectures, read and compared with plain passes",
         "",
-        f"Written by `benchmarks/architectures.py`, transformers {transformers.__version__}: "
+        "Written by `python benchmarks/architectures.py --out benchmarks/architectures.md`, "
+        f"transformers {transformers.__version__}, torch {torch.__version__}: "
         + "; ".join(f"{verdict}: {count}" for verdict, count in counts.most_common())
         + ".",
         "",

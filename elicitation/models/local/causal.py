@@ -34,7 +34,7 @@ from elicitation.models.local.scoring import Floats, continuation_logprobs, spel
 from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source, without_network
 from elicitation.models.local.time_limit import time_limit
-from elicitation.models.local.trees import Trees, trees_for
+from elicitation.models.local.trees import Trees, trees_of
 from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
@@ -403,12 +403,13 @@ class CausalModel(Prompting):
             )
             # As if no beginning were shared: an upper bound of what the tree takes.
             sizes.append(len(text) + sum(map(len, endings)))
-        return self.portions.results(
-            sizes,
-            lambda portion: continuation_logprobs(
-                self._trees([texts[i] for i in portion]), [continuations[i] for i in portion]
-            ),
-        )
+
+        def score(portion: list[int]) -> list[Floats]:
+            endings = [continuations[i] for i in portion]
+            n_more = max((len(ending) for listed in endings for ending in listed), default=0)
+            return continuation_logprobs(self._trees([texts[i] for i in portion], n_more), endings)
+
+        return self.portions.results(sizes, score)
 
     def spelling_masses(
         self,
@@ -441,7 +442,7 @@ class CausalModel(Prompting):
         def measure(portion: list[int]) -> list[tuple[Floats, float, list[Part]]]:
             parts: list[Part] | None = [] if itemised else None
             masses, unresolved = spelling_masses(
-                self._trees([texts[i] for i in portion]),
+                self._trees([texts[i] for i in portion], longest),
                 graph,
                 self.vocabulary.order,
                 n_spellings=len(spellings),
@@ -499,9 +500,10 @@ class CausalModel(Prompting):
         output = self.network.get_output_embeddings()
         return Vocabulary.of(self.tokenizer, output.weight.shape[0])
 
-    @cached_property
-    def _trees(self) -> Callable[[Sequence[Sequence[int]]], Trees]:
-        return trees_for(self.network, self.reading)
+    def _trees(self, texts: Sequence[Sequence[int]], n_more: int) -> Trees:
+        """Return trees that grow by so many tokens at most."""
+        longest = max(map(len, texts)) + n_more
+        return trees_of(self.network, texts, self.reading, longest=longest)
 
     @cached_property
     def _context(self) -> int | None:

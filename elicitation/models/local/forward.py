@@ -50,6 +50,22 @@ def learnt_positions(network: Any) -> int | None:
     return min(sizes, default=None)
 
 
+def positions_turn(network: Any) -> int | None:
+    """Return the length from which on a text has other positions from its beginning.
+
+    Rotary positions of the type "longrope" have two sets of frequencies, and the longest text of a
+    batch chooses: a shorter one beside it, and what a cache holds, are then of the wrong set.
+    """
+    # The longest text chooses for "dynamic" ones too, but beyond the stated context alone.
+    lengths = []
+    for config in (network.config, network.config.get_text_config(decoder=True)):
+        stated = getattr(config, "rope_parameters", None) or {}
+        for rope in (stated, *stated.values()):
+            if isinstance(rope, dict) and rope.get("rope_type") == "longrope":
+                lengths.append(rope["original_max_position_embeddings"])
+    return min(lengths, default=None)
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a network is read such that its numbers are right; see `self_check`."""
@@ -59,6 +75,16 @@ class Reading:
     takes_trees: bool = True  # heeds a mask of four dimensions
     # A cached step takes the mask of all columns; else that of its own, as recurrent layers do.
     steps_by_whole_mask: bool = True
+    # Tokens beyond which all of this is no longer so, see `positions_turn`.
+    up_to: int | None = None
+
+    def within(self, n_tokens: int) -> "Reading":
+        """Return how texts are read of which none has more tokens than these, in the end."""
+        return self if self.up_to is None or n_tokens <= self.up_to else ALONE
+
+
+ALONE = Reading(batched=False, shares_beginnings=False, takes_trees=False)
+"""Without padding, cache or mask: every text by itself, from its beginning for every token."""
 
 
 class TextsRead(Protocol):

@@ -99,7 +99,8 @@ def generate_batch(
     reading: Reading,
 ) -> list[Answer]:
     """Draw the answers of a batch."""
-    read = read_texts(network, prompts, reading)
+    length = max(map(len, prompts))
+    read = read_texts(network, prompts, reading.within(length))
     active = list(range(len(rows)))
     while True:
         tokens, logprobs = draw_tokens(read.logits, [rows[i] for i in active])
@@ -113,4 +114,9 @@ def generate_batch(
         if len(keep) < len(active):
             read.keep(keep)
         active = [active[k] for k in keep]
-        read.step([tokens[k] for k in keep])
+        length += 1
+        if reading.within(length) == reading.within(length - 1):
+            read.step([tokens[k] for k in keep])
+        else:  # from here on every text is read otherwise, from its beginning
+            texts = [[*prompts[i], *rows[i].tokens] for i in active]
+            read = read_texts(network, texts, reading.within(length))

@@ -17,10 +17,13 @@ import torch
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.local.forward import (
+    ALONE,
     Reading,
     context_size,
+    n_shared,
     network_within,
     plain_logits,
+    positions_turn,
 )
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
@@ -33,6 +36,9 @@ logger = logging.getLogger(__name__)
 # Largest difference of log-probabilities in single precision: far more than rounding, far less than
 # a wrong mask.
 _GAP = 1e-3
+# A twin has few and small numbers: rounding gives 1e-5, and a class whose cached step computes
+# otherwise than a pass (Zamba2, Nemotron-H) from 1e-4 on, which grows with every token.
+_GAP_OF_TWIN = 1e-4
 # Half precision and quantised weights move with the shape of a batch, improbable tokens by .5 and
 # more: there it is the mean under the probabilities. Rounding gives SmolLM2 .07 in bfloat16, an
 # unheeded mask or position .5 to 2; what is finer, a twin in single precision shows.
@@ -40,8 +46,8 @@ _GAP_OF_HALF = 0.25
 
 _COMMON = 20  # tokens that all texts of a look begin with: more than the windows of a twin have
 _TAILS = (9, 1)
-# What follows each text, a token a letter; two differ in their last token alone.
-_PATHS: tuple[tuple[str, ...], ...] = (("abc", "abd"), ("e",))
+# What follows each text, a token a letter; the first two part at their third.
+_PATHS: tuple[tuple[str, ...], ...] = (("abcead", "abd"), ("e",))
 
 
 def check_network(network: Any, *, name: str) -> Reading:
@@ -64,14 +70,15 @@ def check_network(network: Any, *, name: str) -> Reading:
             "one at a time, from the beginning for every token: right, and slower.",
             name,
         )
-    return reading
+    return replace(reading, up_to=positions_turn(network)) if reading.batched else reading
 
 
 def _look_at(network: Any, name: str) -> "_Look":
     """Read texts by themselves, or say in a line why that cannot be done."""
     quantized = getattr(network_within(network), "is_quantized", False)
     try:
-        return _Look(network, precise=network.dtype == torch.float32 and not quantized)
+        precise = network.dtype == torch.float32 and not quantized
+        return _Look(network, bound=_GAP if precise else None)
     except Exception as error:
         if is_out_of_memory(error):
             raise CoherenceError(
@@ -104,14 +111,14 @@ def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
             if twin is not None and is_right(faster):
                 reading = faster
         return reading
-    return Reading(batched=False, shares_beginnings=False, takes_trees=False)
+    return ALONE
 
 
 class _Look:
     """A network and what it says of some texts when they are read by themselves."""
 
-    def __init__(self, network: Any, *, precise: bool) -> None:
-        self.network, self.precise = network, precise
+    def __init__(self, network: Any, *, bound: float | None) -> None:
+        self.network, self.bound = network, bound  # of every token; None where precision is half
         self.tried: dict[Reading, bool] = {}
         self.texts, self.paths = _sample(network)
         with torch.inference_mode():
@@ -121,9 +128,10 @@ class _Look:
             ]
 
     def is_causal(self) -> bool:
-        """Return whether the last token leaves what is said before it as it is."""
-        first, second = (self.logits[0][path][:-1] for path in self.paths[0][:2])
-        return self._is_same(first, second)
+        """Return whether tokens leave what is said before them as it is."""
+        first, second = self.paths[0][:2]
+        n_same = len(self.texts[0]) + n_shared(first, second)
+        return self._is_same(*(self.logits[0][path][:n_same] for path in (first, second)))
 
     def is_right(self, reading: Reading) -> bool:
         """Return whether a way of reading gives what the texts by themselves give."""
@@ -152,8 +160,9 @@ class _Look:
         # An answer that is complete leaves the batch.
         going = [row for row in rows if len(firsts[row]) > 1]
         read.keep(going)
-        read.step([firsts[row][1] for row in going])
-        yield self._is_plain(read.logits, [(row, firsts[row][:2]) for row in going])
+        for n_read in range(2, 1 + min(len(firsts[row]) for row in going)):
+            read.step([firsts[row][n_read - 1] for row in going])
+            yield self._is_plain(read.logits, [(row, firsts[row][:n_read]) for row in going])
         if not reading.takes_trees:
             return
         numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
@@ -189,8 +198,8 @@ class _Look:
         first, second = logits.float().log_softmax(-1), plain.float().log_softmax(-1)
         # Tokens that cannot follow have a logit of minus infinity in both.
         gaps = torch.where(first == second, 0.0, first - second).abs()
-        if self.precise:
-            return bool(gaps.max() < _GAP)
+        if self.bound is not None:
+            return bool(gaps.max() < self.bound)
         return bool((second.exp() * gaps).sum(-1).max() < _GAP_OF_HALF)
 
 
@@ -233,7 +242,7 @@ def _twin_look(network: Any, device: str) -> _Look | None:
             torch.manual_seed(0)
             twin = tiny_twin(kind, config)
         try:
-            _latest_twin[key] = None if twin is None else _Look(twin.to(device), precise=True)
+            _latest_twin[key] = None if twin is None else _Look(twin.to(device), bound=_GAP_OF_TWIN)
         except Exception:
             _latest_twin[key] = None
     return _latest_twin[key]

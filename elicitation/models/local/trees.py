@@ -6,8 +6,7 @@ tokens as the tree has inner nodes. Networks that give other numbers with such a
 windows, recurrent layers) get every sequence in full.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -120,6 +119,9 @@ class PlainTrees:
         )
 
 
-def trees_for(network: Any, reading: Reading) -> Callable[[Sequence[Sequence[int]]], Trees]:
-    """Return the fastest kind of trees that gives right numbers for a network."""
-    return partial(MaskedTrees if reading.takes_trees else PlainTrees, network, reading=reading)
+def trees_of(
+    network: Any, texts: Sequence[Sequence[int]], reading: Reading, *, longest: int
+) -> Trees:
+    """Return the fastest trees that give right numbers, none longer than `longest` tokens."""
+    reading = reading.within(longest)
+    return (MaskedTrees if reading.takes_trees else PlainTrees)(network, texts, reading=reading)
