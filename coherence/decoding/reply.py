@@ -8,13 +8,17 @@ of that is the answer, and none of it is read as one.
 import re
 from dataclasses import dataclass
 
-_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
-# Linear: every alternative begins with a bracket and has no repetition that could overlap another.
+_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+# With a maker's name before it, as in <seed:think> and <longcat_think>; <|START_THINKING|> is
+# Cohere's, <|channel> Gemma's, <|inner_prefix|> that of Apertus. Linear: every alternative begins
+# with a bracket, and what could overlap is short.
 _TAG = re.compile(
-    rf"[<\u25c1](?P<slash>/?)(?:{_NAMES})\s?[>\u25b7]|\[(?P<bar>/?)THINK\]|"
-    r"<\|(?P<edge>begin|end)_of_thought\|>",
+    r"(?P<open>[<\u25c1]\|?)(?P<slash>/?)(?:(?P<edge>begin|start|end)(?:_of)?_)?"
+    rf"(?:[a-z]{{1,9}}[:_|])?(?:{_NAMES})\s?\|?[>\u25b7]|\[(?P<bar>/?)THINK\]"
+    r"|<\|channel>|(?P<after><channel\|>)|<\|inner_(?:prefix|(?P<suffix>suffix))\|>",
     re.IGNORECASE,
 )
+_CLOSED_BY = {"<|channel>": "<channel|>", "<|inner_prefix|>": "<|inner_suffix|>"}
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)\s*(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>")
 # A tag of another name at the beginning is taken for one of thinking, if it is none of an answer.
 # A label in brackets, `<No>: 0.3`, is no tag.
@@ -94,9 +98,12 @@ def closing_tag(opened: str) -> str:
     tag = _TAG.match(opened)
     if tag is None:
         return "<|channel|>final<|message|>"
+    if tag[0] in _CLOSED_BY:
+        return _CLOSED_BY[tag[0]]
     if tag["edge"]:
-        return tag[0].replace("begin", "end")
-    return f"{tag[0][0]}/{tag[0][1:]}"
+        return tag[0].replace(tag["edge"], "END" if tag["edge"].isupper() else "end")
+    opened = tag["open"] or tag[0][0]
+    return f"{opened}/{tag[0].removeprefix(opened)}"
 
 
 def is_thinking_tag(text: str) -> bool:
@@ -105,7 +112,8 @@ def is_thinking_tag(text: str) -> bool:
 
 
 def _closes(tag: re.Match[str]) -> bool:
-    return bool(tag["slash"] or tag["bar"]) or tag["edge"] == "end"
+    ends = (tag["slash"], tag["bar"], tag["after"], tag["suffix"])
+    return any(ends) or (tag["edge"] or "").lower() == "end"
 
 
 def take_apart(text: str, finish_reason: str | None = None) -> Reply:

@@ -15,10 +15,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jinja2 import TemplateError
 from transformers import AutoModelForCausalLM
 
-from coherence.errors import InputError
+from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.local.forward import Reading, check_fits, context_size, reading_order
 from elicitation.models.local.generation import Row, generate_batch
@@ -229,11 +228,20 @@ class Prompting:
                     tokenize=False,
                     chat_template=template_of_day(self.tokenizer, day),
                 )
-        except TemplateError as error:
+        except CoherenceError:
+            raise  # it took too long
+        except Exception as error:  # a template is a program, and this tokenizer may have none
             refused = "a system message" if self.system else "the text"
             raise InputError(
-                f"the chat template of {self.name} refuses {refused}: {error}"
+                f"the chat template of {self.name} refuses {refused}: "
+                f"{' '.join(str(error).split())[:300]}"
             ) from error
+        # Some take only texts in parts, and drop or cut others without a word.
+        if text.strip() not in rendered:
+            raise InputError(
+                f"the chat template of {self.name} leaves out or changes the text: of "
+                f"{text.strip()[:40]!r} it makes {rendered[:120]!r}. Go without it (chat=False)."
+            )
         # Not through the template: some strip the blank at the end of the prefill, or close the
         # turn.
         return rendered + self.prefill

@@ -123,6 +123,40 @@ def test_a_thinking_that_is_closed_or_only_spoken_of_is_none(changed, template, 
     assert shares(model).sum() > 0
 
 
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        ("<longcat_think>", "</longcat_think>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<|channel>thought", "<channel|>"),
+        ("<|inner_prefix|>", "<|inner_suffix|>"),
+        ("[THINK]", "[/THINK]"),
+    ],
+)
+def test_a_thinking_is_known_by_the_tags_of_its_maker(changed, opens, closes):
+    template = CHAT.replace("Reply:", f"Reply:{opens}")
+    facts = load_causal_model(changed("thinks", template)).facts
+    assert facts.thinking == opens
+    assert f'prefill={closes}"' in facts.remedy
+    assert not load_causal_model(changed("closed", template), prefill=closes).facts.thinking
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{% for c in m.content %}{{ c.text }}{% endfor %}", "{{ m.content[:9] }}"]
+)
+def test_a_template_without_the_question_is_refused(changed, content):
+    template = CHAT.replace("{{ m.content }}", content)
+    with pytest.raises(InputError, match="leaves out or changes the text.*chat=False"):
+        load_causal_model(changed("empty", template))
+    assert load_causal_model(changed("plain", template), chat=False).generate([Request("A?", 0, 2)])
+
+
+def test_a_template_that_fails_in_a_way_of_its_own_is_one_line(changed):
+    with pytest.raises(InputError, match="the chat template of fails refuses the text"):
+        load_causal_model(changed("fails", "{{ 1 + 'a' }}" + CHAT))
+
+
 def read(answer):
     topic = Topic("belief", "standard", ("No", "Yes"))
     return decode_answer(topic, answer)
