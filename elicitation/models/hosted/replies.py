@@ -122,7 +122,9 @@ def likely_tokens(output: "ModelOutput") -> dict[str, float]:
     first = listed.content[0]
     likely: dict[str, float] = {}
     least = math.inf
-    for token in first.top_logprobs or []:
+    # The same token listed twice counts once: were it two that look alike, what is left over has
+    # the second.
+    for token in {(each.token, each.logprob): each for each in first.top_logprobs or []}.values():
         probability = _probability(token.logprob)
         # Two tokens may look the same where only part of a character is shown.
         likely[token.token] = likely.get(token.token, 0.0) + probability

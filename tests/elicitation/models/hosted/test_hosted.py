@@ -544,6 +544,21 @@ def test_a_token_that_is_spelt_otherwise_where_it_was_drawn_counts_once(values, 
     np.testing.assert_allclose(bounds.share("Yes"), share)
 
 
+def test_a_token_that_is_listed_twice_counts_once():
+    """Breaks where a server appends the drawn token to its list: .2 would become .4."""
+    entries = [
+        {"token": token, "logprob": float(np.log(p)), "bytes": None}
+        for token, p in (("No", 0.5), ("Yes", 0.2), ("Yes", 0.2))
+    ]
+    listed = {"content": [{**entries[1], "top_logprobs": entries}]}
+    fake = Fake(lambda body, n: answer("Yes", logprobs=listed if body.get("logprobs") else None))
+    with connected(fake) as model:
+        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+    # Two tokens of .2 that look alike are possible: one of them is in what is left over.
+    np.testing.assert_allclose(bounds.lower, (0.5, 0.2))
+    np.testing.assert_allclose(bounds.upper, (0.8, 0.5))
+
+
 @pytest.mark.parametrize("chat", [None, False])
 @pytest.mark.parametrize("unknown", ["x", "Yes"])
 def test_a_token_without_a_log_probability_is_unknown(chat, unknown):
