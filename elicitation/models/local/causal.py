@@ -240,7 +240,8 @@ class Prompting:
         if text.strip() not in rendered:
             raise InputError(
                 f"the chat template of {self.name} leaves out or changes the text: of "
-                f"{text.strip()[:40]!r} it makes {rendered[:120]!r}. Go without it (--no-chat, chat=False)."
+                f"{text.strip()[:40]!r} it makes {rendered[:120]!r}. "
+                "Go without it (--no-chat, chat=False)."
             )
         # Not through the template: some strip the blank at the end of the prefill, or close the
         # turn.
