@@ -308,7 +308,7 @@ class CausalModel(Prompting):
         # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
         # The generation settings may name several end tokens, such as the end of a turn.
-        ends = network.generation_config.eos_token_id
+        ends = getattr(network.generation_config, "eos_token_id", None)
         ends = tokenizer.eos_token_id if ends is None else ends
         self._ends = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
         if system and not chat:
@@ -344,6 +344,7 @@ class CausalModel(Prompting):
         """
         require_requests(requests)
         prompts = self.encode([request.text for request in requests])
+        self._require_tokens(prompts)
         # All are checked before the first is answered, so that no work is lost.
         sizes = []
         for prompt, request in zip(prompts, requests, strict=True):
@@ -402,8 +403,10 @@ class CausalModel(Prompting):
                 "continuations must have one entry per text; "
                 f"received {len(continuations)} for {len(texts)} texts."
             )
+        self._require_tokens(texts)
         sizes = []
         for text, endings in zip(texts, continuations, strict=True):
+            self._require_tokens([ending for ending in endings if len(ending)])
             longest = max(map(len, endings), default=0)
             check_fits(
                 self._context,
@@ -431,6 +434,7 @@ class CausalModel(Prompting):
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
         self._require_answers()
+        self._require_tokens(texts)
         graph = self._graph(tuple(spellings))
         # With a tolerance the improbable sequences are given up on the way; without one all are
         # followed, and their number grows exponentially with the length of a spelling.
@@ -491,6 +495,18 @@ class CausalModel(Prompting):
                 f"inside of it. End it by {self.facts.remedy} (prefill), or have answers drawn, "
                 "which are read behind the thinking."
             )
+
+    def _require_tokens(self, texts: Sequence[Sequence[int]]) -> None:
+        """Refuse what the network has no embedding of; torch counts a negative id from the end."""
+        size = self.network.get_input_embeddings().weight.shape[0]
+        for text in texts:
+            if not len(text) or min(text) < 0 or max(text) >= size:
+                wrong = [token for token in text if not 0 <= token < size]
+                raise InputError(
+                    f"every text must have tokens from 0 to {size - 1}, which are those of the "
+                    f"network of {self.name}; received {(wrong or list(text))[:3]}. "
+                    "Use the tokenizer that belongs to the network."
+                )
 
     def _graph(self, spellings: tuple[Spelling, ...]) -> SpellingGraph:
         # A session asks for few forms many times.

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from coherence.errors import InputError
+from coherence.errors import CoherenceError, InputError
 
 # Below this a common beginning does not pay for the forward pass of its own.
 _SHORTEST_COMMON = 16
@@ -27,6 +27,15 @@ def check_fits(limit: int | None, n_tokens: int, what: str) -> None:
         raise InputError(
             f"{what} exceeds the model's context of {limit} tokens. "
             "Use shorter texts or a smaller max_new_tokens."
+        )
+
+
+def require_numbers(logprobs: torch.Tensor) -> None:
+    """Raise `CoherenceError` where a network gave what is no number."""
+    if logprobs.isnan().any():
+        raise CoherenceError(
+            "the model's log-probabilities of some token are not numbers (NaN). A model may exceed "
+            "the range of float16: load it with dtype bfloat16 or float32."
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines
-from elicitation.models.local.forward import Reading, read_texts
+from elicitation.models.local.forward import Reading, read_texts, require_numbers
 
 
 @dataclass
@@ -88,6 +88,7 @@ def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[
         drawn = torch.searchsorted(cumulative, level, right=True).squeeze(-1)
         tokens = torch.where(temperature > 0, drawn.clamp(max=scores.shape[-1] - 1), tokens)
     logprobs = scores.log_softmax(-1).gather(-1, tokens[:, None]).squeeze(-1)
+    require_numbers(logprobs)
     return tokens.tolist(), logprobs.tolist()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from elicitation.models.local.forward import require_numbers
 from elicitation.models.local.trees import ROOT, Trees
 from elicitation.spelling.tokenizations import Part, SpellingGraph
 
@@ -56,6 +57,7 @@ def continuation_logprobs(
         # double would take twice the memory.
         logits = logits.float()
         normaliser = logits.logsumexp(-1).double()[tuple(index[:2])]
+        require_numbers(normaliser)
         values = (logits[tuple(index)].double() - normaliser).tolist()
         for (row, _, path), value in zip(wanted, values, strict=True):
             steps[row][path] = value
@@ -161,6 +163,7 @@ class _Reading:
             values = logits[tuple(index)]
             values = values if values.dtype == torch.float64 else values.float()
             normaliser = values.logsumexp(-1).double()
+            require_numbers(normaliser)
             decided = self.sets.sums(values, normaliser, [table.ranges for table in tables])
             further = _take(values, normaliser, [table.token for table in tables])
             for (row, _, node), table, sums, onward in zip(

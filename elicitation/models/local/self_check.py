@@ -24,6 +24,7 @@ from elicitation.models.local.forward import (
     network_within,
     plain_logits,
     positions_turn,
+    require_numbers,
 )
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
@@ -58,6 +59,11 @@ def check_network(network: Any, *, name: str) -> Reading:
     with quiet_transformers():
         look = _look_at(network, name)
         if not look.is_causal():
+            if network_within(network).training:
+                raise InputError(
+                    f"{name} is in training mode, in which its numbers are drawn anew each time. "
+                    "Call network.eval() first."
+                )
             raise InputError(
                 f"{name} is a masked language model, or another that reads what follows: the "
                 "words after a place change what it says there, so that it has no probabilities "
@@ -78,7 +84,7 @@ def _look_at(network: Any, name: str) -> "_Look":
     quantized = getattr(network_within(network), "is_quantized", False)
     try:
         precise = network.dtype == torch.float32 and not quantized
-        return _Look(network, bound=_GAP if precise else None)
+        look = _Look(network, bound=_GAP if precise else None)
     except Exception as error:
         if is_out_of_memory(error):
             raise CoherenceError(
@@ -89,6 +95,10 @@ def _look_at(network: Any, name: str) -> "_Look":
             f"{name} cannot be asked: a short text by itself, without padding or cache, ends in "
             f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
         ) from error
+    for of_text in look.logits:
+        for logits in of_text.values():
+            require_numbers(logits)
+    return look
 
 
 def _fastest(look: "_Look", twin: "_Look | None") -> Reading:

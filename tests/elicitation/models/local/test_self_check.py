@@ -13,7 +13,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from coherence import InputError
+from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
 from elicitation.models.local.forward import ALONE, Reading
 
@@ -210,6 +210,39 @@ def test_a_network_that_cannot_be_read_is_one_line_with_the_cause():
 
     with pytest.raises(InputError, match=r"tiny cannot be asked: .* KeyError: 'segment_ids'"):
         model_of(Breaks(network_of("llama")), None).check()
+
+
+def test_a_network_in_training_mode_is_refused_with_the_remedy():
+    network = network_of("gpt2").train()
+    with pytest.raises(InputError, match=r"network\.eval\(\)"):
+        model_of(network, None).check()
+
+
+class Overflows(Watched):
+    """A network that gives no numbers after token 7."""
+
+    def forward(self, input_ids, **options):
+        output = super().forward(input_ids, **options)
+        output.logits[(input_ids == 7).any(-1)] = float("nan")
+        return output
+
+
+def test_what_is_not_a_number_is_neither_handed_out_nor_drawn_from():
+    model = model_of(Overflows(network_of("llama")), tokenizer(), reading=Reading())
+    assert np.isfinite(model.log_probabilities([[5, 6]], [[[4]]])[0]).all()
+    with pytest.raises(CoherenceError, match="not numbers.*float16"):
+        model.log_probabilities([[5, 7]], [[[4]]])
+    with pytest.raises(CoherenceError, match="not numbers.*float16"):
+        model.generate([Request("w5 w7", 0, 2)])
+
+
+@pytest.mark.parametrize("token", [-1, SIZE])
+def test_a_token_that_the_network_does_not_have_is_refused(token):
+    """Breaks if -1 is read as the last token of the vocabulary."""
+    model = model_of(network_of("llama"), None)
+    for text, ending in (([5, token], [4]), ([5], [4, token])):
+        with pytest.raises(InputError, match=f"from 0 to {SIZE - 1}.*received .{token}"):
+            model.log_probabilities([text], [[ending]])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
