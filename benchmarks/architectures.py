@@ -30,6 +30,7 @@ from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, PreTrainedToke
 from coherence.errors import CoherenceError
 from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
+from elicitation.models.local.forward import plain_logits
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.twins import tiny_twin
 
@@ -126,7 +127,7 @@ class Plain:
         """Return the log-probabilities of the token after a text."""
         if tuple(text) not in self.steps:
             with torch.inference_mode():
-                logits = self.network(torch.tensor([text])).logits[0, -1]
+                logits = plain_logits(self.network, text)[-1]
             self.steps[tuple(text)] = logits.double().log_softmax(-1)
         return self.steps[tuple(text)]
 

@@ -61,6 +61,16 @@ KINDS = {
             **{"use_mamba_kernels": False, "num_experts": 1, "num_experts_per_tok": 1},
         },
     ),
+    # Chunks of 44 columns, padding behind a common beginning included.
+    "llama4": (
+        "Llama4Text",
+        "Llama4ForCausalLM",
+        {
+            **{**ENCODER, "num_key_value_heads": 2, "head_dim": 8, "intermediate_size_mlp": 64},
+            **{"attention_chunk_size": 44, "num_local_experts": 2, "num_hidden_layers": 4},
+            **{"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+        },
+    ),
     # Its cached step leaves out a bound that a pass heeds: a little more is wrong with every token.
     "nemotron_h": (
         "NemotronH",
