@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
@@ -15,6 +16,7 @@ from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check, NotRun
 from coherence.errors import listing
 from coherence.result import CheckResult
+from coherence.statistics.discrimination import clustered_auc
 from coherence.table.needs import (
     ACTION,
     CHOICES,
@@ -25,7 +27,7 @@ from coherence.table.needs import (
     TARGETS,
     THETA,
 )
-from coherence.table.printable import counted
+from coherence.table.printable import WARNING, counted
 from coherence.table.runs import REFERENCE
 
 
@@ -131,6 +133,7 @@ def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
         yield NotRun(note, tuple(check.name for check in checks if check.needs == CHOICES))
     if unit.state_note:
         yield unit.state_note
+    yield from _reversed_truth(unit)
     if unit.in_two_states and unit.unpaired:
         # Without choices it has been said already that the checks of actions were not run.
         left_out = [
@@ -151,6 +154,28 @@ def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
             "need a belief in one of two."
         )
         yield NotRun(note, tuple(check.name for check in checks if ONE_BELIEF in check.needs))
+
+
+def _reversed_truth(unit: UnitRows) -> Iterator[str]:
+    """Remark on beliefs that are lower where the state came true."""
+    rows = unit.stated[unit.state.notna()]
+    if not unit.paired or rows.empty:
+        return
+    clusters = rows["context"].astype(str)
+    if "group" in rows.columns:
+        clusters = clusters.where(rows["group"].isna(), rows["group"].astype(str))
+    area, low, high = clustered_auc(
+        unit.belief(rows),
+        np.asarray(unit.state[rows.index], dtype=np.float64),
+        pd.factorize(clusters)[0],
+    )
+    if high < 0.5:
+        yield (
+            f"{WARNING}: beliefs are lower where the state came true: of two cases, one with it "
+            f"and one without, the one with it has the higher belief in {area:.0%} (95% interval "
+            f"{max(low, 0):.0%} to {high:.0%}). If truth or belief is coded the other way round, "
+            "name the state that the belief is in (--positive LABEL)."
+        )
 
 
 def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:

@@ -1,5 +1,6 @@
 """From a runs table to its units: the rows of every task and model, with states and prompts."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,8 +17,17 @@ from coherence.table.labels import form_of
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
 from coherence.table.reading import Reading, read_file
+from coherence.table.row_condition import quoted_column
 from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
-from coherence.table.states import YES, folded, known_pair, meant_by, typed_option, unknown_pair
+from coherence.table.states import (
+    YES,
+    beside_a_pair,
+    folded,
+    known_pair,
+    meant_by,
+    typed_option,
+    unknown_pair,
+)
 from coherence.table.validation import valid
 
 _REPEATED = (
@@ -40,7 +50,7 @@ def as_runs(
     require_both(prediction, gold)
     if prediction is not None and gold is not None and not isinstance(runs, str | os.PathLike):
         table = runs.frame() if isinstance(runs, Runs) else runs
-        require_frame(table)
+        table = require_frame(table)
         if lacking := missing_columns(table, prediction, gold):
             raise InputError.all_at_once("runs", lacking)
         judged, note = with_right_or_wrong(table, prediction, gold)
@@ -51,8 +61,7 @@ def as_runs(
     if isinstance(runs, str | os.PathLike):
         reading = Reading(merge_labels=merge_labels, prediction=prediction, gold=gold)
         return read_file(runs, reading)
-    require_frame(runs)
-    return valid(runs, merge_labels=merge_labels)
+    return valid(require_frame(runs), merge_labels=merge_labels)
 
 
 def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
@@ -97,6 +106,10 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         meant = [label for word in wanted for label in meant_by(word, named)]
         states[str(task)] = labels, meant[0] if meant else None
         where = f"task {task!r}: " if task else ""
+        strays = [] if columns or not of_state else beside_a_pair(labels)
+        if strays:
+            errors.append(where + _not_decided(rows, strays, runs))
+            continue
         confidence = "" if meant or not may_be_confidence else _maybe_confidence(rows, labels, runs)
         if confidence:
             errors.append(where + confidence)
@@ -123,6 +136,28 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     if errors:
         raise InputError.all_at_once("", errors)
     return states
+
+
+def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:
+    """Refuse labels that are no state, as those of questions that were annulled."""
+    column = runs.named.columns.get("theta", "theta")
+    compared = f"!= {_literal(strays[0])}"
+    if len(strays) > 1:
+        compared = f"not in ({', '.join(map(_literal, strays))})"
+    condition = f"{quoted_column(column)} {compared}"
+    n = int(rows["theta"].isin(strays).sum())
+    counts = f"{listing(map(repr, strays), 4)} in {n} of {len(rows)} rows"
+    return (
+        f"{runs.named.plain('theta')} has labels beside those of two states: {counts}. They do "
+        "not say which state came true. Leave these rows out: "
+        f"{typed_option('--where', condition)} (in Python "
+        f"runs[~runs['theta'].isin({list(map(str, strays))})]); if such a label is a state, "
+        "give a column p_<state> for every state."
+    )
+
+
+def _literal(label: Any) -> str:
+    return json.dumps(str(label), ensure_ascii=False)
 
 
 def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -> str:

@@ -63,7 +63,7 @@ class AnswerTable:
     def __init__(
         self, received: pd.DataFrame, columns: Sequence[AnswerColumn], *, source: str = "answers"
     ) -> None:
-        require_frame(received, source)
+        received = require_frame(received, source)
         self.source = f"table of {source}"
         self.errors: list[str] = []
         names = [str(name) for name in received.columns]

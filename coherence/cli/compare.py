@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
+    FORM,
     add_column_arguments,
     add_form_arguments,
     is_log,
@@ -106,7 +107,7 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     from coherence.table.reading import Reading, as_runs, read_table
 
     said = reading(args)
-    written = {name: said.pop(name) for name in ("sep", "encoding")}
+    written = {name: said.pop(name) for name in FORM}
     logs = [file for file in args.runs if is_log(file)]
     others = [file for file in args.runs if not is_log(file)]
     files = name_files(others) if others else {}

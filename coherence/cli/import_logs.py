@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.reading import add_form_arguments, text_form
+from coherence.cli.reading import add_form_arguments, table_shape, text_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.importing.assemble import Reading, assemble
-    from coherence.importing.log_format import read_logs
+    from coherence.importing.log_format import read_logs, with_shape
     from coherence.table.runs import Runs
     from coherence.table.writing import write_runs
 
@@ -108,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
         files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
     )
     _refuse_own(logs)
+    shape = table_shape(args)
+    logs = [with_shape(log, shape) for log in logs]
     reading = Reading(
         actions=_actions(args.actions or ""),
         positive=args.positive,

@@ -5,6 +5,7 @@ Only the module of the command that was called is imported, so that ``coherence 
 
 import argparse
 import importlib
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -74,6 +75,7 @@ _COMMANDS = {
 }
 """Command -> the module that holds it, and what it does. Named as text: a command lives in the
 highest package that it needs."""
+_MINUS = re.compile(r"-[0-9.]")  # no option begins so
 _GROUPS = {
     "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
     "asking models": ("elicit", "study", "models", "networks", "organisms"),
@@ -162,14 +164,32 @@ def _unread(words: list[str], parser: argparse.ArgumentParser, command: str | No
     return 2
 
 
-def _options(parser: argparse.ArgumentParser) -> list[str]:
+def _options(parser: argparse.ArgumentParser, *, one_value: bool = False) -> list[str]:
+    """Return the long options of a command and those within it; or those of `one_value` alone."""
     names = []
     for action in parser._actions:
-        names += [name for name in action.option_strings if name.startswith("--")]
+        takes_one = isinstance(action, argparse._StoreAction | argparse._AppendAction)
+        if not one_value or (takes_one and action.nargs is None):
+            names += [name for name in action.option_strings if name.startswith("--")]
         if isinstance(action, argparse._SubParsersAction):
             for inner in dict.fromkeys(action.choices.values()):
-                names += _options(inner)
+                names += _options(inner, one_value=one_value)
     return list(dict.fromkeys(names))
+
+
+def _joined(arguments: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+    """Join values that begin with a minus and a number to their option, as ``--scale -1..1``.
+
+    argparse takes such a word for an option of its own.
+    """
+    options = set(_options(parser, one_value=True))
+    joined: list[str] = []
+    for word in arguments:
+        if joined and joined[-1] in options and _MINUS.match(word):
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _dispatch(arguments: list[str], command: str | None) -> int:
@@ -178,7 +198,7 @@ def _dispatch(arguments: list[str], command: str | None) -> int:
         return _unknown_command(command)
     parser = build_parser(command)
     try:
-        options, unread = parser.parse_known_args(arguments)
+        options, unread = parser.parse_known_args(_joined(arguments, parser))
     # argparse has printed its message already; callers of `main` get a status and no exit.
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 2

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from coherence.table.runs import Runs
     from coherence.table.scan import RunsScan
+    from coherence.table.shaping import Shape
     from coherence.table.text_files import TextForm
 
 LOG = ".eval"
@@ -24,6 +25,8 @@ _LOG_READER = "elicitation.commands.inspect_logs"
 # A table with more rows is read by unit: in memory it would take more than two gigabytes.
 MOST_ROWS = 5_000_000
 
+FORM = ("sep", "encoding", "missing", "sheet")
+"""What `reading` returns of how a file is written; the rest is how its columns are understood."""
 # Option -> column of the runs table, what it holds.
 COLUMNS = {
     "belief": ("p", "stated probabilities"),
@@ -56,6 +59,12 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
     group.add_argument(
+        "--scale",
+        metavar="LOW..HIGH",
+        help="scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 to 1; "
+        "1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
+    )
+    group.add_argument(
         "--ignore",
         action="append",
         default=[],
@@ -69,7 +78,7 @@ def add_form_arguments(
     *,
     percent: str = "stated probabilities are percentages: 70 or 70%% is 0.7",
 ) -> None:
-    """Declare ``--sep``, ``--decimal``, ``--encoding`` and ``--percent``."""
+    """Declare how a file is written, and which of its rows and fields are read."""
     group = parser.add_argument_group("files", "how your file is written, where it does not tell")
     group.add_argument(
         "--sep",
@@ -86,17 +95,83 @@ def add_form_arguments(
         "(default: UTF-8; UTF-16 with its mark is recognised)",
     )
     group.add_argument("--percent", action="store_true", help=percent)
+    group.add_argument(
+        "--missing",
+        metavar="A,B",
+        help="what cells hold that are missing, such as NA,-99; empty ones are so anyway",
+    )
+    group.add_argument(
+        "--sheet", metavar="NAME", help="sheet of a workbook (default: the one with cells)"
+    )
+    shape = parser.add_argument_group("rows", "what your table is made into before it is read")
+    shape.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="rows to keep: columns compared with literals, joined by and, or, not, such as "
+        "'type == \"binary\" and score >= 0.5'",
+    )
+    shape.add_argument(
+        "--stack",
+        action="append",
+        default=[],
+        metavar="COLUMN=FIELD,FIELD",
+        help="column to make of several fields, each under a prompt of its own; nested fields of "
+        "JSON have dotted names; may be given for several columns",
+    )
+    shape.add_argument(
+        "--set-column",
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE",
+        help="column to add that is the same throughout, such as prompt=verbal; may be given "
+        "several times",
+    )
 
 
 def text_form(args: argparse.Namespace) -> "TextForm":
     """Return how a file is written."""
     from coherence.table.text_files import TextForm
 
-    return TextForm(args.sep, args.decimal, args.encoding)
+    return TextForm(args.sep, args.decimal, args.encoding, missing_marks(args), args.sheet)
+
+
+def missing_marks(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return what ``--missing`` lists."""
+    return () if args.missing is None else tuple(args.missing.split(","))
+
+
+def table_shape(args: argparse.Namespace) -> "Shape":
+    """Return what is made of a table before it is read."""
+    from coherence.errors import InputError
+    from coherence.table.shaping import Shape
+
+    stack = {}
+    for name, fields in _assignments("--stack", args.stack, "p=FIELD,FIELD"):
+        stack[name] = [field.strip() for field in fields.split(",")]
+    constants = dict(_assignments("--set-column", args.set_column, "prompt=verbal"))
+    if len(stack) < len(args.stack) or len(constants) < len(args.set_column):
+        raise InputError(
+            "--stack and --set-column make each column once; received "
+            f"{[*args.stack, *args.set_column]}."
+        )
+    return Shape(args.where, stack, constants)
+
+
+def _assignments(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
+    """Parse COLUMN=VALUE."""
+    from coherence.errors import InputError
+
+    parts = [tuple(part.strip() for part in text.partition("=")) for text in texts]
+    for text, (name, _, value) in zip(texts, parts, strict=True):
+        if not name or not value:
+            raise InputError(f"{option} needs COLUMN=VALUE, such as {example}; received {text!r}.")
+    return [(name, value) for name, _, value in parts]
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say, as `coherence.read_runs` takes it."""
+    """Return what the options say: the fields of a `Reading`, and those in `FORM`."""
+    from coherence.table.scales import Scale
+
     named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
     return {
         "columns": {column: name for column, name in named.items() if name is not None},
@@ -107,6 +182,10 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "ignore": args.ignore,
         "prediction": args.prediction,
         "gold": args.gold,
+        "missing": missing_marks(args),
+        "sheet": args.sheet,
+        "shape": table_shape(args),
+        "scale": None if args.scale is None else Scale.parse(args.scale),
     }
 
 
@@ -117,6 +196,10 @@ def reading_words(args: argparse.Namespace) -> list[str]:
     named += [("ignore", name) for name in args.ignore]
     named += [("sep", args.sep), ("encoding", args.encoding)]
     named += [("decimal", args.decimal if args.decimal != "." else None)]
+    named += [("missing", args.missing), ("sheet", args.sheet), ("scale", args.scale)]
+    named += [("where", args.where)]
+    named += [("stack", text) for text in args.stack]
+    named += [("set-column", text) for text in args.set_column]
     words = [f"--{option}={value}" for option, value in named if value is not None]
     return [*words, *(["--percent"] if args.percent else [])]
 
@@ -156,6 +239,11 @@ def _is_large(args: argparse.Namespace) -> bool:
         "--paper": args.paper is not None,
         "--merge-labels": args.merge_labels is not None,
         "--prediction": args.prediction is not None,
+        "--where": args.where is not None,
+        "--stack": bool(args.stack),
+        "--set-column": bool(args.set_column),
+        "--missing": args.missing is not None,
+        "--scale": args.scale is not None,
     }
     needing = [option for option, given in together.items() if given]
     if args.by_unit:
@@ -176,7 +264,7 @@ def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
     from coherence.table.reading import Reading, as_runs, read_file, read_stream
 
     said = reading(args)
-    written = {name: said.pop(name) for name in ("sep", "encoding")}
+    written = {name: said.pop(name) for name in FORM}
     how = Reading(**said, merge_labels=args.merge_labels)
     if is_log(args.runs):
         if args.by_unit:

@@ -224,5 +224,10 @@ def _notes(
         )
 
 
-# A single JSON document is a log of Inspect; the other formats have a line per row.
-FORMAT = LogFormat((".eval", ".json"), recognises=lambda path: True, read=read_inspect_log)
+def _recognises(path: Path) -> bool:
+    """Tell a single JSON object, of which other formats have one a line, from an array."""
+    with path.open("rb") as file:
+        return not file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+FORMAT = LogFormat((".eval", ".json"), recognises=_recognises, read=read_inspect_log)

@@ -15,14 +15,17 @@ from coherence.errors import InputError
 from coherence.importing.log_format import AnswerLog, LogFormat, flatten
 from coherence.table.csv_files import read_cells
 from coherence.table.exact import EXACT, holds_exact
-from coherence.table.reading import LINES, PARQUET
-from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX, is_state
+from coherence.table.foreign_files import FOREIGN, read_foreign
+from coherence.table.missing import marks
+from coherence.table.reading import ARRAY, LINES, PARQUET
+from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX, PROBABILITIES, is_state
 from coherence.table.text_files import (
     AS_IT_SAYS,
     SEPARATORS,
     TextForm,
     header_of,
     inner_suffix,
+    read_array,
     read_objects,
     read_text,
 )
@@ -81,6 +84,13 @@ def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
         ) from None
 
 
+def _read_foreign(path: Path, text: TextForm) -> Iterator[dict[str, object]]:
+    """Yield the rows of a workbook, or of a file of a statistics program."""
+    table = read_foreign(path, sheet=text.sheet, numbers=PROBABILITIES)
+    for row in table.astype(object).where(table.notna(), None).to_dict("records"):
+        yield {str(name): _plain(value) for name, value in row.items()}
+
+
 def _plain(value: object) -> object:
     """Return a value of a parquet file as JSON would have it."""
     if isinstance(value, float) and value != value:
@@ -107,17 +117,27 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
     suffix = inner_suffix(path)
     if suffix in LINES:
         records = tuple(_flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))
+    elif suffix == ARRAY:
+        records = tuple(map(_flat, read_array(path, text=text)))
+    elif suffix in FOREIGN:
+        records = tuple(_read_foreign(path, text))
     elif suffix in SEPARATORS:
         records = tuple(read_rows(path, text, max_bytes=max_bytes))
     elif suffix in PARQUET:
         records = tuple(_read_parquet(path))
     else:
         raise InputError(
-            f"{path}: the ending of a table must be .csv, .tsv, .jsonl or .parquet, "
-            f"not {suffix or 'missing'!r}. Convert the file."
+            f"{path}: the ending of a table must be .csv, .tsv, .jsonl, .json, .parquet, .xlsx, "
+            f".dta, .sav or .sas7bdat, not {suffix or 'missing'!r}. Convert the file."
         )
     if not records:
         raise InputError(f"{path}: the table has no rows. Check the export that wrote it.")
+    if text.missing and suffix not in SEPARATORS:
+        is_mark = marks(text.missing)
+        records = tuple(
+            {name: None if is_mark(cell) else cell for name, cell in record.items()}
+            for record in records
+        )
     names = dict.fromkeys(name for record in records for name in record)
     known = {
         name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)
@@ -133,7 +153,7 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
 
 
 FORMAT = LogFormat(
-    (*LINES, *SEPARATORS, *PARQUET),
+    (*LINES, ARRAY, *SEPARATORS, *PARQUET, *FOREIGN),
     recognises=lambda path, text: True,
     read=read_table,
     takes_text=True,

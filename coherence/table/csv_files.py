@@ -7,8 +7,9 @@ reads as a whole one. Here every cell is text until a column as a whole is conve
 import csv
 import io
 import logging
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from coherence.errors import InputError
+from coherence.table.missing import without_marks
 from coherence.table.printable import counted
 from coherence.table.text_files import AS_IT_SAYS, TextForm, header_of, read_text
 
 logger = logging.getLogger(__name__)
+_IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
 _ROW_WISE = 10_000
 _FIRST = 1_000  # cells that are tried before all of a column
@@ -37,6 +40,7 @@ class Cells:
     names: list[str]  # of its columns, as written; none occurs twice
     columns: list[pa.ChunkedArray]  # the cells of each as text, null where they are empty
     notes: tuple[str, ...]  # what was passed over, and what may be missing
+    questions: Mapping[str, str]  # column -> what a further header line calls it
 
     def records(self) -> Iterable[dict[str, str | None]]:
         """Yield the rows, empty cells as None."""
@@ -112,9 +116,27 @@ def read_cells(
         )
     if blank:
         notes.append(f"{counted(blank, 'blank line was', 'blank lines were')} skipped.")
+    table, questions = _without_header_lines(table, names)
+    if questions:
+        lines = counted(len(questions), "further header line")
+        notes.append(f"{lines} of Qualtrics, recognised by the ImportId, left out.")
+    columns, of_marks = without_marks(dict(zip(names, table.columns, strict=True)), form.missing)
+    notes += of_marks
     for note in notes:
         logger.warning("%s: %s", path, note)
-    return Cells(names, table.columns, tuple(notes))
+    texts_of = dict(zip(names, questions[0], strict=True)) if len(questions) > 1 else {}
+    return Cells(names, list(columns.values()), tuple(notes), texts_of)
+
+
+def _without_header_lines(
+    table: pa.Table, names: Collection[str]
+) -> tuple[pa.Table, list[list[str]]]:
+    """Take off what Qualtrics writes below the names: the questions, and ids for an import."""
+    first = [[cell or "" for cell in row.values()] for row in table.slice(0, 2).to_pylist()]
+    for at, row in enumerate(first):
+        if names and all(_IMPORT_ID.match(cell) for cell in row):
+            return table.slice(at + 1), first[: at + 1]
+    return table, []
 
 
 def _names(path: Path, header: list[str], once: Collection[str] | None) -> list[str]:

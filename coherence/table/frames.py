@@ -1,4 +1,4 @@
-"""What is a table here: a pandas DataFrame, and how other things become one."""
+"""What is a table here: a pandas DataFrame, or what hands its columns out as Arrow does."""
 
 import os
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from coherence.errors import InputError
 
@@ -25,18 +26,28 @@ def with_index_columns(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(level=new) if new else table
 
 
-def require_frame(runs: Any, name: str = "runs") -> None:
-    """Raise `InputError` unless a table is a pandas DataFrame, and say how to make it one."""
+def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
+    """Return a table as a pandas DataFrame, or raise `InputError` and say how to make it one.
+
+    Arrow's tables, frames of polars and others that export Arrow's C stream are converted.
+    """
     if isinstance(runs, pd.DataFrame):
-        return
+        return runs
+    if hasattr(runs, "__arrow_c_stream__") and not isinstance(runs, pd.Series):
+        try:
+            table: pd.DataFrame = pa.table(runs).to_pandas()
+        except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+            pass  # a column alone, as a chunked array is
+        else:
+            return table
     kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
     if isinstance(runs, str | os.PathLike):
         remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
     elif isinstance(runs, Mapping | list | tuple | np.ndarray):
         remedy = f"Make it one: pandas.DataFrame({name})."
     elif kind.endswith(".LazyFrame"):  # a query of polars that was not run yet
-        remedy = f"Run and convert it: {name}.collect().to_pandas()."
-    elif "." in kind:  # polars, pyarrow and others of their kind have this method
+        remedy = f"Run and convert it: {name}.collect()."
+    elif "." in kind:  # what has columns and does not export them has this method
         remedy = f"Convert it: {name}.to_pandas()."
     else:
         remedy = "Pass one, or read a file with coherence.read_runs."

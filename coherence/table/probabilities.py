@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from coherence.table.schema import AS_IN_RUNS, PROBABILITIES, Naming, is_state
 
 logger = logging.getLogger(__name__)
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+))\s*(?P<sign>%?)\s*")
+_PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECASE)
+_FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
 _STATED = ("p", "p_sd", "p_q05", "p_q95", "p_z")
 """Columns of what was stated; exact probabilities are a program's, and no answer in percent."""
 
@@ -116,10 +119,12 @@ def read_probabilities(
     decimal: str = ".",
     judged: bool = False,
     named: Naming = AS_IN_RUNS,
+    titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Turn columns of probabilities into numbers; return what is wrong and what was assumed.
 
-    `judged` tells that `percent` was found to be right for a larger table.
+    `judged` tells that `percent` was found to be right for a larger table; `titles` are what a
+    file calls columns, at length, and may end in a percent sign.
     """
     runs = Runs(table)
     known = [name for name in PROBABILITIES if name in table.columns]
@@ -146,6 +151,12 @@ def read_probabilities(
             notes.append(
                 f"{quoted} has percent signs and was read as percentages: {signs[0]} as {value:g}"
             )
+        elif not percent and (title := _says_percent(names, titles, bare)) and names[0] in stated:
+            said = True
+            notes.append(
+                f"{quoted} was read as percentages, as its heading {title!r} says: "
+                f"{bare.largest:g} as {bare.largest / 100:g}"
+            )
         elif said and not judged:
             wrong, doubts = judge_percentages(tallies, named)
             errors, notes, said = errors + wrong, notes + doubts, not wrong
@@ -158,6 +169,14 @@ def read_probabilities(
                 cells[divided] = cells[divided] / 100
                 read[name] = cells
     return table.assign(**read), errors, notes
+
+
+def _says_percent(names: Sequence[str], titles: Mapping[str, str], tally: Tally) -> str:
+    """Return the heading that calls a column of numbers up to 100 percentages; else nothing."""
+    if not _FEWEST_PERCENT <= tally.largest <= 100 or tally.mostly_below_1:
+        return ""
+    said = (titles.get(name, "") for name in names)
+    return next((title for title in said if _PERCENT_TITLE.search(title)), "")
 
 
 def stated_columns(runs: Runs) -> list[str]:

@@ -4,6 +4,8 @@ A file is read as what its ending says: parquet, CSV, JSON lines, or a folder of
 was assumed on the way is a note of the table.
 """
 
+import io
+import logging
 import os
 import shutil
 import tempfile
@@ -19,11 +21,15 @@ import pyarrow as pa
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.csv_files import as_column, read_cells
 from coherence.table.exact import EXACT, KIND, holds_exact, set_aside
+from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
 from coherence.table.frames import require_path, with_index_columns
+from coherence.table.missing import without_marked_cells
 from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
-from coherence.table.schema import COLUMN_NAMES, COLUMNS, RECORDED, Naming
+from coherence.table.scales import Scale, with_scale
+from coherence.table.schema import COLUMN_NAMES, COLUMNS, PROBABILITIES, RECORDED, Naming
+from coherence.table.shaping import NO_SHAPE, Shape
 from coherence.table.text_files import (
     SEPARATORS,
     TextForm,
@@ -31,9 +37,12 @@ from coherence.table.text_files import (
     read_array,
     read_bytes,
     read_objects,
+    with_dotted_names,
 )
 from coherence.table.validation import examined
 
+logger = logging.getLogger(__name__)
+TITLES = "titles_of_columns"  # attribute of a table as read: column -> its heading at length
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 ARRAY = ".json"
 STANDARD_INPUT = "standard input"
@@ -60,10 +69,17 @@ class Reading:
     # columns of the file that hold predicted and right labels, of which theta is made; or neither
     prediction: str | None = None
     gold: str | None = None
+    shape: Shape = NO_SHAPE  # what is made of the table before its columns are looked up
+    scale: Scale | None = None  # of stated beliefs that are no probabilities
 
     def __post_init__(self) -> None:
         """Refuse a mapping of something else than columns of the runs table, or not one to one."""
         require_both(self.prediction, self.gold)
+        if self.scale is not None and self.percent:
+            raise InputError(
+                f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
+                "percent (--percent) out."
+            )
         if not isinstance(self.columns, Mapping):
             raise InputError(
                 "columns must map columns of the runs table to columns of the file, such as "
@@ -104,7 +120,8 @@ class Reading:
 
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give columns of a file their names in the runs table, those to leave out left out."""
-        table = table.drop(columns=self.left_out, errors="ignore")
+        left_out = [name for name in self.left_out if name not in self.shape.made]
+        table = table.drop(columns=left_out, errors="ignore")
         renamed = {original: name for name, original in self.columns.items() if original != name}
         # A column of the file that already bears the name steps aside: it is not what was asked
         # for.
@@ -136,14 +153,21 @@ def read_runs(
     merge_labels: bool | None = None,
     prediction: str | None = None,
     gold: str | None = None,
+    missing: Collection[str] = (),
+    scale: str | None = None,
+    where: str | None = None,
+    stack: Mapping[str, Sequence[str]] | None = None,
+    set_columns: Mapping[str, Any] | None = None,
+    sheet: str | None = None,
 ) -> pd.DataFrame:
     r"""Read and validate a runs table.
 
     Parameters
     ----------
     path : path
-        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), the
-        last four also packed by gzip, or a folder of .parquet files.
+        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), one
+        of Excel (.xlsx), Stata (.dta), SPSS (.sav, .por) or SAS (.sas7bdat, .xpt; these need the
+        extra ``files``), each also packed by gzip, or a folder of .parquet files.
     columns : mapping of str to str, optional
         Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
         "choice"}``. ``{"p_true": NAME}`` says that a column is the exact posterior, which a file
@@ -164,6 +188,21 @@ def read_runs(
     prediction, gold : str, optional
         Columns of the file with predicted and with right labels: ``theta`` is then whether they are
         the same, and ``p`` the confidence in the prediction.
+    missing : collection of str
+        What cells hold that are missing, such as ``["NA", "-99"]``; empty cells are so anyway, and
+        ``NA`` among the numbers of a .csv file.
+    scale : str, optional
+        Scale of the stated beliefs, mapped by a straight line to probabilities: ``"1..7"``, or
+        ``"1..4=.5..1"`` where its lowest step is a guess between two.
+    where : str, optional
+        Rows to keep, as comparisons of the file's columns with literals: ``'type == "binary"'``.
+    stack : mapping of str to sequences of str, optional
+        Column to make -> fields of the file, each under a prompt of its own, as in ``{"p":
+        ["line.P.prob", "line.para_P.prob"]}``. Nested fields have dotted names.
+    set_columns : mapping of str, optional
+        Column to add -> the value that it has throughout.
+    sheet : str, optional
+        Sheet of a workbook; None: the only one that holds cells.
 
     Returns
     -------
@@ -194,19 +233,28 @@ def read_runs(
     1  0.15   wait
     """
     mapped = {} if columns is None else columns
-    reading = Reading(mapped, decimal, percent, ignore, merge_labels, prediction, gold)
-    return read_file(path, reading, sep=sep, encoding=encoding).frame()
+    reading = Reading(
+        mapped,
+        decimal,
+        percent,
+        ignore,
+        merge_labels,
+        prediction,
+        gold,
+        Shape(where, stack or {}, set_columns or {}),
+        None if scale is None else Scale.parse(scale),
+    )
+    written = {"sep": sep, "encoding": encoding, "missing": missing, "sheet": sheet}
+    return read_file(path, reading, **written).frame()
 
 
 def read_file(
     path: str | os.PathLike[str],
     reading: Reading = AS_IT_IS,
-    *,
-    sep: str | None = None,
-    encoding: str | None = None,
+    **form: Any,
 ) -> Runs:
-    """Read a file as a validated runs table; see `read_runs`."""
-    return as_runs(read_table(path, reading, sep=sep, encoding=encoding), reading, Path(path))
+    """Read a file as a validated runs table; `form` is that of a `TextForm`, see `read_runs`."""
+    return as_runs(read_table(path, reading, **form), reading, Path(path))
 
 
 def read_stream(
@@ -244,15 +292,13 @@ def _kind_of(path: Path) -> str:
 def read_table(
     path: str | os.PathLike[str],
     reading: Reading = AS_IT_IS,
-    *,
-    sep: str | None = None,
-    encoding: str | None = None,
+    **form: Any,
 ) -> pd.DataFrame:
     """Read a table with the columns of its file."""
-    source, form = require_path(path), TextForm(sep, reading.decimal, encoding)
+    source, written = require_path(path), TextForm(decimal=reading.decimal, **form)
     require_there(source)
     tables = [
-        _read(file, reading, form).assign(**dict[str, Any](keys))
+        _read(file, reading, written).assign(**dict[str, Any](keys))
         for file, keys in parquet_files(source)
     ]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
@@ -270,7 +316,7 @@ def require_there(path: Path) -> None:
                 "name the file itself."
             )
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, ".gz")
+        tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN, ".gz")
         names = sorted(
             entry.name for entry in beside if entry.suffix.lower() in tables and entry.exists()
         )
@@ -303,20 +349,35 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
 
 def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     suffix = inner_suffix(path)
-    if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY):
+    if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN):
+        remedy = "Save it as .xlsx." if suffix == ".xls" else "Convert the file."
         raise InputError(
-            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl or .json, "
-            f"not {suffix or 'missing'!r}. Convert the file."
+            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta, "
+            f".sav or .sas7bdat, not {suffix or 'missing'!r}. {remedy}"
+        )
+    if form.sheet is not None and suffix not in WORKBOOKS:
+        raise InputError(
+            f"sheet is one of a workbook ({', '.join(WORKBOOKS)}); received {form.sheet!r} for "
+            f"{path}. Leave --sheet (sheet=) out."
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
-        if suffix == ARRAY:
-            return pd.DataFrame.from_records(read_array(path, text=form))
-        if suffix in LINES:
-            objects = read_objects(path, text=form)
-            return pd.DataFrame.from_records([record for _, record in objects])
-        return _read_csv(path, reading, form) if suffix in SEPARATORS else _read_parquet(path)
+        if suffix in SEPARATORS:
+            return _read_csv(path, reading, form)
+        if suffix in (ARRAY, *LINES):
+            objects = (
+                read_array(path, text=form)
+                if suffix == ARRAY
+                else [record for _, record in read_objects(path, text=form)]
+            )
+            table = pd.DataFrame.from_records(list(map(with_dotted_names, objects)))
+        elif suffix in FOREIGN:
+            numbers = {reading.name_in_file(name) for name in PROBABILITIES}
+            table = read_foreign(path, sheet=form.sheet, numbers=numbers)
+        else:
+            table = _read_parquet(path)
+        return _without_marks(path, table, form.missing)
     except InputError:
         raise
     except DAMAGED as error:  # only the first line of such messages helps a user
@@ -326,8 +387,19 @@ def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
         ) from error
 
 
+def _without_marks(path: Path, table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
+    left = list(table.attrs.get(NOTES, ()))
+    table, notes = without_marked_cells(table, missing)
+    for note in notes:
+        logger.warning("%s: %s", path, note)
+    if notes:
+        table.attrs[NOTES] = [*left, *notes]
+    return table
+
+
 def _read_parquet(path: Path) -> pd.DataFrame:
-    table = pd.read_parquet(path, engine="pyarrow")
+    packed = path.suffix.lower() == ".gz"
+    table = pd.read_parquet(io.BytesIO(read_bytes(path)) if packed else path, engine="pyarrow")
     for at in range(table.shape[1]):
         column = table.iloc[:, at].array
         if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
@@ -352,6 +424,7 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     }
     table = pd.DataFrame(columns)
     table.attrs[NOTES] = list(cells.notes)
+    table.attrs[TITLES] = dict(cells.questions)
     # Blanks around a name belong to it only where the user says so, or another has it without.
     named = (*reading.columns.values(), *compared, *reading.left_out)
     asked = {name.strip(): name for name in named}
@@ -377,35 +450,51 @@ def as_runs(
     notes: Sequence[str] = (),
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
-    kept = [str(name) for name in table.columns if name not in reading.left_out]
+    # Left out first: a column that is made may have its name.
+    absent = [name for name in reading.left_out if name not in table.columns]
+    there = list(table.columns)
+    table = table.drop(columns=reading.left_out, errors="ignore")
+    table, shaped = reading.shape.apply(table)
+    if reading.shape.where is not None and not where:
+        where = "rows that where keeps"
+    kept = [str(name) for name in table.columns]
     missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
-    errors = [
-        f"there is no column {name!r} to ignore. {closest(name, table.columns)}"
-        for name in reading.left_out
-        if name not in table.columns
-    ]
+    errors = [f"there is no column {name!r} to ignore. {closest(name, there)}" for name in absent]
     errors += [
         f"there is no column {as_!r} to use as {name!r}. {_values(table, name)}{closest(as_, kept)}"
         for name, as_ in missing.items()
     ]
-    named = Naming({name: as_ for name, as_ in reading.columns.items() if name not in missing})
-    judged_notes: list[str] = []
+    # What the user makes is meant as what its name says, as what is mapped.
+    made = {name: name for name in reading.shape.made if name in COLUMN_NAMES}
+    named = Naming(made | {name: as_ for name, as_ in reading.columns.items() if as_ in kept})
+    titles = table.attrs.get(TITLES, {})
+    judged_notes, n_labels = list[str](), None
     if reading.prediction is not None and reading.gold is not None:
         lacking = missing_columns(table[kept], reading.prediction, reading.gold)
         errors += lacking
         missing |= {"theta": reading.gold} if lacking else {}
         if not lacking:
+            n_labels = table[reading.gold].nunique()
             used = frozenset(reading.columns.values())
             table, note = with_right_or_wrong(table, reading.prediction, reading.gold, used=used)
             judged_notes.append(note)
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
+    of_scale, mapped = list[str](), list[str]()
+    if reading.scale is not None and "p" not in missing:
+        mine, of_scale, mapped = with_scale(mine, reading.scale, named, n_labels=n_labels)
     numbers, of_numbers, assumed = read_probabilities(
         mine,
         percent=reading.percent,
         decimal=reading.decimal,
         judged=judged,
         named=named,
+        titles={
+            name: titles.get(as_, as_)
+            for name in map(str, mine.columns)
+            if (as_ := named.columns.get(name, name))
+        },
     )
+    assumed = [*mapped, *assumed]
     runs, of_table = examined(
         restore_whole_labels(numbers),
         merge_labels=reading.merge_labels,
@@ -415,14 +504,21 @@ def as_runs(
     )
     title = f"{source}, {where}" if where else str(source)
     # All at once: each round of corrections takes a user as long as the first.
-    if errors or of_numbers:
-        everything = [*errors, *of_numbers, *of_table]
+    if errors or of_scale or of_numbers:
+        everything = [*errors, *of_scale, *of_numbers, *of_table]
         count = f" has {len(everything)} errors" if len(everything) > 1 else ""
         raise InputError.all_at_once(f"{title}{count}", everything)
     if of_table:
         raise SchemaError(of_table, title)
-    log_notes(assumed, str(source))
-    told = (*notes, *judged_notes, *unnamed, *(f"{note}." for note in assumed), *runs.notes)
+    log_notes([*(note.removesuffix(".") for note in shaped), *assumed], str(source))
+    told = (
+        *notes,
+        *shaped,
+        *judged_notes,
+        *unnamed,
+        *(f"{note}." for note in assumed),
+        *runs.notes,
+    )
     return Runs(runs.table, tuple(dict.fromkeys(told)), named)
 
 

@@ -73,6 +73,17 @@ def zero_or_one(
     return None if pair is None else tuple(pair.index(folded(label)) for label in labels)
 
 
+def beside_a_pair(labels: Sequence[Any]) -> list[Any]:
+    """Return labels that stand beside two known ones and are none: yes, no and "annulled".
+
+    Numbers do not stand beside 0 and 1: they are further states.
+    """
+    seen = {folded(label) for label in labels}
+    pair = next((set(pair) for pair in KNOWN_PAIRS if set(pair) <= seen), None)
+    others = [label for label in labels if pair is not None and folded(label) not in pair]
+    return others if all(isinstance(label, str) for label in others) else []
+
+
 def unknown_pair(labels: Sequence[Any], name: str) -> str:
     """Say that of two labels nothing tells which one the belief is in, and what to do."""
     first, second = labels

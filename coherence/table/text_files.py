@@ -11,7 +11,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,6 +43,8 @@ class TextForm:
     decimal: str = "."  # the decimal mark
     # a name that Python knows; None: told by the file's first bytes, else UTF-8
     encoding: str | None = None
+    missing: tuple[str, ...] = ()  # what cells hold that are missing, such as NA and -99
+    sheet: str | None = None  # of a workbook
 
     def __post_init__(self) -> None:
         if self.sep in ("\\t", "tab"):  # what a shell passes on of a tab that was typed
@@ -52,6 +54,16 @@ class TextForm:
                 f"sep must be one character, and neither the decimal mark nor a quote; received "
                 f"{self.sep!r}. A semicolon is --sep ';', a tab --sep tab."
             )
+        marks = self.missing
+        if isinstance(marks, str) or not isinstance(marks, Collection):
+            marks = (marks,)
+        marks = tuple(str(mark).strip() for mark in marks)
+        if not all(marks):
+            raise InputError(
+                f"missing must hold texts or numbers, such as --missing NA,-99; received "
+                f"{self.missing!r}. Empty cells are missing without it."
+            )
+        object.__setattr__(self, "missing", marks)
         if self.decimal not in (".", ","):
             raise InputError(f"decimal must be '.' or ','; received {self.decimal!r}.")
         try:
@@ -144,6 +156,24 @@ def read_objects(
                 "Each line must be one JSON object."
             )
         yield number, value
+
+
+_DEEPEST = 6  # levels of nested objects that become columns
+
+
+def with_dotted_names(record: Mapping[str, object]) -> dict[str, object]:
+    """Return a record whose nested objects are fields of their own, under dotted names."""
+    return {
+        field: value for name, part in record.items() for field, value in _fields(part, name, 0)
+    }
+
+
+def _fields(value: object, name: str, depth: int) -> Iterator[tuple[str, object]]:
+    if not isinstance(value, dict) or not value or depth == _DEEPEST:
+        yield name, value
+        return
+    for key, part in value.items():
+        yield from _fields(part, f"{name}.{key}", depth + 1)
 
 
 def read_array(path: Path, *, text: TextForm = AS_IT_SAYS) -> list[dict[str, object]]:

@@ -495,7 +495,7 @@ def validate_runs(
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100. \
 --percent (percent=True) reads them as they are.
     """
-    require_frame(runs)
+    runs = require_frame(runs)
     if not isinstance(source, str):
         raise InputError(f"source must be a text; received {type(source).__name__}.")
     return valid(runs, source=source, merge_labels=False if labels_apart else None)
@@ -503,7 +503,7 @@ def validate_runs(
 
 def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
     """Return a table whose columns, those of its index too, are plain and some of them there."""
-    require_frame(runs)
+    runs = require_frame(runs)
     if strange := shape_errors(runs):
         raise InputError(f"runs: {strange[0]}")
     runs = with_index_columns(runs)

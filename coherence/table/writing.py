@@ -49,8 +49,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     ...     len(coherence.read_runs(f"{folder}/runs.parquet")) == len(runs)
     True
     """
-    require_frame(runs)
-    runs = with_index_columns(runs)
+    runs = with_index_columns(require_frame(runs))
     target = require_path(path)
     suffix = target.suffix.lower()
     if suffix not in _ENDINGS:

@@ -80,7 +80,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
     """Check a table of questions that was made in Python; as `load_questions`."""
-    require_frame(table, "questions")
+    table = require_frame(table, "questions")
     table = table.reset_index(drop=True)
     names = [str(name) for name in table.columns]
     errors = [

@@ -167,7 +167,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     >>> len(plan.questions)
     320
     """
-    require_frame(cases, "cases")
+    cases = require_frame(cases, "cases")
     templates = design.templates or NETWORK_PROMPTS
     _check_cases(cases, task.phrases, iterated=design.iterated)
     once: list[_Asked] = []

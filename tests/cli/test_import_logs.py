@@ -223,3 +223,23 @@ def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, run):
     assert "most actions are missing or could not be read, such as 'no', 'hm', 'well'" in said
     assert "no action: " in said
     assert "policies.parquet: action_yes, action_no left out: probabilities of actions" in said
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_rows_are_kept_fields_stacked_and_marks_emptied(tmp_path, run, ending):
+    rows = [
+        {"a": {"P": {"prob": at / 10}, "Q": {"prob": -99}}, "id": at, "kind": "xy"[at % 2]}
+        for at in range(8)
+    ]
+    lines = json.dumps(rows) if ending == "json" else "\n".join(map(json.dumps, rows))
+    (tmp_path / f"log.{ending}").write_text(lines)
+    out = tmp_path / "runs.csv"
+    shape = ["--stack", "p=a.P.prob,a.Q.prob", "--where", 'kind == "x"', "--missing", "-99"]
+    shape += ["--set-column", "model=m", "--map", "context=id"]
+    status, said, _ = run("import", tmp_path / f"log.{ending}", *shape, "--out", out)
+    assert "where kept 4 of 8 rows" in said
+    assert "stack made 8 rows of 4: the prompts are 'P', 'Q'" in said
+    runs = read_runs(out)
+    assert (status, set(runs["model"])) == (0, {"m"})
+    assert runs.loc[runs["prompt"] == "P", "p"].tolist() == [0, 0.2, 0.4, 0.6]
+    assert runs.loc[runs["prompt"] == "Q", "p"].isna().all()

@@ -1,3 +1,6 @@
+import json
+
+import pandas as pd
 import pytest
 
 from coherence import simulate, write_runs
@@ -35,3 +38,55 @@ def test_files_of_a_report_by_unit(path, tmp_path, run):
     assert run(*command, "--out", tmp_path / "out")[0] == 0
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
     assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}
+
+
+@pytest.fixture
+def rows(tmp_path):
+    table = pd.DataFrame({"id": range(40), "is": [0, 1] * 20})
+    table["belief"] = ((table["id"] % 7) / 3 - 1 + table["is"] / 9).clip(-1, 1).round(2)
+    table["kind"] = ["a", "b", "b", "b"] * 10
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    return tmp_path / "mine.csv"
+
+
+COLUMNS = ("--belief", "belief", "--truth", "is", "--context", "id")
+
+
+@pytest.mark.parametrize("spelling", [["--scale", "-1..1"], ["--scale=-1..1"]])
+@pytest.mark.parametrize("missing", [["--missing", "-99,-1"], ["--missing=-99,-1"]])
+def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run, spelling, missing):
+    """Breaks if argparse takes -1..1 for an option."""
+    status, out, _ = run("analyze", rows, *COLUMNS, *spelling, *missing, "--full")
+    said = " ".join(out.split())
+    assert (status, "Brier" in said) == (0, True)
+    assert "was read on the scale -1..1: -1 as 0, 0 as 0.5, 1 as 1" in said
+    assert "3 cells with -99 or -1 are missing: 'belief' (3)" in said
+
+
+def test_rows_constants_and_stacked_fields_on_the_command_line(rows, tmp_path, run):
+    command = ["analyze", rows, *COLUMNS, "--scale", "-1..1", "--json", tmp_path / "results.json"]
+    status, out, _ = run(
+        *command, "--where", 'kind == "b" and not id > 30', "--set-column", "model=m"
+    )
+    assert (status, "where kept 23 of 40 rows" in out) == (0, True)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["units"][0]["model"] == "m"
+    # What was said of the file is written down, so that the reading can be repeated.
+    assert "--set-column=model=m" in results["settings"]["reading"]
+    assert '--where=kind == "b" and not id > 30' in results["settings"]["reading"]
+    status, _, err = run(*command, "--set-column", "model")
+    assert (status, "--set-column needs COLUMN=VALUE" in err) == (2, True)
+    stacked = ["--stack", "p=belief,is", "--context", "id", "--scale", "-1..1"]
+    status, out, _ = run("analyze", rows, *stacked)
+    assert (status, "stack made 80 rows of 40: the prompts are 'belief', 'is'" in out) == (0, True)
+
+
+def test_a_label_beside_yes_and_no_names_the_condition_that_leaves_it_out(rows, run):
+    table = pd.read_csv(rows)
+    table["is"] = table["is"].map({0: "no", 1: "yes"}).mask(table["id"] < 4, "annulled")
+    table.rename(columns={"is": "the truth"}).to_csv(rows, index=False)
+    command = ["analyze", rows, "--belief", "belief", "--truth", "the truth", "--scale", "-1..1"]
+    status, _, err = run(*command)
+    assert (status, "--where '`the truth` != \"annulled\"'" in err) == (2, True)
+    status, out, _ = run(*command, "--where", '`the truth` != "annulled"')
+    assert (status, "where kept 36 of 40 rows" in out) == (0, True)

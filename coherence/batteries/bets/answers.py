@@ -89,7 +89,7 @@ def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnsw
 
 def check_bet_questions(questions: pd.DataFrame) -> None:
     """Raise `SchemaError` if a table is not a table of bet questions."""
-    require_frame(questions, "questions")
+    questions = require_frame(questions, "questions")
     only_values = "kind" in questions and (questions["kind"] == "value").all()
     needed = _ALWAYS if only_values else (*_ALWAYS, *_BETS)
     columns = [

@@ -193,7 +193,7 @@ class Counts:
 
 def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
     """Return a table with all `COLUMNS` in their types, and the number of each row's `outcome`."""
-    require_frame(answers, "answers")
+    answers = require_frame(answers, "answers")
     checked = AnswerTable(_with_status(answers), COLUMNS)
     table = checked.table
     # A rounding error in p must not part one condition in two.

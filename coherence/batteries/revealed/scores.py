@@ -66,7 +66,7 @@ NAMES = ["source", "scenario", "group", "setting", "wording"]
 
 def each_belief(beliefs: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield every belief of a table with its `NAMES`, outcomes in the order of the text."""
-    require_frame(beliefs, "beliefs")
+    beliefs = require_frame(beliefs, "beliefs")
     for column, meaning in BELIEFS.items():
         require(
             column in beliefs.columns,
@@ -170,7 +170,7 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     >>> summary["mean"].round(3)["l1"].item()
     0.667
     """
-    require_frame(scores, "scores")
+    scores = require_frame(scores, "scores")
     metrics = [*METRICS, "first_excess_beginning"]
     absent = [name for name in (*NAMES, *metrics) if name not in scores.columns]
     require(

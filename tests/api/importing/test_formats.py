@@ -40,10 +40,10 @@ def somewhere(value, draw, replacement):
     [
         ("a.eval", "no zip at all", "no Inspect log.*zip"),
         ("a.json", "{", "no Inspect log"),
-        ("a.json", "[1]", "no Inspect log"),
+        ("a.json", "[1]", "must be a JSON array of objects"),
         ("a.json", '{"results": 1}', "no Inspect log.*--format"),
         ("a.json", HEADER, "the log has no samples"),
-        ("a.json", "[" * 100_000, "no Inspect log"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.jsonl", '{"p": 0.5}\n{"p": \n', "line 2 is not JSON"),
         ("a.jsonl", '{"p": 0.5}\n[1]\n', "line 2 is a JSON list"),
         (
@@ -57,9 +57,9 @@ def somewhere(value, draw, replacement):
         ("a.csv", "p,action,theta\n1,2\n", "line 2 has 2 cells, the header 3"),
         ("a.csv", "confidnce,action,theta\n1,2,1\n", "nothing says which field holds the belief"),
         (
-            "a.xlsx",
+            "a.ods",
             "x",
-            "the ending must be .eval, .json, .jsonl, .ndjson, .csv, .tsv, .parquet or .pq",
+            "the ending must be .eval, .json, .jsonl, .ndjson, .csv, .tsv, .parquet, .pq, .dta",
         ),
     ],
 )

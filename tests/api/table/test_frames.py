@@ -23,8 +23,8 @@ class LazyFrame:
         (Path("a/b.csv"), "Read the file first: coherence.read_runs('a/b.csv')."),
         ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
         (np.zeros(3), "received numpy.ndarray. Make it one"),
-        (pyarrow.table({"p": [0.5]}), "received pyarrow.lib.Table. Convert it: runs.to_pandas()."),
-        (LazyFrame(), "Run and convert it: runs.collect().to_pandas()."),
+        (pyarrow.chunked_array([[0.5]]), "received pyarrow.lib.ChunkedArray. Convert it"),
+        (LazyFrame(), "Run and convert it: runs.collect()."),
         (None, "received NoneType. Pass one, or read a file with coherence.read_runs."),
     ],
 )
@@ -35,6 +35,27 @@ def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
     said = "no such file" if isinstance(runs, str | Path) else "^runs must be a pandas DataFrame"
     with pytest.raises(InputError, match=said):
         analyze(runs)
+
+
+class Exporting:
+    """As frames of polars: columns are handed out by Arrow's C stream."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("as_other", [pyarrow.Table.from_pandas, Exporting])
+def test_what_exports_its_columns_to_arrow_is_a_table(as_other, tmp_path):
+    runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
+    other = as_other(pyarrow.Table.from_pandas(runs) if as_other is Exporting else runs)
+    report = analyze(other, checks=["residual_covariance"], rng=1)
+    expected = analyze(runs, checks=["residual_covariance"], rng=1)
+    pd.testing.assert_frame_equal(report.results, expected.results)
+    write_runs(other, tmp_path / "runs.csv")
+    assert len(validate_runs(other)) == len(runs)
 
 
 @pytest.mark.parametrize("index", ["context", ["task", "model", "context"]])

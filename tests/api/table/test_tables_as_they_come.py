@@ -1,0 +1,297 @@
+"""Tables in the shapes that other programs write give what pandas reads in them."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, SchemaError, analyze, read_runs
+from coherence.errors import MissingExtraError
+
+COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context": "question"}
+
+
+@pytest.fixture
+def cases():
+    rng = np.random.default_rng(0)
+    p = rng.random(40).round(2)
+    return pd.DataFrame(
+        {
+            "question": [f"Q{at}" for at in range(40)],
+            "confidence": p,
+            "decision": np.where(p + rng.normal(0, 0.2, 40) > 0.5, "treat", "wait"),
+            "correct": (rng.random(40) < p).astype(int),
+        }
+    )
+
+
+def read(path, **options):
+    return read_runs(path, **{"columns": COLUMNS, **options})
+
+
+def written(tmp_path, table, name="mine.csv", **options):
+    table.to_csv(tmp_path / name, index=False, **options)
+    return tmp_path / name
+
+
+def notes(table):
+    return " ".join(table.attrs.get("notes_of_reading", ()))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta", ".xpt", ".parquet", ".json"])
+def test_every_kind_of_file_gives_the_same_table(tmp_path, cases, ending, packed):
+    """Breaks if a reader loses a row, a label, or the type of an id."""
+    path = tmp_path / f"mine{ending}"
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+        cases.to_excel(path, index=False)
+    elif ending == ".parquet":
+        cases.to_parquet(path)
+    elif ending == ".json":
+        cases.to_json(path, orient="records")
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        writer = {".sav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}[ending]
+        labels = {"decision": {0: "wait", 1: "treat"}, "confidence": {0: "never", 1: "always"}}
+        coded = cases.assign(decision=(cases["decision"] == "treat").astype(int))
+        named = {} if ending == ".xpt" else {"variable_value_labels": labels}
+        getattr(pyreadstat, writer)(coded, path, **named)
+    if packed:
+        whole = path.read_bytes()
+        path = path.with_name(f"{path.name}.gz")
+        path.write_bytes(gzip.compress(whole))
+    runs = read(path)
+    if ending == ".xpt":  # it has no labels of values
+        runs = runs.assign(action=runs["action"].map({0: "wait", 1: "treat"}))
+    expected = read(written(tmp_path, cases))
+    pd.testing.assert_frame_equal(runs[list(expected)], expected, check_dtype=False)
+    assert pd.api.types.is_integer_dtype(runs["theta"])
+
+
+def test_a_sheet_is_named_where_several_hold_cells(tmp_path, cases):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"about": ["x"]}).to_excel(book, sheet_name="Read me", index=False)
+        cases.to_excel(book, sheet_name="Data 1", index=False)
+    with pytest.raises(InputError, match="--sheet 'Data 1'"):
+        read(path)
+    with pytest.raises(InputError, match="'Read me', 'Data 1'"):
+        read(path, sheet="Data")
+    assert len(read(path, sheet="Data 1")) == 40
+    with pytest.raises(InputError, match="sheet is one of a workbook"):
+        read(written(tmp_path, cases), sheet="Data 1")
+
+
+@pytest.mark.parametrize(("ending", "extra"), [(".dta", "pyreadstat"), (".xlsx", "openpyxl")])
+def test_what_is_damaged_or_not_installed_is_one_line(tmp_path, monkeypatch, ending, extra):
+    path = tmp_path / f"mine{ending}"
+    path.write_bytes(b"nothing of this kind")
+    monkeypatch.setitem(__import__("sys").modules, extra, None)
+    with pytest.raises(MissingExtraError, match=rf"belief-coherence\[files\].*install {extra}"):
+        read(path)
+    monkeypatch.undo()
+    pytest.importorskip(extra)
+    with pytest.raises(InputError, match="cannot be read as .* Check that it is complete"):
+        read(path)
+
+
+def test_na_among_numbers_is_missing_and_among_labels_is_not(tmp_path, cases):
+    """Breaks if R's NA refuses a column of numbers, or empties a label of that name."""
+    cases.loc[3, "confidence"] = np.nan
+    cases.loc[5, "decision"] = "NA"
+    runs = read(written(tmp_path, cases, na_rep="NA"))
+    assert runs["p"].isna().sum() == 1
+    assert (runs["action"] == "NA").sum() == 1
+    assert "NA among numbers was read as a missing value: 'confidence' (1)" in notes(runs)
+    runs = read(written(tmp_path, cases, na_rep="NA"), missing=["NA"])
+    assert runs["action"].isna().sum() == 1
+    assert "2 cells with NA are missing: 'confidence' (1), 'decision' (1)" in notes(runs)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
+def test_marks_of_missing_values_are_empty_in_every_kind_of_file(tmp_path, cases, ending):
+    cases = cases.assign(confidence=cases["confidence"].mask(cases.index < 4, -99))
+    cases.loc[[7, 8], "decision"] = "N/A"
+    path = tmp_path / f"mine{ending}"
+    if ending == ".csv":
+        cases.to_csv(path, index=False)
+    elif ending == ".json":
+        cases.to_json(path, orient="records")
+    else:
+        cases.to_parquet(path)
+    runs = read(path, missing=["N/A", "-99"])
+    assert runs["p"].isna().to_numpy().nonzero()[0].tolist() == [0, 1, 2, 3]
+    assert runs["action"].isna().to_numpy().nonzero()[0].tolist() == [7, 8]
+    with pytest.raises(SchemaError, match="-99"):
+        read(path)
+
+
+def test_further_header_lines_of_qualtrics_are_left_out(tmp_path, cases):
+    """Breaks if a question is read as an answer, or percentages by the heading are not."""
+    table = cases.assign(confidence=(100 * cases["confidence"]).astype(int))
+    questions = ["Response ID", "How likely is it? - %", "What do you do?", "correct"]
+    ids = [json.dumps({"ImportId": name}) for name in table]
+    above = pd.DataFrame([questions, ids], columns=table.columns)
+    runs = read(written(tmp_path, pd.concat([above, table])))
+    np.testing.assert_allclose(runs["p"], table["confidence"] / 100)
+    assert "2 further header lines of Qualtrics" in notes(runs)
+    assert "as its heading 'How likely is it? - %' says" in notes(runs)
+    # Without a heading that says so they stay refused: the option is the user's.
+    with pytest.raises(SchemaError, match="--percent"):
+        read(written(tmp_path, table))
+
+
+@pytest.mark.parametrize(
+    ("scale", "values", "expected", "said"),
+    [
+        ("1..7", [1, 4, 7], [0, 0.5, 1], "1 as 0, 2 as 0.167"),
+        ("-1..1", [-1, 0, 1], [0, 0.5, 1], "-1 as 0, 0 as 0.5, 1 as 1"),
+        ("1..4=.5..1", [1, 2, 4], [0.5, 2 / 3, 1], "1 as 0.5, 2 as 0.667"),
+        ("7..1", [7, 4, 1], [0, 0.5, 1], "7 as 0"),
+        ("0..10", ["2,5", "10", "0"], [0.25, 1, 0], "5 as 0.5"),
+    ],
+)
+def test_a_scale_is_mapped_by_a_line_and_printed(tmp_path, scale, values, expected, said):
+    table = pd.DataFrame({"p": values, "theta": [0, 1, 1]})
+    path = written(tmp_path, table, sep=";")
+    decimal = "," if isinstance(values[0], str) else "."
+    runs = read_runs(path, scale=scale, decimal=decimal)
+    np.testing.assert_allclose(runs["p"], expected)
+    assert said in notes(runs)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("1..6", "scale 1..6; 1 of 3 values do not, the first is 7 .row 2.*--scale=1..7"),
+        ("1-7", "must be LOW..HIGH"),
+        ("1..1", "two different ends"),
+        ("1..7=0..2", "probabilities in .0, 1."),
+    ],
+)
+def test_what_is_not_on_the_scale_is_refused(tmp_path, scale, message):
+    path = written(tmp_path, pd.DataFrame({"p": [1, 2, 7], "theta": [0, 1, 1]}))
+    with pytest.raises(InputError, match=message):
+        read_runs(path, scale=scale)
+    with pytest.raises(InputError, match="percent is the scale 0..100"):
+        read_runs(path, scale="0..100", percent=True)
+
+
+def test_a_confidence_in_one_of_two_labels_is_told_where_a_guess_lies(tmp_path):
+    table = pd.DataFrame({"p": [1, 4, 2, 3], "said": list("abab"), "is": list("abba")})
+    path = written(tmp_path, table)
+    assert "--scale=1..4=.5..1" in notes(
+        read_runs(path, scale="1..4", prediction="said", gold="is")
+    )
+    assert "guess" not in notes(read_runs(path, scale="1..4=.5..1", prediction="said", gold="is"))
+
+
+ROWS = pd.DataFrame(
+    {
+        "p": [0.1, 0.2, 0.3, 0.4, 0.5],
+        "theta": [0, 1, 0, 1, 1],
+        "type": ["binary", "numeric", "binary", None, "numeric"],
+        "my score": [1.0, 2.0, np.nan, 4.0, 5.0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ('type == "binary"', [0, 2]),
+        ("type != 'binary'", [1, 3, 4]),  # a missing cell is unequal to every literal
+        ("type != None", [0, 1, 2, 4]),
+        ('type in ("numeric",) and `my score` > 2', [4]),
+        ('not type == "binary" or p <= .1', [0, 1, 3, 4]),
+        ("1 < `my score` <= 4", [1, 3]),
+        ("-1 < p", [0, 1, 2, 3, 4]),
+        ('type not in ["binary", "numeric"]', [3]),
+        ("theta == True", [1, 3, 4]),
+    ],
+)
+def test_rows_are_kept_by_a_condition(tmp_path, condition, kept):
+    runs = read_runs(written(tmp_path, ROWS), where=condition)
+    assert runs["p"].tolist() == ROWS["p"][kept].tolist()
+    assert f"where kept {len(kept)} of 5 rows" in notes(runs)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("__import__('os').getcwd() == 'x'", "names no column"),
+        ("open('x')", "there is a call"),
+        ("type.upper() == 'X'", "names no column"),
+        ("p == len('x')", "is no literal"),
+        ("[p for p in theta] == 1", "names no column"),
+        ("p + 1 > 2", "names no column"),
+        ("(p := 1) == 1", "names no column"),
+        ("p > theta", "theta is no literal"),
+        ("f'{p}' == 'x'", "names no column"),
+        ("type", "'type' alone is no comparison"),
+        ("type = 'binary'", "Equal is written =="),
+        ("p > .1 && p < .3", "&& and || are written and, or"),
+        ("(p > .1) & (p < .3)", "& and | are written and, or"),
+        ("type == binary", 'a text is quoted: "binary"'),
+        ("type > 3", "must hold numbers"),
+        ("type == 3", "holds texts .'binary', 'numeric'"),
+        ("p == 'x'", "compare it without quotes"),
+        ("typ == 'binary'", "Closest name found: 'type'"),
+        ("type == 'Binary'", "keeps none of 5 rows"),
+        ("", "must be a condition"),
+    ],
+)
+def test_what_is_no_condition_is_refused_with_the_way_to_write_it(tmp_path, condition, message):
+    """Breaks if anything but comparisons of columns with literals is evaluated."""
+    with pytest.raises(InputError, match=message):
+        read_runs(written(tmp_path, ROWS), where=condition)
+
+
+def test_fields_are_stacked_as_prompts(tmp_path):
+    rows = [
+        {"line": {"P": {"id": f"q{at}", "prob": at / 10}, "para_P": {"prob": at / 20}}, "won": 1}
+        for at in range(6)
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    columns = {"context": "line.P.id", "theta": "won"}
+    stack = {"p": ["line.P.prob", "line.para_P.prob"]}
+    runs = read_runs(path, columns=columns, stack=stack)
+    assert runs.groupby("prompt")["p"].sum().to_dict() == {"P": 1.5, "para_P": 0.75}
+    assert runs["context"].value_counts().eq(2).all()
+    with pytest.raises(InputError, match="no field 'line.P.prop'. Closest name found: 'line.P.pro"):
+        read_runs(path, columns=columns, stack={"p": ["line.P.prop", "line.para_P.prob"]})
+    with pytest.raises(InputError, match="two or more different fields"):
+        read_runs(path, columns=columns, stack={"p": ["line.P.prob"]})
+
+
+def test_a_constant_column_is_added_and_replaces_none(tmp_path, cases):
+    path = written(tmp_path, cases.assign(prompt="x"))
+    assert set(read(path, ignore=["prompt"], set_columns={"prompt": "verbal"})["prompt"]) == {
+        "verbal"
+    }
+    with pytest.raises(InputError, match="'prompt', and the file has one.*--ignore prompt"):
+        read(path, set_columns={"prompt": "verbal"})
+
+
+@pytest.mark.parametrize("positive", [None, "yes"])
+def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
+    """Breaks if a question that was annulled counts as one that did not come true."""
+    truth = cases["correct"].map({0: "no", 1: "yes"}).mask(cases.index < 5, "annulled")
+    path = written(tmp_path, cases.assign(correct=truth))
+    said = "'annulled' in 5 of 40 rows.*in Python runs.~runs.'theta'..isin..'annulled'"
+    with pytest.raises(InputError, match=said):
+        analyze(read(path), positive=positive)
+    report = analyze(read(path, where="correct != 'annulled'"), checks=["calibration"], rng=1)
+    assert report.units[0].results[0].n_contexts == 35
+
+
+def test_a_truth_that_looks_reversed_is_remarked_on(cases):
+    table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
+    for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
+        said = " ".join(analyze(frame, checks=["calibration"], rng=1).units[0].notes)
+        assert ("beliefs are lower where the state came true" in said) is expected
