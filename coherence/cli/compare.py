@@ -85,7 +85,7 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
             f"runs must be different files; {(twice or list(files))[-1]} is there twice. "
             "Name each once."
         )
-    endings = (".gz", ".parquet", ".csv", ".tsv", ".jsonl")
+    endings = (".gz", ".parquet", ".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".dta", ".sav")
     for n_parts in range(1, max(len(path.parts) for path in paths) + 1):
         names = []
         for path in paths:

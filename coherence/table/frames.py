@@ -3,13 +3,20 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import InputError
+
+
+@runtime_checkable
+class _ArrowStream(Protocol):
+    """What hands out columns by Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 def require_path(path: Any, name: str = "path") -> Path:
@@ -33,7 +40,7 @@ def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
     """
     if isinstance(runs, pd.DataFrame):
         return runs
-    if hasattr(runs, "__arrow_c_stream__") and not isinstance(runs, pd.Series):
+    if isinstance(runs, _ArrowStream) and not isinstance(runs, pd.Series):
         try:
             table: pd.DataFrame = pa.table(runs).to_pandas()
         except (pa.ArrowException, TypeError, ValueError, NotImplementedError):

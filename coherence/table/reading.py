@@ -283,8 +283,9 @@ def read_stream(
 def _kind_of(path: Path) -> str:
     """Tell by its first bytes what kind of table a file is."""
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return ".parquet"
+        marked = {b"PAR1": ".parquet", b"PK\x03\x04": WORKBOOKS[0]}.get(file.read(4))
+    if marked is not None:
+        return marked
     first = read_bytes(path)[:256].lstrip(_BEFORE_TEXT)[:1]
     return {b"{": ".jsonl", b"[": ARRAY}.get(first, ".csv")
 
