@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -58,6 +58,12 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "is whether they are right",
     )
     group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
+    group.add_argument(
+        "--outcomes",
+        metavar="A,B,C",
+        help="columns that are 1 where a state came true and else 0, in the order of the beliefs "
+        "in the states: --belief P,Q,R",
+    )
     group.add_argument(
         "--scale",
         metavar="LOW..HIGH",
@@ -140,7 +146,7 @@ def missing_marks(args: argparse.Namespace) -> tuple[str, ...]:
     return () if args.missing is None else tuple(args.missing.split(","))
 
 
-def table_shape(args: argparse.Namespace) -> "Shape":
+def table_shape(args: argparse.Namespace, outcomes: Mapping[str, str] | None = None) -> "Shape":
     """Return what is made of a table before it is read."""
     from coherence.errors import InputError
     from coherence.table.shaping import Shape
@@ -154,7 +160,20 @@ def table_shape(args: argparse.Namespace) -> "Shape":
             "--stack and --set-column make each column once; received "
             f"{[*args.stack, *args.set_column]}."
         )
-    return Shape(args.where, stack, constants)
+    return Shape(args.where, stack, constants, outcomes or {})
+
+
+def _paired(beliefs: str | None, outcomes: str) -> dict[str, str]:
+    """Return the outcome of each belief."""
+    from coherence.errors import InputError
+
+    lists = [[name.strip() for name in (text or "").split(",")] for text in (beliefs, outcomes)]
+    if len(lists[0]) != len(lists[1]) or len(lists[0]) != len(set(lists[0])) or not beliefs:
+        raise InputError(
+            "--outcomes names as many columns as --belief, in the same order, such as --belief "
+            f"P,Q,R --outcomes A,B,C; received --belief {beliefs} and --outcomes {outcomes}."
+        )
+    return dict(zip(*lists, strict=True))
 
 
 def _assignments(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
@@ -173,6 +192,10 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     from coherence.table.scales import Scale
 
     named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
+    outcomes = {}
+    if args.outcomes is not None:
+        outcomes = _paired(named["p"], args.outcomes)
+        named["p"] = None
     return {
         "columns": {column: name for column, name in named.items() if name is not None},
         "sep": args.sep,
@@ -184,7 +207,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "gold": args.gold,
         "missing": missing_marks(args),
         "sheet": args.sheet,
-        "shape": table_shape(args),
+        "shape": table_shape(args, outcomes),
         "scale": None if args.scale is None else Scale.parse(args.scale),
     }
 
@@ -197,7 +220,7 @@ def reading_words(args: argparse.Namespace) -> list[str]:
     named += [("sep", args.sep), ("encoding", args.encoding)]
     named += [("decimal", args.decimal if args.decimal != "." else None)]
     named += [("missing", args.missing), ("sheet", args.sheet), ("scale", args.scale)]
-    named += [("where", args.where)]
+    named += [("where", args.where), ("outcomes", args.outcomes)]
     named += [("stack", text) for text in args.stack]
     named += [("set-column", text) for text in args.set_column]
     words = [f"--{option}={value}" for option, value in named if value is not None]
@@ -239,6 +262,7 @@ def _is_large(args: argparse.Namespace) -> bool:
         "--paper": args.paper is not None,
         "--merge-labels": args.merge_labels is not None,
         "--prediction": args.prediction is not None,
+        "--outcomes": args.outcomes is not None,
         "--where": args.where is not None,
         "--stack": bool(args.stack),
         "--set-column": bool(args.set_column),

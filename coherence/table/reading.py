@@ -96,6 +96,11 @@ class Reading:
                 f"columns uses one column of the file twice: {dict(self.columns)}. Map every "
                 "column once."
             )
+        if self.shape.outcomes and {"p", "theta"} & (self.columns.keys() | {self.prediction}):
+            raise InputError(
+                "outcomes say what the beliefs and the truth are; received columns for them as "
+                f"well: {dict(self.columns)}. Leave p and theta (--truth) out."
+            )
         if self.prediction is None:
             return
         if "theta" in self.columns:
@@ -158,6 +163,7 @@ def read_runs(
     where: str | None = None,
     stack: Mapping[str, Sequence[str]] | None = None,
     set_columns: Mapping[str, Any] | None = None,
+    outcomes: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> pd.DataFrame:
     r"""Read and validate a runs table.
@@ -201,6 +207,9 @@ def read_runs(
         ["line.P.prob", "line.para_P.prob"]}``. Nested fields have dotted names.
     set_columns : mapping of str, optional
         Column to add -> the value that it has throughout.
+    outcomes : mapping of str, optional
+        Column of the belief in each of several states -> column that is 1 where that state came
+        true and 0 elsewhere: the beliefs become ``p_<column>`` and ``theta`` the state.
     sheet : str, optional
         Sheet of a workbook; None: the only one that holds cells.
 
@@ -241,7 +250,7 @@ def read_runs(
         merge_labels,
         prediction,
         gold,
-        Shape(where, stack or {}, set_columns or {}),
+        Shape(where, stack or {}, set_columns or {}, outcomes or {}),
         None if scale is None else Scale.parse(scale),
     )
     written = {"sep": sep, "encoding": encoding, "missing": missing, "sheet": sheet}

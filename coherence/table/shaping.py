@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, listing
 from coherence.table.printable import counted
 from coherence.table.row_condition import RowCondition
 from coherence.table.runs import NOTES
+from coherence.table.schema import STATE_PREFIX
 
-PROMPT = "prompt"
+PROMPT, TRUTH = "prompt", "theta"
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,12 @@ class Shape:
     # column to make -> fields whose rows stand below each other, under a prompt each
     stack: Mapping[str, Sequence[str]] = field(default_factory=dict)
     set_columns: Mapping[str, Any] = field(default_factory=dict)  # column to add -> its value
+    # column of the belief in each of several states -> column that is 1 where it came true, else 0
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in (("stack", self.stack), ("set_columns", self.set_columns)):
+        named = {"stack": self.stack, "set_columns": self.set_columns, "outcomes": self.outcomes}
+        for name, value in named.items():
             if not isinstance(value, Mapping):
                 raise InputError(f"{name} must be a mapping; received {value!r}.")
         lengths = {name: len(fields) for name, fields in self.stack.items()}
@@ -43,6 +47,11 @@ class Shape:
             raise InputError(
                 f"stack must name equally many fields for each column; received {lengths}."
             )
+        if len(set(self.outcomes.values())) < len(self.outcomes) or len(self.outcomes) == 1:
+            raise InputError(
+                "outcomes must name a column for each of two or more states; received "
+                f"{dict(self.outcomes)}."
+            )
         if self.where is not None:
             RowCondition.parse(self.where)
         if self.stack and PROMPT in self.set_columns:
@@ -54,12 +63,13 @@ class Shape:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be done."""
-        return self.where is None and not self.stack and not self.set_columns
+        return self.where is None and not (self.stack or self.set_columns or self.outcomes)
 
     @property
     def made(self) -> list[str]:
         """Names of the columns that are made here."""
-        return [*self.stack, *([PROMPT] if self.stack else []), *self.set_columns]
+        prompt, truth = [PROMPT] if self.stack else [], [TRUTH] if self.outcomes else []
+        return [*self.stack, *prompt, *truth, *self.set_columns]
 
     def apply(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Return the table as it is to be read, and what was done."""
@@ -70,6 +80,9 @@ class Shape:
         if self.stack:
             table, note = self._stacked(table)
             notes.append(note)
+        if self.outcomes:
+            table, note = self._with_states(table)
+            notes.append(note)
         for name in self.set_columns:
             _require_new(table, name, "--set-column")
         table = table.assign(**dict(self.set_columns))
@@ -77,16 +90,35 @@ class Shape:
             table.attrs[NOTES] = left
         return table, notes
 
+    def _with_states(self, table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+        """Name beliefs after their states, and make one truth of the columns of outcomes."""
+        beliefs, columns = list(self.outcomes), list(self.outcomes.values())
+        _refuse_absent(table, [*beliefs, *columns], "outcomes")
+        outcomes = table[columns].apply(pd.to_numeric, errors="coerce").astype("float64")
+        unknown = table[columns].isna().all(axis=1)
+        right = outcomes.isin((0, 1)).all(axis=1) & (outcomes.sum(axis=1) == 1)
+        odd = (~right & ~unknown).to_numpy().nonzero()[0]
+        if len(odd):
+            raise InputError(
+                f"outcomes must hold 1 in one of {', '.join(columns)} and 0 in the others, or be "
+                f"empty; {len(odd)} of {len(table)} rows do not, the first is row {odd[0]}: "
+                f"{listing(map(str, table[columns].iloc[int(odd[0])]), 8)}. If several states "
+                "may come true at once, analyse each by itself (--belief, --truth)."
+            )
+        state = pd.Series(beliefs, index=columns)
+        truth = outcomes.fillna(0).idxmax(axis=1).map(state).astype(object).mask(unknown, None)
+        table = table.drop(columns=columns)
+        for name in (TRUTH, *(f"{STATE_PREFIX}{name}" for name in beliefs)):
+            _require_new(table, name, "--outcomes")
+        table = table.rename(columns={name: f"{STATE_PREFIX}{name}" for name in beliefs})
+        return table.assign(**{TRUTH: truth}), (
+            f"theta is which of {', '.join(columns)} is 1, and the beliefs are over the states "
+            f"{', '.join(beliefs)}."
+        )
+
     def _stacked(self, table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         sources = [name for fields in self.stack.values() for name in fields]
-        if missing := [name for name in sources if name not in table.columns]:
-            raise InputError.all_at_once(
-                "",
-                [
-                    f"stack: there is no field {name!r}. {closest(name, table.columns)}"
-                    for name in missing
-                ],
-            )
+        _refuse_absent(table, sources, "stack")
         rest = table.drop(columns=sources)
         for name in (*self.stack, PROMPT):
             _require_new(rest, name, "--stack")
@@ -107,6 +139,16 @@ class Shape:
 
 NO_SHAPE = Shape()
 """The table as it comes."""
+
+
+def _refuse_absent(table: pd.DataFrame, names: Sequence[str], option: str) -> None:
+    errors = [
+        f"{option}: there is no field {name!r}. {closest(name, table.columns)}"
+        for name in names
+        if name not in table.columns
+    ]
+    if errors:
+        raise InputError.all_at_once("", errors)
 
 
 def _kept(table: pd.DataFrame, condition: RowCondition) -> tuple[pd.DataFrame, str]:

@@ -295,3 +295,25 @@ def test_a_truth_that_looks_reversed_is_remarked_on(cases):
     for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
         said = " ".join(analyze(frame, checks=["calibration"], rng=1).units[0].notes)
         assert ("beliefs are lower where the state came true" in said) is expected
+
+
+def test_outcomes_in_a_column_each_are_one_truth(tmp_path):
+    """Breaks if a belief is compared with the outcome of another state."""
+    rng = np.random.default_rng(1)
+    beliefs = rng.dirichlet([1, 1, 1], 12)
+    won = rng.integers(0, 3, 12)
+    table = pd.DataFrame(beliefs, columns=["lose", "tie", "win"]).assign(action="x")
+    columns = {name: f"{name}_outcome" for name in ("win", "lose", "tie")}
+    for at, name in enumerate(("lose", "tie", "win")):
+        table[columns[name]] = (won == at).astype(int)
+    runs = read_runs(written(tmp_path, table), outcomes=columns)
+    assert runs["theta"].tolist() == [("lose", "tie", "win")[at] for at in won]
+    np.testing.assert_allclose(runs["p_win"], beliefs[:, 2])
+    table.loc[3, list(columns.values())] = np.nan
+    unresolved = read_runs(written(tmp_path, table), outcomes=columns)
+    assert unresolved["theta"].isna().to_numpy().nonzero()[0].tolist() == [3]
+    table.loc[4, list(columns.values())] = 1
+    with pytest.raises(InputError, match="1 of 12 rows do not, the first is row 4: 1.0, 1.0, 1.0"):
+        read_runs(written(tmp_path, table), outcomes=columns)
+    with pytest.raises(InputError, match="Leave p and theta"):
+        read_runs(written(tmp_path, table), outcomes=columns, columns={"theta": "win"})
