@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, listing
 from coherence.table.labels import form_of
 from coherence.table.printable import counted
 
@@ -52,6 +52,14 @@ def with_right_or_wrong(
     labels = [table[name].astype(object) for name in (prediction, gold)]
     known = labels[0].notna() & labels[1].notna()
     forms = [column.map(form_of, na_action="ignore") for column in labels]
+    labels_of = [set(column[known]) for column in forms]
+    # Few labels, and none in common: one column has the codes of what the other names.
+    if known.any() and not labels_of[0] & labels_of[1] and 2 * len(labels_of[1]) <= known.sum():
+        first, second = (listing(map(repr, dict.fromkeys(column[known])), 3) for column in labels)
+        raise InputError(
+            f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
+            f"holds {second}, and no prediction is right. Write both in one way."
+        )
     right = (forms[0] == forms[1]).astype(object).where(known, None)
     table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
     if "theta" in table.columns:

@@ -69,8 +69,8 @@ def spelling_notes(rows: pd.DataFrame) -> list[str]:
         for label in (label for label in counts if isinstance(label, str) and label in _MISSING):
             notes.append(
                 f"{WARNING}: the {noun} {label!r} ({counted(counts[label], 'row')}) counts as "
-                f"{a_label} of its own. If it means that there is none, leave these cells empty; "
-                "nothing was changed."
+                f"{a_label} of its own. If it means that there is none, leave these cells empty "
+                f"(--missing {label}); nothing was changed."
             )
         for rare, common in _typos(counts):
             notes.append(

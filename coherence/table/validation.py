@@ -179,6 +179,15 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     ]
 
 
+def _marked(cells: pd.Series) -> str:
+    """Propose what reads cells as missing where they hold one text, as marks do."""
+    held = set(cells)
+    if len(held) != 1 or not isinstance(mark := held.pop(), str) or "," in mark:
+        return ""
+    typed = typed_option("--missing", mark)
+    return f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
+
+
 def _remedy_outside(numbers: np.ndarray) -> str:
     """Say what to do about numbers that should be probabilities, of which some lie outside."""
     largest, smallest = np.nanmax(numbers), np.nanmin(numbers)
@@ -214,7 +223,8 @@ def _probability_errors(runs: Runs, named: Naming) -> list[str]:
             "hold numbers",
             text,
             repr(_first(column, text)),
-            "Leave the cell empty where there is no number: it counts as an unparsed answer.",
+            "Leave the cell empty where there is no number: it counts as an unparsed answer."
+            f"{_marked(column[text & ~boolean])}",
         )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():

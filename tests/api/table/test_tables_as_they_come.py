@@ -317,3 +317,18 @@ def test_outcomes_in_a_column_each_are_one_truth(tmp_path):
         read_runs(written(tmp_path, table), outcomes=columns)
     with pytest.raises(InputError, match="Leave p and theta"):
         read_runs(written(tmp_path, table), outcomes=columns, columns={"theta": "win"})
+
+
+def test_labels_against_codes_are_no_wrong_predictions(tmp_path):
+    """Breaks if all of a table's predictions are wrong because one column has codes."""
+    table = pd.DataFrame({"p": [0.6, 0.7] * 6, "said": ["yes", "no"] * 6, "is": [1, 2] * 6})
+    with pytest.raises(InputError, match="'said' holds 'yes', 'no', 'is' holds 1, 2"):
+        read_runs(written(tmp_path, table), prediction="said", gold="is")
+
+
+def test_a_text_that_stands_for_a_missing_number_names_the_option(tmp_path, cases):
+    cases["confidence"] = cases["confidence"].astype(object).mask(cases.index < 3, "n/a")
+    path = written(tmp_path, cases)
+    with pytest.raises(SchemaError, match="If 'n/a' stands for it: --missing n/a"):
+        read(path)
+    assert read(path, missing=["n/a"])["p"].isna().sum() == 3
