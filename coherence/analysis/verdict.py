@@ -322,7 +322,7 @@ def _non_rejection_sentence(kept: Sequence[CheckResult], moves: Movement | None)
                 continue
             beside = room_beside(moves, reach, result.unit)
             largest = f"the largest is {beside}" if beside else ""
-            if reach > shown + 1e-9:
+            if reach > shown + 1e-6:
                 largest = f"in one of the other actions up to {format_numbers([reach])[0]}"
                 largest += f", {beside}" if beside else ""
             effects = _effects_within(result, result.interval)

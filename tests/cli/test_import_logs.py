@@ -74,17 +74,18 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     out = tmp_path / "runs.csv"
     status, printed, _ = run("import", FOLKTEXTS, "--out", str(out))
     assert status == 0
-    assert "\n  the table allows calibration\n" in printed
+    assert "\n  the table allows calibration, scores\n" in printed
     assert (
         "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, "
         "rational_agent, action_information cannot be run\n" in printed
     )
     assert "\n  no action and no p_true: evidence_leak cannot be run\n" in printed
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "truth_kind", "status"]
-    status, out, _ = run("analyze", str(out))
+    status, out, _ = run("analyze", str(out), "--full")
     assert status == 0
     printed = " ".join(out.split())
-    assert "calibration:brier" in printed
+    assert "1 forecaster, 18 cases" in printed
+    assert "Brier" in printed
     assert (
         "no action column (--action NAME, if it has another name): "
         "residual covariance, cmi, predictive" in printed

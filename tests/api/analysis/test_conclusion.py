@@ -34,8 +34,8 @@ def test_failing_names_what_fails_once():
         result("cmi", 0.5, 0.5),
     )
     assert first == (
-        "3 of 4 tests reject after the correction over 4 tests: choices move with the realised "
-        "state at the same stated belief (residual_covariance); the choice share moves against the "
+        "3 of 4 tests reject after the correction over 4 tests: choices move with the "
+        "truth at the same stated belief (residual_covariance); the choice share moves against the "
         "stated belief (monotone_choice:a/b and monotone_choice:a/c)."
     )
     assert second == (

@@ -41,11 +41,13 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
         "iterated_expectation:random_forest",
         "evidence_leak",
         "action_information",
+        "scores",
+        "scores:mse",
     }
     shown = {each.check for each in with_twins(results, [drawn]) if each.twins is not None}
     assert shown == {result.check for result in results} - without
     assert np.isfinite([drawn[name] for name in shown]).all()
-    assert sum(" had no twins: " in note for note in notes) == 2
+    assert sum(" had no twins: " in note for note in notes) == 3
     assert all(any(name in note for note in notes) for name in without)
 
 
@@ -67,7 +69,9 @@ def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
     runs = simulate("noisy", n_contexts=50, n_reps=3, prompts=["standard"], policies=True, rng=1)
     unit = UnitRows(runs)
     plan, notes = plan_twins(unit, [], LIGHT)
-    assert set(plan.checks) == {"prompt_consistency", "iterated_expectation", "calibration"}
+    assert set(plan.checks) == {
+        *("prompt_consistency", "iterated_expectation", "calibration", "scores")
+    }
     assert notes[0].startswith("actions are probabilities")
     assert "cmi" in notes[0]
     (drawn,) = plan.statistics([np.random.default_rng(1)])

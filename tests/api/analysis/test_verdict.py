@@ -25,7 +25,7 @@ TESTS = [
     (check.name + (f":{variant}" if variant not in ("", ANY) else ""), sentences)
     for check in declarations()
     for variant, sentences in check.sentences.items()
-    if sentences.rejected
+    if sentences.rejected and "{variant" not in sentences.rejected
 ]
 
 
@@ -97,4 +97,4 @@ def test_undefined_numbers_give_their_reason():
     assert verdict(untested) == "Not tested: every gap is exactly zero."
     # A test whose effect alone is undefined still has a verdict.
     effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
-    assert verdict(effect).startswith("Choices move with the realised state")
+    assert verdict(effect).startswith("Choices move with the truth")
