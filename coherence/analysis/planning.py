@@ -92,7 +92,8 @@ def _left_out(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
     if len(unit.elsewhere) and (acted or unit.reference != REFERENCE):
         n = len(unit.elsewhere) + len(unit.asked)
         though = f", {acted} of them with an action (--reference NAME takes another)"
-        entered = _spoken([check for check in checks if check.every_prompt])
+        every = [check for check in checks if check.every_prompt]
+        entered = _spoken(every) if every else ""
         yield (
             f"the reference prompt is {unit.reference!r}: {len(unit.elsewhere)} of {n} rows are "
             f"under others ({listing(sorted(set(unit.elsewhere['prompt'])))}) and enter "

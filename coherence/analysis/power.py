@@ -38,9 +38,11 @@ from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 
-Sizes = int | Sequence[int]
+Sizes = int | Sequence[int] | None
 Numbers = float | Sequence[float]
-Names = str | Sequence[str]
+Names = str | Sequence[str] | None
+Text = str | None
+Share = float | None
 
 CONTEXTS = (25, 50, 100, 200, 400)
 GROUPS = (10, 20, 40, 80)
@@ -63,23 +65,23 @@ UNGROUPED = (
 def power(
     agent: Agent | RationalAgent | Population | str,
     *,
-    n_contexts: Sizes | None = None,
-    n_reps: Sizes | None = None,
+    n_contexts: Sizes = None,
+    n_reps: Sizes = None,
     signal: Numbers = SIGNALS,
-    check: Names | None = None,
-    planted: str | None = None,
+    check: Names = None,
+    planted: Text = None,
     state: str = "both",
     policies: bool | None = None,
     n_simulations: int = 500,
     n_draws: int | None = None,
     group: Groups | int | None = None,
     alpha: float = LEVEL,
-    margin: float | None = None,
-    target: float | None = None,
+    margin: Share = None,
+    target: Share = None,
     limit: int = LIMIT,
     refits: int = REFITS,
     costs: Costs | None = None,
-    name: str | None = None,
+    name: Text = None,
     n_jobs: int = 1,
     rng: Seed = None,
     progress: Any = None,

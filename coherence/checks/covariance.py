@@ -37,6 +37,7 @@ from coherence.inputs import Floats, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval
 from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, separated
 from coherence.statistics.difference_sequences import (
+    NOTHING,
     Line,
     RunSums,
     beyond_belief,
@@ -73,6 +74,7 @@ POSTERIOR_SETTLED = (
 # Root mean squares of what is left beyond a monotone function of the belief: of a posterior, below
 # which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
 RESOLVED, ROUNDING = 0.005, 1e-9
+ALIKE = "contexts of like belief (in groups: those of a group) have one state: nothing to compare"
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
@@ -248,13 +250,15 @@ def _along_the_belief(
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
     left, least = beyond_belief(line)
+    kept, whole = (
+        mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
+    )
+    if whole <= NOTHING:
+        return replace(undefined, reason=ALIKE)
     chance = None
     if contexts.exact is not None:
         # What the fit takes of products with the posterior is taken of the toss's variance too: of
         # squares it takes that twice.
-        kept, whole = (
-            mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
-        )
         part = math.sqrt(min(max(kept / whole, least), 1.0))
         chance = part * line.state * (1 - line.state)
     sums = run_sums(

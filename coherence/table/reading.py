@@ -4,6 +4,8 @@ A file is read as what its ending says: parquet, CSV, JSON lines, or a folder of
 was assumed on the way is a note of the table.
 """
 
+from __future__ import annotations
+
 import io
 import logging
 import os

@@ -369,7 +369,7 @@ def test_models_that_show_the_difference_of_another_action_are_noted(asked):
     found = compare({"one": runs, "other": other}, effects=effects, rng=1)
     assert any("do not show the difference of one action" in note for note in found.notes)
     alike = compare({"one": runs, "other": runs.assign(model="other")}, effects=effects, rng=1)
-    assert alike.notes == ()
+    assert alike.notes == ("task 'simulated': choices are compared with p_true.",)
 
 
 def test_cases_of_two_ends_leave_too_few_in_common():

@@ -172,8 +172,8 @@ def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
 def test_probabilities_are_asked_once_unless_more_is_said():
     few = {"n_contexts": 20, "signal": [], "check": "residual_covariance", "n_simulations": 10}
     table = power("rational", policies=True, **few, n_draws=99, rng=1).table
-    assert table["n_reps"].tolist() == [1]
-    assert power("rational", **few, n_draws=99, rng=1).table["n_reps"].tolist() == [5]
+    assert set(table["n_reps"]) == {1}
+    assert set(power("rational", **few, n_draws=99, rng=1).table["n_reps"]) == {5}
 
 
 @pytest.mark.lengthy

@@ -24,6 +24,9 @@ from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 
+OF_STATE = frozenset({"residual_covariance", "rational_agent"})
+"""Effects that compare choices with the exact posterior where every model has it."""
+
 
 def compare(
     runs: Sources,
@@ -106,6 +109,11 @@ def compare(
     tasks, of_cases = gather(everything, common=common)
     answers, of_questions = asked_alike(tasks, positive, reference, everything, state)
     tasks = [task for task in tasks if task.name in answers]
+    if OF_STATE & set(names):
+        exact = [
+            task for task in tasks if all(a.unit.exact_state for a in answers[task.name].values())
+        ]
+        of_questions += [f"{task.where}choices are compared with p_true." for task in exact]
     # A seed per effect, whether it is asked for or not.
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
     jobs = [

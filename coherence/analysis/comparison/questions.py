@@ -133,7 +133,7 @@ def _one_state(task: Task, answers: dict[str, Answers]) -> tuple[dict[str, Answe
     """Let all models of a task be compared by one state: exact only where all have it."""
     exact = {model: each.unit.exact_state for model, each in answers.items()}
     kind = "exact" if all(exact.values()) else "realised"
-    note = [f"{task.where}choices are compared with p_true at equal belief."] * (kind == "exact")
+    note = []
     if any(exact.values()) and kind == "realised":
         lacking = listing([repr(model) for model, known in exact.items() if not known])
         note = [f"{task.where}choices are compared with theta, for {lacking} lacks p_true."]
