@@ -65,7 +65,7 @@ def test_no_interval_no_claim(runs):
 
 def test_power_counts_studies_within_the_margin():
     options = {"n_contexts": [50, 400], "signal": 0.4, "n_simulations": 20, "rng": 1}
-    table = power("rational", margin=0.15, **options).table
+    table = power("rational", planted="hidden_signal", margin=0.15, **options).table
     assert set(table["quantity"]) == {"within margin"}
     share = table.set_index(["signal", "n_contexts"])["power"]
     assert share[0.0, 50] < 0.3 < 0.7 < share[0.0, 400]
