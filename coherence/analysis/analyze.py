@@ -226,7 +226,7 @@ def analyze(
     >>> from coherence import simulate
     >>> runs = simulate("leaky", n_contexts=100, n_reps=3, rng=1)
     >>> report = analyze(runs, checks=["residual_covariance"], rng=1)
-    >>> report.results[["model", "check", "pvalue"]]
+    >>> report.results[["model", "check", "pvalue"]].round(4)
        model                check  pvalue
     0  leaky  residual_covariance  0.0001
     """

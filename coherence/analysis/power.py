@@ -182,7 +182,7 @@ def power(
 
     Examples
     --------
-    >>> once = {"check": "residual_covariance", "n_simulations": 20, "rng": 1}
+    >>> once = {"check": "residual_covariance", "state": "exact", "n_simulations": 20, "rng": 1}
     >>> found = power("rational", n_contexts=[40, 80], n_reps=2, signal=0.4, **once)
     >>> found.table[["signal", "n_contexts", "quantity"]]
        signal  n_contexts quantity

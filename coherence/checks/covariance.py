@@ -113,7 +113,7 @@ def residual_covariance_test(
     exact : array-like, shape (n,), optional
         Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
         context. It then takes the place of the realised state, whose toss it is free of: the same
-        power takes a fifth to a ninth of the contexts. Of two states only.
+        power takes a quarter to a ninth of the contexts. Of two states only.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional

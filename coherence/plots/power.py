@@ -77,7 +77,7 @@ def plot_power(
     --------
     >>> import coherence
     >>> found = coherence.power(
-    ...     "clairvoyant", n_contexts=[20, 40], n_reps=1, n_simulations=10, rng=1,
+    ...     "shaded", n_contexts=[20, 40], n_reps=1, n_simulations=10, rng=1, state="exact",
     ...     check="residual_covariance",
     ... )
     >>> coherence.plots.plot_power(found.table).get_title(loc="left")
