@@ -131,7 +131,7 @@ def test_forecasts_alone_are_scored_sorted_and_compared():
     assert [row["model"] for row in record["scores"]] == ["good", "noisy"]
     assert record["score_differences"][0]["pvalue"] == pytest.approx(pair["pvalue"])
     screen, page = str(report), report.to_html()
-    for text in (screen, page):
+    for text in (" ".join(screen.split()), page):
         assert text.index("Brier score") < text.index("MCB") < text.index("Differences from")
         assert "were not run" not in text or text is page
         assert "No test rejects" not in text
