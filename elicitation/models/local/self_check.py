@@ -29,7 +29,7 @@ from elicitation.models.local.forward import (
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
 from elicitation.models.local.trees import ROOT, MaskedTrees
-from elicitation.models.local.twins import tiny_twin
+from elicitation.models.local.twins import rounding, tiny_twin
 
 Tokens = tuple[int, ...]
 logger = logging.getLogger(__name__)
@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 # Largest difference of log-probabilities in single precision: far more than rounding, far less than
 # a wrong mask.
 _GAP = 1e-3
-# A twin has few and small numbers, which rounding moves by 1e-6 to 1e-5. A class whose cached step
-# computes otherwise than a pass (Zamba2, Nemotron-H) shows from 5e-5 on, and more with every token.
-_GAP_OF_TWIN = 3e-5
+# Of a twin many times what rounding moves: a class whose cached step computes a little otherwise
+# than a pass (Zamba2, Nemotron-H) is off by a hundred times that, and little more than 1e-3.
+_GAP_OF_TWIN, _ROUNDINGS, _MOST_OF_TWIN = 1e-4, 30, 0.05
 # Half precision and quantised weights move with the shape of a batch, improbable tokens by .5 and
 # more: there it is the mean under the probabilities. Rounding gives SmolLM2 .07 in bfloat16, an
 # unheeded mask or position .5 to 2; what is finer, a twin in single precision shows.
@@ -49,8 +49,11 @@ _GAP_OF_HALF = 0.25
 # what is padded behind them comes into the next chunk of 16.
 _COMMON = 28
 _TAILS = (9, 1)
-# What follows each text, a token a letter; the first two part at their third.
-_PATHS: tuple[tuple[str, ...], ...] = (("abcead", "abd"), ("e",))
+Paths = tuple[tuple[str, ...], ...]
+# What follows each text, a token a letter; two differ in their last token alone.
+_PATHS: Paths = (("abc", "abd"), ("e",))
+# A twin steps further: what is little at first is more with every token.
+_PATHS_OF_TWIN: Paths = (("abceadbaecdbaecbdea", "abd"), ("e",))
 
 
 def check_network(network: Any, *, name: str) -> Reading:
@@ -86,7 +89,7 @@ def _look_at(network: Any, name: str) -> "_Look":
     quantized = getattr(network_within(network), "is_quantized", False)
     try:
         precise = network.dtype == torch.float32 and not quantized
-        look = _Look(network, bound=_GAP if precise else None)
+        look = _Look(network, _PATHS, bound=_GAP if precise else None)
     except Exception as error:
         if is_out_of_memory(error):
             raise CoherenceError(
@@ -129,10 +132,10 @@ def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
 class _Look:
     """A network and what it says of some texts when they are read by themselves."""
 
-    def __init__(self, network: Any, *, bound: float | None) -> None:
-        self.network, self.bound = network, bound  # of every token; None where precision is half
+    def __init__(self, network: Any, paths: Paths, *, bound: float | None) -> None:
+        self.network, self.bound = network, bound  # of every token; None in half precision
         self.tried: dict[Reading, bool] = {}
-        self.texts, self.paths = _sample(network)
+        self.texts, self.paths = _sample(network, paths)
         with torch.inference_mode():
             self.logits = [
                 {path: plain_logits(network, [*text, *path]) for path in paths}
@@ -179,8 +182,9 @@ class _Look:
             return
         numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
         n_grown = 0
+        longest = max(len(path) for row in self.paths for path in row)
         # A second time on what has grown.
-        for lengths in (range(1, 2), range(2, 9)):
+        for lengths in (range(1, 2), range(2, 1 + longest)):
             added = [
                 list(dict.fromkeys(path[:n] for n in lengths for path in paths if len(path) >= n))
                 for paths in self.paths
@@ -215,7 +219,7 @@ class _Look:
         return bool((second.exp() * gaps).sum(-1).max() < _GAP_OF_HALF)
 
 
-def _sample(network: Any) -> tuple[list[list[int]], list[list[Tokens]]]:
+def _sample(network: Any, paths: Paths) -> tuple[list[list[int]], list[list[Tokens]]]:
     """Return texts of unequal length with a beginning in common, and what follows each."""
     config = network.config.get_text_config(decoder=True)
     special = {
@@ -228,16 +232,16 @@ def _sample(network: Any) -> tuple[list[list[int]], list[list[Tokens]]]:
     words = [token for token in range(size) if token not in special] or list(range(size))
     rng = np.random.default_rng(0)
     # A network may have no room for all of it.
-    longest = max(_TAILS) + max(len(path) for row in _PATHS for path in row)
-    n_common = max(1, min(_COMMON, (context_size(network) or 99) - longest))
+    longest = max(_TAILS) + max(len(path) for row in paths for path in row)
+    rooms = [room for room in (context_size(network), positions_turn(network)) if room is not None]
+    n_common = max(1, min([_COMMON, *(room - longest for room in rooms)]))
     drawn = iter(rng.choice(words, n_common + sum(_TAILS)).tolist())
     common = list(islice(drawn, n_common))
     texts = [[*common, *islice(drawn, tail)] for tail in _TAILS]
-    letters = sorted(set("".join(sum(_PATHS, ()))))
+    letters = sorted(set("".join(sum(paths, ()))))
     spaced = np.linspace(0, len(words) - 1, len(letters)).round().astype(int)
     token_of = {letter: words[k] for letter, k in zip(letters, spaced, strict=True)}
-    paths = [[tuple(token_of[letter] for letter in path) for path in row] for row in _PATHS]
-    return texts, paths
+    return texts, [[tuple(map(token_of.__getitem__, path)) for path in row] for row in paths]
 
 
 _latest_twin: dict[tuple[str, str, str], _Look | None] = {}
@@ -254,7 +258,12 @@ def _twin_look(network: Any, device: str) -> _Look | None:
             torch.manual_seed(0)
             twin = tiny_twin(kind, config)
         try:
-            _latest_twin[key] = None if twin is None else _Look(twin.to(device), bound=_GAP_OF_TWIN)
+            _latest_twin[key] = None if twin is None else _look_at_twin(twin.to(device))
         except Exception:
             _latest_twin[key] = None
     return _latest_twin[key]
+
+
+def _look_at_twin(twin: torch.nn.Module) -> _Look:
+    bound = min(max(_GAP_OF_TWIN, _ROUNDINGS * rounding(twin)), _MOST_OF_TWIN)
+    return _Look(twin, _PATHS_OF_TWIN, bound=bound)
