@@ -50,6 +50,18 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A further estimate from the data of a test, without a p-value of its own."""
+
+    value: float  # NaN where there is none, and then `reason` says why
+    low: float
+    high: float
+    unit: str
+    meaning: str  # what is estimated, and with which weights
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Twins:
     """What a statistic is in twins of the data that a rational agent with noise would give."""
 
@@ -77,11 +89,26 @@ def rejects(pvalue: float | None, *, alpha: float = LEVEL) -> bool:
     return pvalue is not None and pvalue <= alpha
 
 
+class Family(StrEnum):
+    """What a result of a report is, and what its p-value is corrected for."""
+
+    PRIMARY = "primary"
+    """The one test that the verdict rests on, at .05."""
+    PART = "part"
+    """A part of the primary test, or the same test again: its p-value stands in no family."""
+    SECOND = "second"
+    """One of the further tests of a model on a task, corrected among themselves."""
+    SCORES = "scores"
+    """A test of calibration of forecasts, corrected over all forecasters of the report."""
+    ESTIMATE = "estimate"
+    """No test in a report, whatever its public function gives."""
+
+
 class Outcome(StrEnum):
     """How a result ended; reports read it and compare no p-value themselves."""
 
     REJECTED = "rejected"
-    """The p-value rejects, in a report after Holm's correction over all its tests."""
+    """The p-value rejects, in a report after the correction over the family of the test."""
     UNCORRECTED = "sign"
     """The p-value rejects alone, but not after the correction."""
     KEPT = "not rejected"
@@ -89,6 +116,15 @@ class Outcome(StrEnum):
     """There is a test, and it has no p-value here."""
     ESTIMATE = "estimate"
     """There is no test."""
+
+
+class Lack(StrEnum):
+    """What a test lacks that has no p-value: what to ask for, or why asking would not help."""
+
+    CASES = "cases"
+    REPORTS = "reports"  # of one and the same case
+    ACTIONS = "actions"  # choices or beliefs hardly move
+    OPEN = "open"  # beliefs leave nothing of the state open, or it never differs at equal belief
 
 
 EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
@@ -125,10 +161,13 @@ class CheckResult:
     reason : str
         Why a number is NaN or has no interval; empty otherwise.
     pvalue_holm, pvalue_bh : float or None
-        The p-value adjusted over all tests of a report, by Holm and by Benjamini and Hochberg; None
-        outside a report.
+        The p-value adjusted over its family in a report, by Holm and by Benjamini and Hochberg;
+        None outside a report. Of the primary test there is no first, and the second is over all
+        models and tasks of the report.
     n_tests : int or None
-        Tests with a p-value in the report, over which it is adjusted; None outside a report.
+        Tests of the family that have a p-value, over which it is adjusted; None outside a report.
+    family : Family or None
+        What the result is in a report; None outside one.
     twins : Twins or None
         The statistic in rational twins of the data; None where none were drawn or have it.
     fitted : object
@@ -137,6 +176,8 @@ class CheckResult:
         What each context adds to the estimate, indexed by context: to first order, the estimate
         less the one without the context. They sum to zero. Where the statistic is a root they are
         those of `mean_square`. None where the estimate does not change smoothly with a context.
+    also : mapping
+        Further estimates from the same data, by name.
     mean_square : float or None
         The mean square of which the statistic is the root; chance may push it below 0, where the
         statistic is 0. None where it is no root.
@@ -162,6 +203,8 @@ class CheckResult:
     fitted: object = field(default=None, repr=False, compare=False)
     contributions: "pd.Series[float] | None" = field(default=None, repr=False, compare=False)
     mean_square: float | None = field(default=None, repr=False, compare=False)
+    also: Mapping[str, Estimate] = field(default_factory=dict, repr=False, compare=False)
+    family: Family | None = None
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.
@@ -169,8 +212,8 @@ class CheckResult:
         Parameters
         ----------
         alpha : float
-            Level of the correction over all tests of a report; outside a report, where there is
-            no adjusted p-value, of the single test.
+            Level of the correction over the family; of the single test where there is no adjusted
+            p-value, as outside a report and of the primary test.
 
         Returns
         -------
@@ -216,6 +259,7 @@ class CheckResult:
             "pvalue_bh": math.nan if self.pvalue_bh is None else self.pvalue_bh,
             "n_tests": math.nan if self.n_tests is None else float(self.n_tests),
             "outcome": str(self.outcome()),
+            "family": "" if self.family is None else str(self.family),
             "n_twins": twins.n_twins,
             "twin_observed": twins.observed,
             "twin_median": twins.median,

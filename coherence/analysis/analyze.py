@@ -16,7 +16,7 @@ import pandas as pd
 from coherence.analysis.by_unit import analyze_scan
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.forecasts import score_differences
-from coherence.analysis.margins import as_margin, with_margin
+from coherence.analysis.margins import as_margin
 from coherence.analysis.planning import Job, plan_unit
 from coherence.analysis.reading import as_runs, positive_labels, read_units
 from coherence.analysis.twins import Beside, beside_twins
@@ -78,6 +78,7 @@ def _in_memory(
     on_demand: Sequence[str],
     published: bool,
     twins: int | None,
+    margin: float | None,
     n_jobs: int,
     progress: Progress | None,
 ) -> list[Unit]:
@@ -92,8 +93,8 @@ def _in_memory(
     jobs = [job for jobs, _ in plans for job in jobs]
     labels = [job.check for job in jobs]
     running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
-    outcomes = iter(adjusted(list(running)))
-    found = [[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans]
+    outcomes = iter(running)
+    found = adjusted([[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans])
     beside = [Beside(tuple(results)) for results in found]
     if twins is not None:
         beside = beside_twins(
@@ -107,7 +108,7 @@ def _in_memory(
             progress=progress,
         )
     return [
-        with_results(measured(key, unit, assumed, notes), of_twins)
+        with_results(measured(key, unit, assumed, notes), of_twins, margin)
         for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
     ]
 
@@ -191,9 +192,8 @@ def analyze(
         repetition shows would explain that.
     margin : float, optional
         Largest difference that counts as none, such as 0.05. The conclusion then also says whether
-        the effects of belief against choice are shown to lie within it, by two one-sided tests at
-        2.5%, that is, by 95% intervals that lie between minus and plus the margin:
-        `residual_covariance` and `rational_agent`, all actions.
+        the plain average of `sufficiency` is shown to lie within it, by two one-sided tests at
+        2.5%, that is, by 95% intervals of all actions that lie between minus and plus the margin.
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
@@ -241,16 +241,13 @@ def analyze(
     if isinstance(runs, RunsScan):
         _require_by_unit(twins=twins, merge_labels=merge_labels, prediction=prediction, gold=gold)
         shared |= {"rng": as_generator(rng), "named": checks is not None}
-        found, data = analyze_scan(runs, names, **options, **shared)
+        found, data = analyze_scan(runs, names, **options, **shared, margin=margin)
     else:
         table = as_runs(runs, merge_labels=merge_labels, prediction=prediction, gold=gold)
         units, assumed = read_units(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
-        found = _in_memory(
-            units, assumed, names, as_generator(rng), on_demand=checks or (), twins=twins, **shared
-        )
-    if margin is not None:
-        found = [with_margin(unit, margin) for unit in found]
+        shared |= {"on_demand": checks or (), "twins": twins, "margin": margin}
+        found = _in_memory(units, assumed, names, as_generator(rng), **shared)
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),

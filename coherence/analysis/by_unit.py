@@ -49,6 +49,7 @@ def analyze_scan(
     state: str,
     n_jobs: int,
     rng: np.random.Generator,
+    margin: float | None,
     progress: Progress | None,
 ) -> tuple[list[Unit], dict[str, Any]]:
     """Analyse a table unit by unit, with the numbers that it has in memory."""
@@ -69,7 +70,7 @@ def analyze_scan(
         found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
     results = adjusted([of_unit for _, of_unit, _ in found])
     units = [
-        with_results(unit, Beside(tuple(of_unit)))
+        with_results(unit, Beside(tuple(of_unit)), margin)
         for (unit, _, _), of_unit in zip(found, results, strict=True)
     ]
     digest = hashlib.sha256("\n".join(print_ for _, _, print_ in found).encode()).hexdigest()

@@ -5,44 +5,89 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from coherence.analysis.decision import PRIMARY, decide, facts_of, sentence
 from coherence.analysis.reading import alerts_of
 from coherence.analysis.twins import Beside
 from coherence.analysis.unit import UnitRows, unreadable
-from coherence.analysis.verdict import allowing, cautions, conclude, verdict
+from coherence.analysis.verdict import (
+    RATIONAL,
+    allowing,
+    cautions,
+    conclude_further,
+    sentence_of,
+)
+from coherence.checks.catalogue import family_of
 from coherence.checks.check import NotRun
+from coherence.checks.sufficiency import MOMENTS
 from coherence.report.movement import movement
 from coherence.report.unit import Unit
 from coherence.report.wording import belief_noun
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Family
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
 from coherence.table.typos import spelling_notes
 
 
-def adjusted(
-    outcomes: Sequence[list[CheckResult]], *, beside: Sequence[float] = ()
-) -> list[list[CheckResult]]:
-    """Add the p-values adjusted over every test of the report, and those `beside` it."""
-    pvalues = [
-        math.nan if result.pvalue is None else result.pvalue
-        for results in outcomes
-        for result in results
-    ]
-    pvalues += beside
-    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    by_test = iter(zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True))
+def adjusted(by_unit: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
+    """Correct p-values over their families, for each (task, model) of a report.
 
-    def with_adjusted(result: CheckResult) -> CheckResult:
-        by_holm, by_bh = next(by_test)
-        return (
-            result
-            if result.pvalue is None
-            else replace(
-                result, pvalue_holm=float(by_holm), pvalue_bh=float(by_bh), n_tests=n_tests
-            )
+    The primary test stands at its level, with a false discovery rate over all units beside it; the
+    further tests of a unit are corrected among themselves; tests of calibration of forecasts over
+    all units. What is an estimate in a report has no p-value.
+    """
+    named = [[_in_family(result, results) for result in results] for results in by_unit]
+    everywhere = [result for results in named for result in results]
+    of_report = {
+        family: iter(_corrected([r for r in everywhere if r.family is family]))
+        for family in (Family.PRIMARY, Family.SCORES)
+    }
+    finished = []
+    for results in named:
+        second = iter(_corrected([r for r in results if r.family is Family.SECOND]))
+        finished.append(
+            [
+                next(second)
+                if result.family is Family.SECOND
+                else next(of_report[result.family])
+                if result.family in of_report
+                else result
+                for result in results
+            ]
         )
+    return finished
 
-    return [[with_adjusted(result) for result in results] for results in outcomes]
+
+def _in_family(result: CheckResult, beside: Sequence[CheckResult]) -> CheckResult:
+    """Say what a result is in the report, beside the others of its unit."""
+    family = family_of(result.check)
+    if result.settings.get("published"):
+        return replace(result, family=Family.ESTIMATE)  # as the papers have it
+    if result.check == RATIONAL and any(
+        other.check == PRIMARY and other.settings.get("test") == MOMENTS for other in beside
+    ):
+        family = Family.PART  # the same test again
+    if family is Family.ESTIMATE:
+        result = replace(result, pvalue=None)
+    elif result.pvalue is None:
+        family = Family.ESTIMATE
+    return replace(result, family=family)
+
+
+def _corrected(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Correct the p-values of a family; that of the primary test keeps its own level."""
+    pvalues = [math.nan if result.pvalue is None else result.pvalue for result in results]
+    n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
+    return [
+        replace(
+            result,
+            pvalue_holm=None if result.family is Family.PRIMARY else float(by_holm),
+            pvalue_bh=float(by_bh),
+            n_tests=n_tests,
+        )
+        for result, by_holm, by_bh in zip(
+            results, holm(pvalues), benjamini_hochberg(pvalues), strict=True
+        )
+    ]
 
 
 def measured(
@@ -87,20 +132,24 @@ def measured(
     )
 
 
-def with_results(unit: Unit, beside: Beside) -> Unit:
-    """Add results, whose p-values are adjusted, and what they say."""
+def with_results(unit: Unit, beside: Beside, margin: float | None = None) -> Unit:
+    """Add results, whose p-values are corrected, and what they say."""
     assert unit.answering is not None
     assert unit.scatter is not None
     results, noun, scatter = beside.results, belief_noun(unit.answering), unit.scatter
     allowed = allowing(results)
+    facts = facts_of(results, unit.movement, margin)
+    verdict = decide(facts)
+    further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
         unit,
         results=results,
+        verdict=verdict,
         verdicts=tuple(
-            verdict(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
+            sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
         notes=(*unit.notes, *beside.notes),
-        conclusion=conclude(results, belief=noun, scatter=scatter, moves=unit.movement),
+        conclusion=tuple(filter(None, [sentence(verdict, facts), *further])),
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
     )

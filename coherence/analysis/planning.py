@@ -5,6 +5,7 @@ they get, whether there are any, and from which stream they draw.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check, NotRun
 from coherence.errors import listing
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Family
 from coherence.statistics.discrimination import clustered_auc
 from coherence.table.needs import (
     ACTION,
@@ -197,6 +198,10 @@ def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
     ]
 
 
+def _place(check: Check) -> tuple[bool, int]:
+    return check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)
+
+
 def _has_rows(unit: UnitRows, check: Check) -> bool:
     """Tell whether there are rows with what a check needs; if not, a note has said so."""
     if ONE_BELIEF in check.needs and not unit.in_two_states:
@@ -237,8 +242,11 @@ def plan_unit(
         groups = counted(unit.rows["group"].nunique(), "group")
         notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")
     jobs = []
-    # Sorting is stable: checks of the same evidence stay in the order of the catalogue.
-    for check in sorted(checks, key=lambda check: EVIDENCE.index(check.needs)):
+    # Streams that two checks draw from are copied before any is used.
+    shared = {c.name: deepcopy(streams[c.draws_as]) for c in checks if c.draws_as}
+    # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
+    # the order of the catalogue.
+    for check in sorted(checks, key=_place):
         if not _has_rows(unit, check):
             continue
         facts = unit.facts(check.needs, published)
@@ -248,6 +256,7 @@ def plan_unit(
                 if not isinstance(step, Call):
                     notes.append(step)
                 else:
-                    rng = streams[check.name].spawn(1)[0] if step.draws else None
+                    stream = shared.get(check.name, streams[check.name])
+                    rng = stream.spawn(1)[0] if step.draws else None
                     jobs.append(Job(check.name, step, rng))
     return jobs, notes

@@ -4,7 +4,9 @@ Together with `coherence.table` and the two modules beside it this is the only p
 column names; checks get aligned arrays (`coherence.checks.check.Facts`).
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pandas as pd
 from coherence.checks.check import Facts
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
-from coherence.statistics.scatter import Scatter, scatter_within
+from coherence.statistics.scatter import Scatter, noise_bias, scatter_within
 from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.runs import Runs
@@ -280,7 +282,26 @@ class UnitRows:
             rows = rows.drop_duplicates(["context", "prompt"])
             return scatter_within(self.belief(rows), rows["context"], across="wordings")
         rows = self.judged if len(self.judged) else self.stated
-        return scatter_within(self.belief(rows), rows["context"])
+        found = scatter_within(self.belief(rows), rows["context"])
+        if found.sd > 0 and self.paired and len(self.choices):
+            return replace(found, bias=self._noise_bias())
+        return replace(found, bias=0.0) if found.sd == 0 else found
+
+    def _noise_bias(self) -> float:
+        """Tell what noise in the reports does to tests of choice against state."""
+        rows = self.choices if self.exact_state else self.judged
+        state = rows["p_true"] if self.exact_state else self.state[rows.index]
+        if rows.empty or state.isna().any():
+            return math.nan
+        chosen = self.action(rows)
+        share = pd.get_dummies(chosen) if isinstance(chosen, pd.Series) else chosen
+        context = pd.factorize(rows["context"])[0].astype(np.int64)
+        return noise_bias(
+            self.belief(rows),
+            context,
+            np.asarray(share, dtype=np.float64),
+            np.asarray(state, dtype=np.float64),
+        )
 
     def belief(self, rows: pd.DataFrame) -> Floats:
         """Return one belief per row, or one column per state where there are several."""

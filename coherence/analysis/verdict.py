@@ -1,33 +1,27 @@
-"""What results say in words: a sentence for each, and two that head a (task, model).
+"""What results say in words: a sentence for each, and what the further tests of a unit say.
 
-The words follow how a test ended after the correction over the whole report, and how much of that
-noise in the reports explains. Only a test that rejects after the correction accuses, and not one
-that noise may have misled. A test that does not reject is never called evidence of coherence: what
-follows is the interval of effects that are compatible with the data.
+The words follow how a test ended after the correction over its family, and how much of that noise
+in the reports explains. Only a test that rejects after the correction accuses, and not one that
+noise may have misled. A test that does not reject is never called evidence of coherence: what
+follows is the interval of effects that are compatible with the data. The verdict itself is made in
+`coherence.analysis.decision`.
 """
 
 import math
 from collections.abc import Sequence
 from enum import Enum
 
-from coherence.analysis.margins import smallest_margin
 from coherence.analysis.unit import joined_names
 from coherence.checks.catalogue import sentences_of
 from coherence.errors import InputError
-from coherence.report.movement import Movement, room_beside
 from coherence.report.wording import clean, format_numbers
-from coherence.result import LEVEL, CheckResult, Interval, Outcome
+from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
 from coherence.statistics.scatter import Scatter
-from coherence.table.printable import WARNING, counted
+from coherence.table.printable import WARNING, counted, numbered
 
 RATIONAL = "rational_agent"
 """The test that allows for noise in the reports, and so tells whether noise suffices."""
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
-_NO_EVIDENCE = "Not rejecting is not evidence of coherence"
-_COVERAGE = (
-    "Such an interval holds the true effect in 95% of all studies, not of those alone that do not "
-    "reject."
-)
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 
 
@@ -40,7 +34,7 @@ class Noise(Enum):
     TOO_LITTLE = 4  # that test rejects too
 
 
-_SURE = f"A coherent agent fails anywhere in at most {LEVEL:.0%} of reports"
+_SURE = f"A coherent agent fails any of them in at most {LEVEL:.0%} of studies"
 _IF = f"{_SURE}, as long as contexts are independent"
 _SOME = f"{_SURE}, but {{cause}} could make {{suspects}} reject alone."
 _STANDS = f"{_IF}; {{cause}} does not explain it: {{settled}}."
@@ -99,7 +93,7 @@ def allowing(results: Sequence[CheckResult]) -> CheckResult | None:
 # What one result means
 
 
-def verdict(
+def sentence_of(
     result: CheckResult,
     *,
     alpha: float = LEVEL,
@@ -143,7 +137,7 @@ def _tested(
     if outcome is Outcome.KEPT:
         return f"No sign that {sign}. {_interval_sentence(result)}"
     if outcome is Outcome.UNCORRECTED:
-        tests = f"{result.n_tests} tests" if result.n_tests else "all tests of the report"
+        tests = f"{result.n_tests} tests" if result.n_tests else "all further tests"
         return f"A sign that {sign}, which does not survive the correction over {tests}."
     return template.format(Sign=f"{sign[:1].upper()}{sign[1:]}", **words)
 
@@ -176,13 +170,6 @@ def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
     )
 
 
-def largest_compatible_effect(interval: Interval, one_sided: bool) -> float:
-    """Return the largest effect within an interval, on the side that is tested; 0 for none."""
-    if one_sided:
-        return max(interval.high, 0.0)
-    return max(abs(interval.low), abs(interval.high))
-
-
 def _effects_within(result: CheckResult, interval: Interval) -> str:
     """Name the effects of an interval."""
     low, high = format_numbers([interval.low, interval.high])
@@ -194,62 +181,54 @@ def _unit_of(result: CheckResult) -> str:
     return unit if unit[:1] == "%" else f" {unit}"
 
 
-# What the results of a (task, model) say together
+# What the further tests of a (task, model) say
 
 
-def conclude(
-    results: Sequence[CheckResult],
-    *,
-    belief: str,
-    scatter: Scatter | None,
-    moves: Movement | None = None,
+def conclude_further(
+    results: Sequence[CheckResult], *, belief: str, scatter: Scatter | None
 ) -> tuple[str, ...]:
-    """Say in two sentences what the tests together say, and how sure one can be.
+    """Say how the tests beside the primary one ended, and how sure one can be.
 
     What tests of calibration say stands apart: a coherent agent may be badly calibrated.
     """
     of_calibration = [r for r in results if sentences_of(r.check)[0].of_calibration]
-    if of_calibration:
-        others = [result for result in results if result not in of_calibration]
-        tested = any(result.pvalue is not None for result in others)
-        said = conclude(others, belief=belief, scatter=scatter, moves=moves) if tested else ()
-        return *said, *_calibration(of_calibration, belief)
-    ended: dict[Outcome, list[CheckResult]] = {outcome: [] for outcome in Outcome}
-    for result in results:
-        ended[result.outcome()].append(result)
-    untested, estimates = ended[Outcome.UNTESTED], ended[Outcome.ESTIMATE]
-    n = len(results) - len(untested) - len(estimates)
-    if not n:
-        lack = "No test has a p-value; the table says why."
-        if not untested:
-            lack = "No test could be run: all results are estimates."
-            if all(math.isnan(result.statistic) for result in results):
-                lack = "No check could be run."
-        return lack, "Nothing here speaks for or against coherence."
-    without = f"; {len(untested)} could not be computed" if untested else ""
-    if rejected := ended[Outcome.REJECTED]:
-        many = f"{len(rejected)} of {n} tests {'rejects' if len(rejected) == 1 else 'reject'}"
+    calibrated = _calibration(of_calibration, belief) if of_calibration else ()
+    tests = [
+        result
+        for result in results
+        if result.family is Family.SECOND
+        and result not in of_calibration
+        and result.outcome() is not Outcome.UNTESTED
+    ]
+    if not tests:
+        return calibrated
+    n = len(tests)
+    rejected = [result for result in tests if result.outcome() is Outcome.REJECTED]
+    signs = [result for result in tests if result.outcome() is Outcome.UNCORRECTED]
+    corrected = ", corrected among themselves" if n > 1 else ""
+    if rejected:
+        many = (
+            f"{len(rejected)} of {n} further tests {numbered(len(rejected), 'rejects', 'reject')}"
+        )
         # What several tests look for is named once.
         by_sign: dict[str, list[CheckResult]] = {}
         for result in rejected:
             by_sign.setdefault(_filled("sign", "a sign", result, belief), []).append(result)
-        signs = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
+        said = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
         return (
-            f"{many if n > 1 else 'The one test rejects'}{_corrected(rejected[0])}: "
-            f"{signs}{without}.",
+            f"{many if n > 1 else 'The one further test rejects'}{corrected}: {said}.",
             _trust(rejected, scatter, allowing(results)),
+            *calibrated,
         )
-    count = f"None of {n} tests rejects" if n > 1 else "The one test does not reject"
-    if signs_alone := ended[Outcome.UNCORRECTED]:
-        moving = moves is None or not (moves.narrow or moves.one_sided)
-        more = ", and more contexts would tell" if moving else ""
+    count = (
+        f"None of {n} further tests rejects" if n > 1 else "The one further test does not reject"
+    )
+    if signs:
         return (
-            f"{count}{_corrected(signs_alone[0])}; before it, p is at most {LEVEL} in "
-            f"{_named(signs_alone)}{without}.",
-            "Among so many tests chance shows such a sign: it proves neither incoherence nor "
-            f"coherence{more}.",
+            f"{count}{corrected}; before it, p is at most {LEVEL} in {_named(signs)}.",
+            *calibrated,
         )
-    return f"{count}{without}.", _non_rejection_sentence(ended[Outcome.KEPT], moves)
+    return f"{count}.", *calibrated
 
 
 def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]:
@@ -300,39 +279,6 @@ def _trust(
     words |= {"exact": exact, "suspects": _named(suspects) if suspects else ""}
     of_all, of_some = _REJECTED[noise][1:]
     return (of_all if len(suspects) == len(rejected) else of_some).format(**words)
-
-
-def _non_rejection_sentence(kept: Sequence[CheckResult], moves: Movement | None) -> str:
-    """Name the effects compatible with the first test, in the order of checks, that has any.
-
-    The largest of an interval, printed as a bound behind a test that does not reject, held .745 to
-    .90 of true effects where power is high. An interval holds 95% over all studies.
-    """
-    bounded = False
-    for result in kept:
-        if result.interval is not None and not math.isnan(result.interval.high):
-            shown = largest_compatible_effect(
-                result.interval, sentences_of(result.check)[0].one_sided
-            )
-            reach = smallest_margin(result)  # of all actions, not only of the one that is shown
-            if math.isnan(reach):
-                reach = shown
-            if reach == 0:
-                bounded = True
-                continue
-            beside = room_beside(moves, reach, result.unit)
-            largest = f"the largest is {beside}" if beside else ""
-            if reach > shown + 1e-6:
-                largest = f"in one of the other actions up to {format_numbers([reach])[0]}"
-                largest += f", {beside}" if beside else ""
-            effects = _effects_within(result, result.interval)
-            return (
-                f"{_NO_EVIDENCE}: {effects[0].lower()}{effects[1:]} are compatible with the data "
-                f"of {clean(result.check)}{f'; {largest}' if largest else ''}. {_COVERAGE}"
-            )
-    if bounded:
-        return f"{_NO_EVIDENCE} in what was not tested."
-    return f"{_NO_EVIDENCE}, and without an interval it is not known what was missed."
 
 
 def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ CHECKS = {
     "evidence_leak": "leak",
     "action_information": "information",
     "scores": "scores",
+    "sufficiency": "sufficiency",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

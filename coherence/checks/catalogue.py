@@ -6,6 +6,7 @@ from importlib import import_module
 from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Sentences
 from coherence.errors import InputError, closest
+from coherence.result import Family
 from coherence.table.runs import Runs
 
 
@@ -27,6 +28,12 @@ def declared_name(result: str) -> str:
     # A part may bear the name of a variant ("iterated_expectation:random_forest").
     named = any(result == check.name for check in declarations())
     return result if named else result.partition(":")[0]
+
+
+def family_of(result: str) -> Family:
+    """Find what a result is in a report by its name."""
+    name = declared_name(result)
+    return next((check.family for check in declarations() if check.name == name), Family.ESTIMATE)
 
 
 def sentences_of(result: str) -> tuple[Sentences, str]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from coherence.inputs import Floats
 from coherence.rational.agent import RationalAgent
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Family
 from coherence.table.runs import Runs
 
 ANY = "*"
@@ -182,6 +182,9 @@ class Check:
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does
     by_itself: Callable[[Runs], bool] = lambda runs: True
+    family: Family = Family.SECOND  # what its results are in a report
+    # name of the check whose stream it draws from anew, so that both see the same arrangements
+    draws_as: str = ""
     # further checks that run whenever this one does, on the same rows
     parts: tuple["Check", ...] = ()
 

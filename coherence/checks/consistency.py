@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
-from coherence.result import CheckResult, Interval, contributions_to_mean
+from coherence.result import CheckResult, Family, Interval, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
@@ -301,6 +301,7 @@ CHECK = Check(
         )
         for key, under in (("", "other prompts"), (ANY, "{variant!r}"))
     },
+    family=Family.ESTIMATE,
     plan=_plan,
     every_prompt=True,
 )

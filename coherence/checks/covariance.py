@@ -33,8 +33,8 @@ from coherence.checks.check import (
     Sentences,
 )
 from coherence.checks.several_states import permuted_states
-from coherence.inputs import Floats, require_aligned, whole_number
-from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval
+from coherence.inputs import Floats, few_contexts, require_aligned, whole_number
+from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Family, Interval, Lack
 from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, separated
 from coherence.statistics.difference_sequences import (
     NOTHING,
@@ -78,6 +78,8 @@ ALIKE = "contexts of like belief (in groups: those of a group) have one state: n
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
+FOLDS = 10
+CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
@@ -204,6 +206,17 @@ def covariance_of(
     group: ArrayLike | None = None,
 ) -> CheckResult:
     """Run `residual_covariance_test` on validated data."""
+    return examined(data, n_draws, rng, group=group)[0]
+
+
+def examined(
+    data: ChoiceData,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    group: ArrayLike | None = None,
+) -> tuple[CheckResult, Arranged | None]:
+    """Return the test, and what two states were arranged to where it has one."""
     exact = data.exact is not None
     several = len(data.states) > 2 or in_several_states(data)
     null = (PERMUTED if several else NULL).format(
@@ -223,29 +236,57 @@ def covariance_of(
             "state": "exact" if exact else "realised",
         },
     )
-    if data.degenerate or (not exact and separated(data)):
-        return replace(undefined, reason=data.degenerate or SEPARATED)
+    if data.degenerate:
+        return lacking(undefined, data.degenerate, _lack_of(data)), None
+    if not exact and separated(data):
+        return lacking(undefined, SEPARATED, Lack.OPEN), None
     contexts = contexts_of(data, group)
-    return (permuted_states if several else _along_the_belief)(
-        data, contexts, n_draws, rng, undefined
-    )
+    if several:
+        return permuted_states(data, contexts, n_draws, rng, undefined), None
+    found = _arranged(contexts, n_draws, rng, undefined)
+    if isinstance(found, CheckResult):
+        return found, None
+    return _direction_of(data, found, undefined), found
 
 
-def _along_the_belief(
-    data: ChoiceData,
+def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
+    """Say why there is no p-value, and what kind of thing is lacking."""
+    return replace(undefined, reason=reason, settings={**undefined.settings, "lack": str(lack)})
+
+
+def _lack_of(data: ChoiceData) -> Lack:
+    """Tell what degenerate data lack."""
+    if len(data.actions) < 2:
+        return Lack.ACTIONS
+    return Lack.CASES if few_contexts(data.n_contexts) else Lack.OPEN
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Two states along the belief, with what difference sequences leave of them and of actions."""
+
+    contexts: Contexts
+    line: Line
+    scores: Scores
+    sums: RunSums
+    part: float  # of products with the state, what the isotonic fit leaves
+    foretold: Floats  # shape (n,): the state as the belief foretells it
+
+
+def _arranged(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
     undefined: CheckResult,
-) -> CheckResult:
-    """Test two states by difference sequences."""
+) -> Arranged | CheckResult:
+    """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
     layout = layout_of(line.belief, line.group)
     if few := too_few_runs(layout):
-        return replace(undefined, reason=few)
+        return lacking(undefined, few, Lack.CASES)
     resolved = min(RESOLVED, 0.1 * float(line.state.std()))
-    if contexts.exact is not None and left_by_belief(line.belief, line.state) < resolved:
-        return replace(undefined, reason=POSTERIOR_SETTLED)
+    if line.exact and left_by_belief(line.belief, line.state) < resolved:
+        return lacking(undefined, POSTERIOR_SETTLED, Lack.OPEN)
     scores = _scores(line)
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
@@ -254,23 +295,42 @@ def _along_the_belief(
         mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
     )
     if whole <= NOTHING:
-        return replace(undefined, reason=ALIKE)
-    chance = None
-    if contexts.exact is not None:
-        # What the fit takes of products with the posterior is taken of the toss's variance too: of
-        # squares it takes that twice.
-        part = math.sqrt(min(max(kept / whole, least), 1.0))
-        chance = part * line.state * (1 - line.state)
+        return lacking(undefined, ALIKE, Lack.OPEN)
+    # What the fit takes of products with the state it takes twice of squares; of the toss's
+    # variance it takes what it takes of products.
+    part = math.sqrt(min(max(kept / whole, least), 1.0))
+    foretold = _foretold(line, left)
+    open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     sums = run_sums(
         layout,
         line.belief,
         left,
         scores.columns,
-        chance=chance,
+        chance=part * line.state * (1 - line.state) if line.exact else None,
+        weight=1 / (open_state * (1 - open_state)),
+        turned=1 if scores.directed else 0,
         n_draws=n_draws,
         rng=rng,
-        shown=scores.shown,
+        gathered=(scores.shown, scores.knowing),
     )
+    return Arranged(contexts, line, scores, sums, part, foretold)
+
+
+def _foretold(line: Line, left: Floats) -> Floats:
+    """Return the state as the belief foretells it, given what it leaves."""
+    foretold = line.state - left
+    if not line.exact:
+        # A block of the isotonic fit whose states are all alike leaves some doubt: half a case of
+        # each state is added.
+        _, block, size = np.unique(foretold, return_inverse=True, return_counts=True)
+        size = size[block.ravel()]
+        foretold = (foretold * size + 0.5) / (size + 1)
+    return np.asarray(foretold)
+
+
+def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> CheckResult:
+    """Test the direction in which a higher belief moves choice."""
+    contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
     pvalue, of_actions = _pvalues(sums, scores)
     details = _details(data, sums, scores, pvalue, of_actions)
     at = scores.shown - scores.first
@@ -282,7 +342,7 @@ def _along_the_belief(
     estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
     n_draws = len(sums.drawn)
     doubt = 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_draws)
-    added = sums.added[:, 0] - estimate * sums.added[:, 1]
+    added = sums.added[:, 0] - estimate * sums.added[:, -1]
     size = math.sqrt(float((added**2).sum()))
     contributions = np.empty(len(added))
     # Of the size that runs of neighbours show, so that differences between models have that error.
@@ -316,40 +376,61 @@ def _along_the_belief(
 
 
 @dataclass(frozen=True)
-class _Scores:
+class Scores:
     """What of the actions is compared with the state, in columns, shape (n, n_columns)."""
 
-    columns: Floats  # the score of the test where beliefs give a direction, actions, the shift
+    # the score of the test where beliefs give a direction, actions, along the state, the shift
+    columns: Floats
     directed: bool  # whether beliefs give a direction
     shown: int  # column of the action that is shown
-    shifted: bool  # whether the last column is in units of belief
+    n_actions: int
+    knowing: int  # column of what choices know of the state: of two actions the one that is shown
+    shift: int | None = None  # column in units of belief
 
     @property
     def first(self) -> int:
         """Column of the first action."""
         return 1 if self.directed else 0
 
-    @property
-    def n_actions(self) -> int:
-        """Number of actions."""
-        return int(self.columns.shape[1]) - self.directed - self.shifted
+    def gathered(self, column: int) -> int:
+        """Place of a column among those to which the contributions of contexts are gathered."""
+        return (self.shown, self.knowing).index(column)
 
 
-def _scores(line: Line) -> _Scores:
+def _scores(line: Line) -> Scores:
     centred = line.belief - line.belief.mean()
     if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
         most = int(np.argmax(np.round(np.abs(line.share.mean(axis=0)), 9)))
-        return _Scores(line.share, False, most, False)
+        return Scores(line.share, False, most, line.share.shape[1], most)
     slopes = centred @ (line.share - line.share.mean(axis=0)) / (centred @ centred)
     rises = 1 + int(np.argmax(np.round(slopes, 9)))
-    columns = [(line.share @ slopes)[:, None], line.share]
-    shift = _shift_weights(line, slopes)
-    if shift is not None:
-        columns.append((line.share @ shift)[:, None])
-    return _Scores(np.hstack(columns), True, rises, shift is not None)
+    n_actions = line.share.shape[1]
+    columns, knowing = [(line.share @ slopes)[:, None], line.share], rises
+    if n_actions > 2:
+        columns.append(_along_the_state(line)[:, None])
+        knowing = n_actions + 1
+    weights = _shift_weights(line, slopes)
+    if weights is not None:
+        columns.append((line.share @ weights)[:, None])
+    stacked = np.hstack(columns)
+    shift = None if weights is None else stacked.shape[1] - 1
+    return Scores(stacked, True, rises, n_actions, knowing, shift)
 
 
-def _pvalues(sums: RunSums, scores: _Scores) -> tuple[float, Floats]:
+def _along_the_state(line: Line) -> Floats:
+    """Predict the state from actions linearly, each context from the others of other folds."""
+    n, score = len(line.state), np.zeros(len(line.state))
+    fold = np.arange(n) % FOLDS  # contexts are in the order of what they hold
+    for held in range(FOLDS):
+        rest = fold != held
+        centre = line.share[rest].mean(axis=0)
+        rise = line.state[rest] - line.state[rest].mean()
+        slopes = np.linalg.lstsq(line.share[rest] - centre, rise)[0]
+        score[~rest] = (line.share[~rest] - centre) @ slopes
+    return score
+
+
+def _pvalues(sums: RunSums, scores: Scores) -> tuple[float, Floats]:
     """Return the p-value of the test, and those of actions alone and by max-t, shape (2, k)."""
     one = np.eye(len(sums.observed))
     actions = range(scores.first, scores.first + scores.n_actions)
@@ -366,7 +447,7 @@ def _pvalues(sums: RunSums, scores: _Scores) -> tuple[float, Floats]:
 
 
 def _details(
-    data: ChoiceData, sums: RunSums, scores: _Scores, pvalue: float, of_actions: Floats
+    data: ChoiceData, sums: RunSums, scores: Scores, pvalue: float, of_actions: Floats
 ) -> pd.DataFrame:
     """Tabulate the difference of every action, and the shift of belief where one can be read."""
     names = data.difference_names(data.states[1], data.states[0])
@@ -376,10 +457,9 @@ def _details(
         estimate, *ends = sums.interval(column)
         error = sums.error(column)
         records.append((name, estimate, error, *ends, *of_actions[:, at]))
-    if scores.shifted:
-        column = scores.columns.shape[1] - 1
-        estimate, *ends = sums.interval(column)
-        records.append((SHIFT, estimate, sums.error(column), *ends, pvalue, pvalue))
+    if scores.shift is not None:
+        estimate, *ends = sums.interval(scores.shift)
+        records.append((SHIFT, estimate, sums.error(scores.shift), *ends, pvalue, pvalue))
     columns = ["component", "estimate", "standard_error", "low", "high"]
     return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
 
@@ -470,6 +550,7 @@ CHECK = Check(
             discrepancy=True,
         ),
     },
+    family=Family.PART,
     plan=_plan,
     states_named=True,
 )

@@ -39,7 +39,7 @@ from coherence.inputs import (
     require_aligned,
     whole_number,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.resample import Seed, as_generator, as_units
 from coherence.statistics.shares import spare_variance
@@ -427,10 +427,13 @@ CHECK = Check(
             sign="choices rise with the {belief} under no order of the actions",
             kept="Choices over all actions can be explained by some order "
             "that rises with the {belief}.",
+            estimate="Under the order of actions that fits best, a total share falls by at most "
+            "{value:.3f} as the {belief} rises.",
             one_sided=True,
             discrepancy=True,
         )
     },
+    family=Family.ESTIMATE,
     plan=_plan,
     states_named=True,
 )

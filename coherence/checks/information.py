@@ -27,7 +27,7 @@ from coherence.inputs import (
     require_aligned,
     whole_number,
 )
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
@@ -370,6 +370,7 @@ CHECK = Check(
             untwinned="twins have no exact posterior of their own",
         ),
     },
+    family=Family.ESTIMATE,
     plan=_plan,
     by_itself=_by_name,
 )

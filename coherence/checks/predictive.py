@@ -31,7 +31,7 @@ from coherence.checks.check import (
 )
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.statistics.boosted_trees import (
     DEPTHS,
     MAX_ITERATIONS,
@@ -517,6 +517,8 @@ CHECK = Check(
             rejected="The realised state predicts the action beyond the {belief}: "
             "information was used that is not in it.",
             sign="the realised state helps to predict the action beyond the {belief}",
+            estimate="Beyond the {belief}, the realised state saves {value:.1f}% of the log-loss "
+            "of predicting the action.",
             kept="No sign that the realised state helps to predict the action beyond the {belief}.",
             one_sided=True,
             scatter_misleads=True,
@@ -528,6 +530,8 @@ CHECK = Check(
             "beyond the {belief}.",
             sign="even given the evidence, the realised state helps to predict the action "
             "beyond the {belief}",
+            estimate="Given the evidence, the realised state saves {value:.1f}% of the log-loss of "
+            "predicting the action beyond the {belief}.",
             kept="No sign that, given the evidence, the realised state helps to predict the action "
             "beyond the {belief}.",
             one_sided=True,
@@ -537,5 +541,6 @@ CHECK = Check(
             untwinned="twins have no evidence columns of their own",
         ),
     },
+    family=Family.ESTIMATE,
     plan=_plan,
 )

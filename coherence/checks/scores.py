@@ -44,7 +44,7 @@ from coherence.inputs import (
     require_aligned,
     whole_number,
 )
-from coherence.result import CheckResult, ForecastScores
+from coherence.result import CheckResult, Family, ForecastScores
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import NUMBERS_HELD, Seed, Units, as_generator, as_units
 from coherence.table.needs import TARGETS
@@ -364,6 +364,7 @@ CHECK = Check(
         )
         for key, under in (("", ""), (ANY, " under {variant!r}"))
     },
+    family=Family.SCORES,
     plan=_plan,
     states_named=True,
     every_prompt=True,

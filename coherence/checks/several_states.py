@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.inputs import Codes, Floats
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval, Lack
 from coherence.statistics.adjustment import Differences, differences, explained_by, left_over
 from coherence.statistics.choices import ChoiceData
 from coherence.statistics.permutation import (
@@ -51,7 +51,8 @@ def permuted_states(
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
     cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts.state):
-        return replace(undefined, reason=few)
+        settings = {**undefined.settings, "lack": str(Lack.CASES)}
+        return replace(undefined, reason=few, settings=settings)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)
     if not left.any():

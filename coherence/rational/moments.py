@@ -19,7 +19,7 @@ from scipy import stats
 from scipy.special import comb
 
 from coherence.inputs import Codes, Floats
-from coherence.result import Interval
+from coherence.result import Interval, Lack
 from coherence.statistics.choices import ChoiceData, one_dimensional, separated
 from coherence.statistics.resample import Units, context_means
 
@@ -72,6 +72,7 @@ class BeyondBelief:
     contributions: "pd.Series[float]" = field(default_factory=lambda: pd.Series(dtype=float))
     settings: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
+    lack: Lack | None = None  # beside a reason
     degree: int = 0
     bend: float = math.nan  # p-value of a power more in the calibration
 
@@ -81,13 +82,13 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     report = one_dimensional(data, "rational_agent_test")
     undefined = BeyondBelief(math.nan, pd.DataFrame())
     if data.exact is None and separated(data):
-        return replace(undefined, reason=FORETOLD)
+        return replace(undefined, reason=FORETOLD, lack=Lack.OPEN)
     n_reports = np.bincount(data.context, minlength=data.n_contexts)
     n_values = _values_left(report, data.context)
     # Powers of k values depend on each other from the k-th on, and one more tells of a bend.
     possible = [degree for degree in _degrees(n_reports) if degree + 2 <= n_values]
     if not possible and n_values > 1:
-        return replace(undefined, reason=FEW_VALUES.format(n=n_values))
+        return replace(undefined, reason=FEW_VALUES.format(n=n_values), lack=Lack.REPORTS)
     possible = possible or [1]
     found = _of_degree(possible[0], n_reports, data, report, units)
     for degree in possible[1:]:
@@ -95,7 +96,8 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
             break
         found = _of_degree(degree, n_reports, data, report, units)
     if found.bend < BENT:
-        return replace(undefined, reason=CURVED.format(degree=found.degree, pvalue=found.bend))
+        curved = CURVED.format(degree=found.degree, pvalue=found.bend)
+        return replace(undefined, reason=curved, lack=Lack.REPORTS)
     return found
 
 
@@ -106,28 +108,31 @@ def _of_degree(
     undefined = BeyondBelief(math.nan, pd.DataFrame())
     used = np.flatnonzero(n_reports > degree)
     if used.size < FEWEST_CONTEXTS:
-        return replace(undefined, reason=ONCE.format(n=used.size, fewest=FEWEST_CONTEXTS))
+        lack = Lack.CASES if data.n_contexts < FEWEST_CONTEXTS else Lack.REPORTS
+        once = ONCE.format(n=used.size, fewest=FEWEST_CONTEXTS)
+        return replace(undefined, reason=once, lack=lack)
     state = np.zeros(data.n_contexts)
     state[data.context] = data.truth if data.exact is None else data.exact
     # With the exact posterior, the mean of p* - p* m is the variance of the toss too.
     seen = int(min(state[used].sum(), used.size - state[used].sum()))
     if seen < FEWEST_OF_STATE:
-        return replace(undefined, reason=RARE.format(n=seen, fewest=FEWEST_OF_STATE))
+        rare = RARE.format(n=seen, fewest=FEWEST_OF_STATE)
+        return replace(undefined, reason=rare, lack=Lack.CASES)
     units = Units(units.name, np.unique(units.of_context[used], return_inverse=True)[1])
     if units.too_few:
-        return replace(undefined, reason=units.too_few)
+        return replace(undefined, reason=units.too_few, lack=Lack.CASES)
     share = context_means(data.share, data.context, data.n_contexts)
     mean = context_means(report, data.context, data.n_contexts)[used]
     direction = (mean - mean.mean()) @ share[used]  # how each action moves with the belief
     if not np.abs(direction).max() > 0:
-        return replace(undefined, reason=SAME)
+        return replace(undefined, reason=SAME, lack=Lack.ACTIONS)
     direction = direction / np.abs(direction).max()
     moments = _Moments.of(report - mean.mean(), data.context, used, share, state, degree)
     estimate = _jackknifed(moments, direction, units)
     left = 4 * used.size * estimate.value[-1]
     if not left >= FEWEST_OPEN:
         why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
-        return replace(undefined, reason=why)
+        return replace(undefined, reason=why, lack=Lack.CASES)
     names = data.difference_names(data.states[1], data.states[0])
     of_actions = slice(1, 1 + len(names))
     low, high = estimate.value - estimate.reach, estimate.value + estimate.reach

@@ -86,8 +86,8 @@ def render_html(
     legend = (
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
         "the furthest from 0 first within each unit of measurement, beyond which effects do not "
-        f"compare; ● rejected after Holm's correction over all tests (p ≤ {LEVEL}); ○ a sign that "
-        "does not survive it"
+        f"compare; ● rejects (p ≤ {LEVEL}; of further tests, after Holm's correction among those "
+        "of a unit); ○ a sign that does not survive it"
     )
     several = wording.concerns_all(row.result for row in ranked if row.result)
     legend = "; ".join(filter(None, [legend, several])) + "."

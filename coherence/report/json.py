@@ -58,6 +58,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         {
             **result.to_row(),
             "verdict": verdict,
+            "also": {name: asdict(estimate) for name, estimate in result.also.items()},
             "assumptions": result.assumptions,
             "settings": _recorded(result.settings),
             "details": result.details,
@@ -68,6 +69,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         "task": unit.task,
         "model": unit.model,
         "belief": belief_noun(unit.answering),
+        "verdict": str(unit.verdict),
         "conclusion": unit.conclusion,
         "cautions": unit.cautions,
         "scatter": None if unit.scatter is None else asdict(unit.scatter),

@@ -7,7 +7,8 @@ and its meaning. What is undefined is null.
 from typing import Any
 
 from coherence.report.json import SCHEMA_VERSION
-from coherence.result import Outcome
+from coherence.report.verdicts import Verdict
+from coherence.result import Family, Outcome
 from coherence.table.schema import FAILURES, LOW_MASS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -67,15 +68,29 @@ def _result() -> Any:
         level=_number("Nominal coverage of the interval.", least=0, most=1),
         interval_method=_text("How the interval was computed; empty without one."),
         pvalue=_number("Null for an estimate, and where the test is undefined.", least=0, most=1),
-        pvalue_holm=_number("Adjusted by Holm over all tests of the file.", least=0, most=1),
+        family={
+            "enum": ["", *map(str, Family)],
+            "description": "What it is in the file: the primary test of a task and model; a part "
+            "of it; one of the second tests, corrected among themselves; scores, corrected over "
+            "all forecasters; or an estimate.",
+        },
+        pvalue_holm=_number("Adjusted by Holm over its family.", least=0, most=1),
         pvalue_bh=_number(
-            "Adjusted by Benjamini and Hochberg over all tests of the file.", least=0, most=1
+            "Adjusted by Benjamini and Hochberg over its family; of the primary test over all "
+            "tasks and models of the file.",
+            least=0,
+            most=1,
         ),
         n_tests=_number("Tests over which it was adjusted; null without a p-value.", least=0),
+        also={
+            "type": "object",
+            "description": "Further estimates from the same data, by name: each with value, low, "
+            "high, unit, meaning, and the reason where there is none.",
+        },
         outcome={
             "enum": [str(outcome) for outcome in Outcome],
-            "description": "How it ended, by Holm's p-value at level .05; `sign` is a p-value that "
-            "rejects alone and not after the correction.",
+            "description": "How it ended at level .05, after the correction over its family; "
+            "`sign` is a p-value that rejects alone and not after it.",
         },
         verdict=_text("The outcome as a sentence."),
         n_twins=_count("Rational twins of the data that were drawn; 0 where none have the effect."),
@@ -178,6 +193,11 @@ def _unit() -> Any:
     scatter = _record(
         "How far reports of equal evidence lie apart; null where that was not asked.",
         sd=_number("Pooled standard deviation within groups.", least=0),
+        bias=_number(
+            "Bias of a sum of choice times state that such noise gives, in standard errors; null "
+            "where it is not known.",
+            least=0,
+        ),
         n_groups=_count("Groups with at least two beliefs."),
         across=_text("What differs within a group: repetitions or wordings."),
     )
@@ -187,7 +207,11 @@ def _unit() -> Any:
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
-        conclusion=_texts("What the tests together say, and how sure one can be."),
+        verdict={
+            "enum": [str(verdict) for verdict in Verdict],
+            "description": "What the primary test says, and the checks that stand before it.",
+        },
+        conclusion=_texts("The verdict in a sentence, and what the further tests say."),
         cautions=_texts("What may mislead tests."),
         scatter=scatter | {"type": ["object", "null"]},
         results={"type": "array", "items": _result(), "description": "In the order of checks."},

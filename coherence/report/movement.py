@@ -151,18 +151,5 @@ def little_sentence(moves: Movement | None) -> str:
     )
 
 
-def room_beside(moves: Movement | None, effect: float, unit: str) -> str:
-    """Say how large an effect is beside what varies; empty where that is not known."""
-    if moves is None or not math.isfinite(effect):
-        return ""
-    if unit == "belief" and moves.high > moves.low:
-        return f"{effect / (moves.high - moves.low):.0%} of the range of its beliefs"
-    if unit in ("probability", "share") and moves.action_sd > 0:
-        return f"{effect / moves.action_sd:.2g} times the SD of its choices over contexts"
-    if unit == "nats" and moves.entropy > 0:
-        return f"{effect / moves.entropy:.2g} of the entropy of its choices"
-    return ""
-
-
 def _number(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 or value < 5e-4 else f"{value:.3f}"

@@ -21,9 +21,8 @@ from scipy.stats import norm
 
 from coherence.report.unit import Unit
 from coherence.report.wording import clean, format_numbers, format_pvalue
-from coherence.result import LEVEL, CheckResult, Outcome
+from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.statistics.random_effects import random_effects
-from coherence.table.printable import counted
 
 FEW = 3
 """Units up to which a report shows everything at once."""
@@ -36,7 +35,8 @@ class Ranked:
     number: int  # position in the report, from 1
     unit: Unit  # all that is known of it
     result: CheckResult | None  # what it is ranked by; None where its data did not allow that check
-    rejected: tuple[CheckResult, ...]  # every test that rejects after the correction
+    # every test that rejects after the correction, but for parts of another
+    rejected: tuple[CheckResult, ...]
 
     @property
     def measure(self) -> str:
@@ -60,16 +60,20 @@ def is_test(result: CheckResult) -> bool:
 
 
 def shared_tests(units: Sequence[Unit]) -> list[str]:
-    """Return the tests that several units have, the most frequent first, then in their order."""
+    """Return the tests that several units have, the primary one first, then the most frequent."""
     return _shared(units, _placed)
 
 
 def _shared(units: Sequence[Unit], placed: Callable[[CheckResult], bool]) -> list[str]:
-    """Return the names of such results that several units have, the most frequent first."""
+    """Return the names of such results that several units have, the primary test first."""
     counts = Counter(result.check for unit in units for result in unit.results if placed(result))
     fewest = min(len(units), 2)
     # A counter keeps the order in which names came, and sorting keeps it among equals.
-    return sorted((name for name, n in counts.items() if n >= fewest), key=lambda n: -counts[n])
+    first = {r.check for unit in units for r in unit.results if r.family is Family.PRIMARY}
+    return sorted(
+        (name for name, n in counts.items() if n >= fewest),
+        key=lambda name: (name not in first, -counts[name]),
+    )
 
 
 def _placed(result: CheckResult) -> bool:
@@ -84,7 +88,11 @@ def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
             number,
             unit,
             next((result for result in unit.results if result.check == check), None),
-            tuple(r for r in unit.results if r.outcome() is Outcome.REJECTED),
+            tuple(
+                r
+                for r in unit.results
+                if r.outcome() is Outcome.REJECTED and r.family is not Family.PART
+            ),
         )
         for number, unit in enumerate(units, start=1)
     ]
@@ -112,20 +120,29 @@ def _known(result: CheckResult) -> bool:
 
 
 def counted_rejections(units: Sequence[Unit]) -> str:
-    """Say how many tests of how many units reject after the correction."""
-    tests = sum(is_test(result) for unit in units for result in unit.results)
-    rejected = [
-        sum(result.outcome() is Outcome.REJECTED for result in unit.results) for unit in units
+    """Say in how many units the primary test rejects, and how many false alarms to expect."""
+    tested = [
+        result
+        for unit in units
+        for result in unit.results
+        if result.family is Family.PRIMARY and is_test(result)
     ]
-    if not tests:
-        return "No test could be run."
-    if tests == 1:
-        return f"The one test {'rejects' if sum(rejected) else 'does not reject'}."
-    failing = sum(map(bool, rejected))
+    if not tested:
+        return "The primary test could not be run."
+    rejected = sum(result.outcome() is Outcome.REJECTED for result in tested)
+    n = len(tested)
+    if n == 1:
+        return f"The primary test {'rejects' if rejected else 'does not reject'}."
+    found = sum(result.pvalue_bh is not None and result.pvalue_bh <= LEVEL for result in tested)
     return (
-        f"{sum(rejected) or 'None'} of {tests} tests "
-        f"{'rejects' if sum(rejected) <= 1 else 'reject'} after Holm's correction over all of them"
-        + (f", in {failing} of {counted(len(units), 'unit')}." if failing else ".")
+        f"The primary test rejects in {rejected or 'none'} of {n} units at {LEVEL}. If all were "
+        f"coherent, {LEVEL * n:.2g} would be rejected by chance on average"
+        + (
+            f"; at a false discovery rate of {LEVEL:.0%} over all of them {found or 'none'} "
+            f"{'remains' if found <= 1 else 'remain'}."
+            if rejected
+            else "."
+        )
     )
 
 

@@ -14,9 +14,32 @@ import pandas as pd
 
 from coherence.report.unit import Unit
 from coherence.report.wording import belief_noun
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Family
 
 BRIEF = ("task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm")
+
+
+VERDICT = (
+    *("task", "model", "verdict", "estimate", "low", "high", "component", "pvalue", "pvalue_bh"),
+    *("hidden_share", "hidden_share_low", "hidden_share_high"),
+    *("plain_average", "plain_average_low", "plain_average_high", "sentence"),
+)
+
+
+def _verdict_row(unit: Unit) -> dict[str, Any]:
+    row: dict[str, Any] = {"task": unit.task, "model": unit.model, "verdict": str(unit.verdict)}
+    row["sentence"] = unit.conclusion[0] if unit.conclusion else ""
+    for result in unit.results:
+        if result.family is Family.PRIMARY:
+            numbers = result.to_row()
+            row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh")}
+            row |= {"estimate": result.statistic}
+            row["component"] = result.settings.get("component", "")
+            for name in ("hidden_share", "plain_average"):
+                if name in result.also:
+                    found = result.also[name]
+                    row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return row
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +105,17 @@ class Report:
         ).iloc[: len(rows)]
         first = [*BRIEF, "unit", "outcome"]
         return table[[*first, *(name for name in table.columns if name not in first)]]
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """One row for each model on a task: the answer to whether its belief is acted on.
+
+        Columns ``task``, ``model``, ``verdict`` (a code of `coherence.report.verdicts.Verdict`),
+        ``estimate``, ``low``, ``high`` (difference in the probability ``component`` at equal
+        belief), ``pvalue`` of the primary test, ``pvalue_bh`` over all rows, ``hidden_share`` and
+        ``plain_average`` with their ends, and the verdict as a ``sentence``.
+        """
+        return pd.DataFrame([_verdict_row(unit) for unit in self.units], columns=list(VERDICT))
 
     @property
     def pooled(self) -> pd.DataFrame:

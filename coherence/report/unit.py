@@ -10,6 +10,7 @@ import pandas as pd
 
 from coherence.rational.sensitivity import Sensitivity
 from coherence.report.movement import Movement
+from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
 from coherence.statistics.scatter import Scatter
 from coherence.table.audit import Answering
@@ -44,7 +45,9 @@ class Unit:
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
     answering: Answering | None = None
-    conclusion: tuple[str, ...] = ()  # what the tests together say, and how sure one can be
+    verdict: Verdict = Verdict.NOT_TESTED  # what the primary test says
+    # the verdict in a sentence, and what the further tests say
+    conclusion: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()  # what may mislead tests
     # how far reports of equal evidence lie apart; None where that was not asked
     scatter: Scatter | None = None

@@ -15,6 +15,7 @@ import pandas as pd
 from coherence.inputs import MIN_CONTEXTS
 from coherence.report.movement import little_sentence, moves_sentence
 from coherence.report.unit import Unit
+from coherence.report.verdicts import Verdict
 from coherence.report.wording import (
     NOT_GIVEN,
     answering_sentences,
@@ -24,7 +25,7 @@ from coherence.report.wording import (
     interval_heading,
     unit_heading,
 )
-from coherence.result import CheckResult, ForecastScores, Outcome
+from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
@@ -32,7 +33,8 @@ from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 FURTHER = "What else was estimated"
 QUESTIONS = {
     "Is it the belief acted on?": {
-        "residual_covariance": "choices at equal belief",
+        "sufficiency": "choices at equal belief",
+        "residual_covariance": "choices at equal belief, the direction alone",
         "cmi": "what the truth adds to the belief",
         "predictive_gain": "what the truth would help to predict",
         "predictive_gain:features": "what the evidence and truth would help to predict",
@@ -102,13 +104,18 @@ class Row:
 
     @property
     def rejects(self) -> bool:
-        """Whether the test rejects after the correction."""
-        return self.result.outcome() is Outcome.REJECTED
+        """Whether the test rejects; what is a part of another has no mark of its own."""
+        return self.marked and self.result.outcome() is Outcome.REJECTED
 
     @property
     def is_sign(self) -> bool:
         """Whether the test rejects alone, and not after the correction."""
-        return self.result.outcome() is Outcome.UNCORRECTED
+        return self.marked and self.result.outcome() is Outcome.UNCORRECTED
+
+    @property
+    def marked(self) -> bool:
+        """Whether it stands for itself."""
+        return self.result.family is not Family.PART
 
     @property
     def component(self) -> str:
@@ -226,9 +233,9 @@ def rows_by_question(
 ) -> list[tuple[str, list[Row]]]:
     """Group results by the question that they answer, and tell which lead.
 
-    Tests lead, and of a check without one the first estimate, of prompt variants the largest. Of
-    the tests of pairs of actions that with the smallest p-value leads, and every other that
-    rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
+    Tests lead but for parts of the primary one, and of a check without one the first estimate, of
+    prompt variants the largest. Of the tests of pairs of actions that with the smallest p-value
+    leads, and every other that rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
     their size is clear of 0.
     """
     pairs = [result for result in results if _family(result) == BY_PAIR]
@@ -241,7 +248,11 @@ def rows_by_question(
         if _family(result) == COMPARED and not leader.statistic >= result.statistic:
             first[COMPARED] = leader if math.isnan(result.statistic) else result
 
+    whole = any(result.family is Family.PRIMARY for result in results)
+
     def leads(result: CheckResult) -> bool:
+        if result.family is Family.PART:
+            return not whole
         if result.check == CANCELLING and result.interval and result.interval.low > 0:
             return True
         if result.pvalue is None:
@@ -286,13 +297,13 @@ def _next_step(unit: Unit) -> str:
         for result in unit.results
         if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
     ]
-    if any(result.outcome() is Outcome.REJECTED for result in tests):
+    if unit.verdict.marked:
         grouped = "group" in unit.rows.names
-        return (
-            "Look at the figure and at what was said. "
-            + ("" if grouped else "Do the contexts share a template (--group)? ")
-            + "If reports vary between repetitions, see rational_agent and --twin."
+        return "Look at the figure and at what was said." + (
+            "" if grouped else " Do the contexts share a template (--group)?"
         )
+    if unit.verdict is Verdict.TOO_FEW_REPORTS:
+        return "Ask each case more often (--reps), or let answers be computed (--answers exact)."
     if unparsed_share(unit) > MOSTLY:
         return (
             "Ask in another way: most answers could not be parsed (--answers exact or forced, "

@@ -48,18 +48,29 @@ WIDEST = 64.0  # ratio beyond which an interval has no end
 
 @dataclass(frozen=True)
 class RunSums:
-    """Sums of products over runs, one column for each statistic, and draws of their signs."""
+    """Sums of products over runs, one column for each statistic, and draws of their signs.
 
+    Columns: a score each; the first `n_turned` of them times the belief; where windows are
+    weighted, the scores and the squared differences of the state in these weights; the squared
+    differences.
+    """
+
+    n_scores: int
+    n_turned: int
+    weighted: bool
     observed: Floats  # shape (n_columns,): mean over all orders of equal beliefs
     totals: Floats  # shape (n_orders, n_columns): of random ones
     spread: Floats  # shape (n_columns, n_columns): cross-products of runs, mean over orders
     drawn: Floats  # shape (n_draws, n_columns): totals under random signs, of all orders together
-    normal: Floats  # shape (n_draws,): standard normal
+    normal: Floats  # shape (n_draws, 2): standard normal, of direct sums and of turned ones
     cover: float  # variance of a total over the mean square of its runs, which share contexts
     score_squares: Floats  # shape (n_scores,): sums of squared differences, mean over all orders
-    state_squares: Floats  # shape (3,): the same of the state, times powers 0, 1, 2 of the belief
+    # shape (3, 3): the same of the state, times products of 1, the belief and the weight of windows
+    state_squares: Floats
     n_windows: int
-    added: Floats  # shape (n, 2): what contexts add to the total of one column and to the last
+    # shape (n, 1 + n_gathered): what contexts add to the totals of the gathered scores, and to the
+    # squared differences
+    added: Floats
 
     def spreads(self, weights: Floats) -> tuple[float, float]:
         """Return the factor of the draws of a weighted total, and the error of noise added to them.
@@ -76,23 +87,30 @@ class RunSums:
 
     def _equal_variance(self, weights: Floats) -> float:
         """Variance of a weighted total of one score if its factors had one variance each."""
-        n_scores = len(self.score_squares)
-        turned = np.zeros(n_scores)
-        turned[: len(weights) - 1 - n_scores] = weights[n_scores:-1]
-        at = int(np.argmax(np.abs(weights[:n_scores]) + np.abs(turned)))
-        direct, turn = weights[at], turned[at]
-        plain, once, twice = self.state_squares
-        of_state = plain * direct**2 + 2 * once * direct * turn + twice * turn**2
+        n, end = self.n_scores, self.n_scores + self.n_turned
+        # What a score is multiplied by: 1, the belief of the window, its weight.
+        times = np.zeros((n, 3))
+        times[:, 0] = weights[:n]
+        times[: self.n_turned, 1] = weights[n:end]
+        if self.weighted:
+            times[:, 2] = weights[end : end + n]
+        at = int(np.argmax(np.abs(times).sum(axis=1)))
+        of_state = float(times[at] @ self.state_squares @ times[at])
         # A ratio takes its part of the state out of the score.
-        ratio = -weights[-1] / direct if direct else 0.0
-        of_score = self.score_squares[at] - 2 * ratio * self.observed[at] + ratio**2 * plain
-        return float(of_state * of_score / self.n_windows)
+        ratio = 0.0
+        if times[at, 0]:
+            ratio = -weights[-1] / times[at, 0]
+        elif times[at, 2]:
+            ratio = -weights[-2] / times[at, 2]
+        of_score = self.score_squares[at] - 2 * ratio * self.observed[at]
+        of_score += ratio**2 * self.state_squares[0, 0]
+        return of_state * float(of_score) / self.n_windows
 
-    def sizes(self, weights: Floats) -> Floats:
+    def sizes(self, weights: Floats, noise_of: int = 0) -> Floats:
         """Return sizes of a weighted total: that of the data first, then those of the draws."""
         factor, noise = self.spreads(weights)
         # Noise on the size: an action and its opposite then have the same draws.
-        drawn = factor * np.abs(self.drawn @ weights) + noise * self.normal
+        drawn = factor * np.abs(self.drawn @ weights) + noise * self.normal[:, noise_of]
         return np.asarray(np.abs(np.concatenate([[self.observed @ weights], drawn])))
 
     def pvalue(self, weights: Floats) -> float:
@@ -100,28 +118,59 @@ class RunSums:
         sizes = self.sizes(weights)
         return float((sizes >= sizes[0] - _margin(sizes[0])).mean())
 
-    def error(self, column: int) -> float:
-        """Return the standard error of the ratio of a column to the last one."""
+    def with_turn(self, of_direction: float, of_turn: float) -> tuple[float, float, float]:
+        """Return the p-values of the first score, of its turn, and of the two together.
+
+        The turn is the product times the belief of the window, less so much of the direct sum that
+        the two are uncorrelated under the signs. Together: the smaller of the two p-values, each
+        over its part of the level, referred to the same of the draws.
+        """
+        direct, turn = np.zeros((2, len(self.observed)))
+        direct[0], turn[self.n_scores] = 1.0, 1.0
+        covariance = self.cover * self.spread
+        between = np.atleast_2d(np.cov(self.totals, rowvar=False))
+        if covariance[0, 0] - between[0, 0] > NOTHING:
+            covariance = covariance - between
+        if covariance[0, 0] > NOTHING:
+            turn[0] = -covariance[self.n_scores, 0] / covariance[0, 0]
+        reached = [
+            shares_reached(self.sizes(weights, at)) for at, weights in enumerate((direct, turn))
+        ]
+        both = np.minimum(reached[0] / of_direction, reached[1] / of_turn)
+        together = float((both <= both[0] * (1 + 1e-9)).mean())
+        return float(reached[0][0]), float(reached[1][0]), together
+
+    def error(self, column: int, over: int = -1) -> float:
+        """Return the standard error of the ratio of a column to another, the last one."""
         weights = np.zeros(len(self.observed))
         weights[column] = 1.0
-        weights[-1] = -self.observed[column] / self.observed[-1]
+        weights[over] = -self.observed[column] / self.observed[over]
         factor, noise = self.spreads(weights)
         variance = factor**2 * float(weights @ self.spread @ weights) + noise**2
-        return math.sqrt(variance) / float(self.observed[-1])
+        return math.sqrt(variance) / float(self.observed[over])
 
-    def interval(self, column: int, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the ratio of a column to the last one, and the ends of its interval.
+    def variance(self, column: int) -> float:
+        """Return the variance of a total."""
+        weights = np.zeros(len(self.observed))
+        weights[column] = 1.0
+        factor, noise = self.spreads(weights)
+        return factor**2 * float(weights @ self.spread @ weights) + noise**2
+
+    def interval(
+        self, column: int, over: int = -1, level: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Return the ratio of a column to another, the last one, and the ends of its interval.
 
         The ends are the ratios that the same draws do not reject; infinite where they reject none.
         """
         weights = np.zeros(len(self.observed))
         weights[column] = 1.0
-        if self.observed[-1] <= NOTHING:
+        if self.observed[over] <= NOTHING:
             return math.nan, math.nan, math.nan
-        ratio = float(self.observed[column] / self.observed[-1])
+        ratio = float(self.observed[column] / self.observed[over])
 
         def rejected(value: float) -> bool:
-            weights[-1] = -value
+            weights[over] = -value
             return self.pvalue(weights) <= 1 - level
 
         ends = []
@@ -314,22 +363,36 @@ def left_by_belief(belief: Floats, values: Floats) -> float:
 
 def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> float:
     """Estimate the variance of values at equal belief, over all orders of equal beliefs."""
-    none = np.zeros((len(belief), 0))
-    both = [_expected(layout, down, belief, values, none, None, 0)[2][0] for down in (0, 1)]
+    alone = _Values(belief, values, np.zeros((len(belief), 0)))
+    both = [_expected(layout, down, alone)[2][0, 0] for down in (0, 1)]
     return float(np.mean(both)) / len(layout.window)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What is multiplied, along the first axis the contexts."""
+
+    belief: Floats
+    state: Floats
+    scores: Floats  # shape (n, n_scores)
+    chance: Floats | None = None
+    weight: Floats | None = None
+    n_turned: int = 0
+    gathered: tuple[int, ...] = (0,)
 
 
 def run_sums(
     layout: Layout,
     belief: Floats,
     state: Floats,
-    share: Floats,
+    scores: Floats,
     *,
     n_draws: int,
     rng: np.random.Generator,
     chance: Floats | None = None,
+    weight: Floats | None = None,
     turned: int = 0,
-    shown: int = 0,
+    gathered: tuple[int, ...] = (),
     n_orders: int = ORDERS,
 ) -> RunSums:
     """Sum the products of differences of state and actions over runs, and draw their signs.
@@ -340,37 +403,40 @@ def run_sums(
         Of these contexts.
     belief, state : ndarray, shape (n,)
         What contexts are ordered by, and what it leaves of the state (`beyond_belief`).
-    share : ndarray, shape (n, n_scores)
+    scores : ndarray, shape (n, n_scores)
         Actions, or scores of them: a column of sums each.
     n_draws : int
         Draws of the signs, rounded up to a multiple of `n_orders`.
     rng : Generator
         Source of orders and signs.
     chance : ndarray, shape (n,), optional
-        Variance of the realised state given the exact one, which the last column adds.
+        Variance of the realised state given the exact one, which squared differences add.
+    weight : ndarray, shape (n,), optional
+        Weights of contexts, whose mean a window has: a column more of every score, and one of the
+        squared differences.
     turned : int
         Scores, from the first, that have a further column: their products times the belief.
-    shown : int
-        Column whose contributions of contexts are wanted.
+    gathered : tuple of int
+        Scores to which the contributions of contexts are wanted.
     n_orders : int
         Orders of equal beliefs, two at least.
 
     Returns
     -------
     RunSums
-        Columns: the scores, those times the belief, and the squared differences of the state.
+        Columns as described there.
     """
     each, n = -(-n_draws // n_orders), len(belief)
+    values = _Values(belief, state, scores, chance, weight, turned, gathered)
     totals, drawn = [], []
-    added, spread = np.zeros((n, 2)), 0.0
+    added, spread = np.zeros((n, len(gathered) + 1)), 0.0
     for offset in range(RUN):
         starts = layout.starts(offset)
         of_offset = len(range(offset, n_orders, RUN))
         batch = max(1, CELLS // n)
         for first in range(0, of_offset, batch):
             size = min(batch, of_offset - first)
-            order = layout.orders(size, first, rng)
-            products, more = _products(layout, order, belief, state, share, chance, turned, shown)
+            products, more = _products(layout, layout.orders(size, first, rng), values)
             sums = np.add.reduceat(products, starts, axis=1)
             totals.append(sums.sum(axis=1))
             spread = spread + np.einsum("orc,ord->cd", sums, sums)
@@ -378,15 +444,19 @@ def run_sums(
             bits = rng.integers(0, 256, (size, each, -(-len(starts) // 8)), dtype=np.uint8)
             signs = np.unpackbits(bits, axis=2, count=len(starts)) * 2.0 - 1.0
             drawn.append((signs @ sums).reshape(size * each, -1))
-    both_ways = [_expected(layout, down, belief, state, share, chance, turned) for down in (0, 1)]
+    both_ways = [_expected(layout, down, values) for down in (0, 1)]
     means = [np.mean(each, axis=0) for each in zip(*both_ways, strict=True)]
     observed, score_squares, state_squares = means
     return RunSums(
+        n_scores=scores.shape[1],
+        n_turned=turned,
+        weighted=weight is not None,
         observed=observed,
         totals=np.concatenate(totals),
         spread=np.asarray(spread) / n_orders,
         drawn=np.concatenate(drawn),
-        normal=rng.normal(size=each * n_orders),
+        # One after the other: without a turn the first are the same.
+        normal=np.stack([rng.normal(size=each * n_orders) for _ in range(2)], axis=1),
         cover=layout.cover,
         score_squares=score_squares,
         state_squares=state_squares,
@@ -395,58 +465,48 @@ def run_sums(
     )
 
 
-def _products(
-    layout: Layout,
-    order: Codes,
-    belief: Floats,
-    state: Floats,
-    share: Floats,
-    chance: Floats | None,
-    turned: int,
-    shown: int,
-) -> tuple[Floats, Floats]:
+def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats]:
     """Multiply differences in every window, and gather what each context's state is multiplied by.
 
     A total is the sum over contexts of the state times what its windows hold of the actions.
     """
     members = order[:, layout.window]  # shape (n_orders, n_windows, 4)
     # einsum: a sum over four terms of an axis costs numpy more than their products.
-    moved = np.einsum("owj,wj->ow", state[members], layout.weight)
+    moved = np.einsum("owj,wj->ow", values.state[members], layout.weight)
     acted = np.stack(
-        [np.einsum("owj,wj->ow", column[members], layout.weight) for column in share.T]
+        [np.einsum("owj,wj->ow", column[members], layout.weight) for column in values.scores.T]
     )
     products = list(acted * moved)
     there = (layout.weight != 0).astype(np.float64)
     mean = there / there.sum(axis=1, keepdims=True)
-    if turned:
-        where = np.einsum("owj,wj->ow", belief[members], mean)
-        products += [product * where for product in products[:turned]]
+
+    def averaged(column: Floats) -> Floats:
+        return np.asarray(np.einsum("owj,wj->ow", column[members], mean))
+
+    if values.n_turned:
+        where = averaged(values.belief)
+        products += [product * where for product in products[: values.n_turned]]
     square = moved * moved
-    if chance is not None:
-        square = square + np.einsum("owj,wj->ow", chance[members], mean)
+    if values.chance is not None:
+        square = square + averaged(values.chance)
+    if values.weight is not None:
+        weight = averaged(values.weight)
+        products += [*(product * weight for product in products[: len(acted)]), square * weight]
     products.append(square)
 
-    def gathered(values: Floats, weight: Floats) -> Floats:
-        spread = (values[:, :, None] * weight).ravel()
-        sums = np.bincount(members.ravel(), weights=spread, minlength=len(belief))
+    def gathered(of_window: Floats, weight: Floats) -> Floats:
+        spread = (of_window[:, :, None] * weight).ravel()
+        sums = np.bincount(members.ravel(), weights=spread, minlength=len(values.belief))
         return np.asarray(sums, dtype=np.float64)
 
-    both = state * gathered(acted[shown], layout.weight)
-    own = state * gathered(moved, layout.weight)
-    if chance is not None:
-        own = own + chance * gathered(np.ones_like(moved), mean)
-    return np.stack(products, axis=2), np.stack([both, own], axis=1)
+    parts = [values.state * gathered(acted[at], layout.weight) for at in values.gathered]
+    own = values.state * gathered(moved, layout.weight)
+    if values.chance is not None:
+        own = own + values.chance * gathered(np.ones_like(moved), mean)
+    return np.stack(products, axis=2), np.stack([*parts, own], axis=1)
 
 
-def _expected(
-    layout: Layout,
-    down: int,
-    belief: Floats,
-    state: Floats,
-    share: Floats,
-    chance: Floats | None,
-    turned: int,
-) -> tuple[Floats, Floats, Floats]:
+def _expected(layout: Layout, down: int, values: _Values) -> tuple[Floats, Floats, Floats]:
     """Average over all orders of equal beliefs: the totals, and the squares of scores and state.
 
     At two places of one belief stand two different contexts: their product is on average that of
@@ -460,8 +520,8 @@ def _expected(
     own = layout.weight**2
     others = np.where(same, pairs, 0.0).sum(axis=2) - own
 
-    def mean(values: Floats) -> Floats:
-        return np.asarray(np.bincount(cell, weights=values) / size)
+    def mean(column: Floats) -> Floats:
+        return np.asarray(np.bincount(cell, weights=column) / size)
 
     def moved(means: Floats) -> Floats:
         return np.asarray(np.einsum("wj,wj->w", means[of_place], layout.weight))
@@ -474,14 +534,24 @@ def _expected(
         apart = (others * alone[of_place]).sum(axis=1)
         return np.asarray(moved(of_one) * moved(of_other) + inside - apart)
 
-    products = [product(state, column) for column in share.T]
     there = (layout.weight != 0).astype(np.float64)
-    weight = there / there.sum(axis=1, keepdims=True)
-    where = (mean(belief)[of_place] * weight).sum(axis=1)
-    products += [each * where for each in products[:turned]]
-    squares = product(state, state)
-    open_state = 0.0 if chance is None else (mean(chance)[of_place] * weight).sum(axis=1)
-    totals = [each.sum() for each in (*products, squares + open_state)]
-    of_scores = [product(column, column).sum() for column in share.T]
-    of_state = [(squares * where**power).sum() for power in range(3)]
-    return np.array(totals), np.array(of_scores), np.array(of_state)
+    shares = there / there.sum(axis=1, keepdims=True)
+
+    def averaged(column: Floats) -> Floats:
+        return np.asarray((mean(column)[of_place] * shares).sum(axis=1))
+
+    products = [product(values.state, column) for column in values.scores.T]
+    times = [np.ones(len(of_place)), averaged(values.belief)]
+    products += [each * times[1] for each in products[: values.n_turned]]
+    of_state = product(values.state, values.state)
+    squares = of_state if values.chance is None else of_state + averaged(values.chance)
+    if values.weight is None:
+        times.append(np.zeros(len(of_place)))
+    else:
+        times.append(averaged(values.weight))
+        of_scores = products[: values.scores.shape[1]]
+        products += [*(each * times[2] for each in of_scores), squares * times[2]]
+    totals = [each.sum() for each in (*products, squares)]
+    score_squares = [product(column, column).sum() for column in values.scores.T]
+    multipliers = np.stack(times)
+    return np.array(totals), np.array(score_squares), (multipliers * of_state) @ multipliers.T

@@ -7,14 +7,50 @@ that a table can show.
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coherence.inputs import Floats, as_codes
+from coherence.inputs import Codes, Floats, as_codes
+from coherence.statistics.resample import context_means
 
-MISLEADING = 0.03
-"""Standard deviation above which rational agents were seen to fail too often."""
+MISLEADING = 0.25
+"""Bias of a test by noise, in standard errors, from which it is warned of."""
+
+
+NEGLIGIBLE = 0.01
+"""Share of the variance of contexts' mean reports that is noise, times the root of their number, up
+to which noise moves no test: its bias then is below a quarter of a standard error."""
+
+
+class Reports(StrEnum):
+    """What the reports of contexts tell of their noise."""
+
+    EXACT = "exact"  # repeated, and so alike that their noise moves nothing
+    DIFFER = "differ"
+    SINGLE = "single"  # one each: nothing is known
+
+
+def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
+    """Tell what reports say of their noise; also the share of the variance of means that it is.
+
+    By the beliefs alone, whatever they are compared with. `belief` has shape (n,) or
+    (n, n_states).
+    """
+    sizes = np.bincount(context)
+    if not (sizes > 1).any():
+        return Reports.SINGLE, math.nan
+    share = 0.0
+    for column in belief.reshape(len(belief), -1).T:
+        means = context_means(column, context, len(sizes))
+        away = column - means[context]
+        away[np.abs(away) < 1e-12] = 0.0  # equal beliefs, whose mean is off by the last digit
+        noise = float(away @ away) / (sizes[sizes > 1] - 1).sum() * float((1 / sizes).mean())
+        if noise > 0:
+            share = max(share, min(noise / max(float(means.var()), noise), 1.0))
+    small = share * math.sqrt(len(sizes)) <= NEGLIGIBLE
+    return (Reports.EXACT if small else Reports.DIFFER), share
 
 
 @dataclass(frozen=True)
@@ -26,11 +62,14 @@ class Scatter:
     sd: float
     n_groups: int  # groups with at least two beliefs
     across: str = "repetitions"  # what differs within a group: "repetitions" or "wordings"
+    # what such noise adds to a sum of choice times state at equal belief, in its standard errors
+    # (`noise_bias`); NaN where choices or states are not known
+    bias: float = math.nan
 
     @property
     def misleads(self) -> bool:
         """Whether tests that take reports as exact may reject because of it."""
-        return self.sd > MISLEADING
+        return self.bias > MISLEADING
 
 
 def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitions") -> Scatter:
@@ -48,3 +87,31 @@ def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitio
         squares = max(squares, float(away @ away))
     # One degree of freedom goes for the mean of each group.
     return Scatter(math.sqrt(squares / (sizes[sizes > 1] - 1).sum()), n_groups, across)
+
+
+def noise_bias(belief: Floats, context: Codes, share: Floats, state: Floats) -> float:
+    """Return what noise in the reports adds to a sum of choice times state, in standard errors.
+
+    The mean report of a context errs by noise of variance v; where choices and state rise with the
+    belief behind it by the slopes a and s, they covary by a s v at equal mean report. Of several
+    actions it is the largest. `belief` and `state`, shape (n,), and `share`, shape (n, n_actions),
+    are those of rows.
+    """
+    sizes = np.bincount(context)
+    n, share_of = len(sizes), kind_of_reports(belief, context)[1]
+    if n < 3 or math.isnan(share_of) or share_of == 0:
+        return 0.0 if share_of == 0 else math.nan
+    mean = context_means(belief, context, n)
+    centred = mean - mean.mean()
+    squares = float(centred @ centred)
+    if squares <= 0:
+        return math.nan
+    columns = np.column_stack([context_means(state, context, n), context_means(share, context, n)])
+    columns = columns - columns.mean(axis=0)
+    slopes = centred @ columns / squares
+    left = (columns - centred[:, None] * slopes).std(axis=0)
+    noise = share_of * squares / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = math.sqrt(n) * noise * np.abs(slopes[0] * slopes[1:]) / (left[0] * left[1:])
+    known = errors[np.isfinite(errors)]
+    return float(known.max()) if known.size else math.nan

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.analysis.finishing import adjusted
 from coherence.analysis.reading import as_runs, read_units
 from coherence.analysis.unit import UnitRows
 from coherence.checks.calibration import calibration_estimates
@@ -171,7 +170,6 @@ def collect_results(
     supplements = {
         procedure: supplement(
             runs,
-            beside=reports[procedure].results["pvalue"].dropna().tolist(),
             published=procedure == PUBLISHED,
             rng=stream,
             **options,
@@ -201,7 +199,6 @@ def in_paper_order(prompts: Sequence[str]) -> list[str]:
 def supplement(
     runs: Runs | pd.DataFrame,
     *,
-    beside: Sequence[float] = (),
     published: bool = False,
     strict: bool = False,
     positive: Any = None,
@@ -220,7 +217,7 @@ def supplement(
     )
     streams = as_generator(rng).spawn(len(units))
     calls = [(unit, published, stream) for (_, unit), stream in zip(units, streams, strict=True)]
-    found = adjusted(list(run_calls(_added, calls, n_jobs)), beside=beside)
+    found = run_calls(_added, calls, n_jobs)
     return [
         (task, model, result)
         for ((task, model), _), results in zip(units, found, strict=True)

@@ -320,7 +320,7 @@ def _caption(
             of_which = f" of the {procedure} numbers" if both else ""
             yield f"Intervals{of_which} in brackets: {listed}."
     if any(block.tested for block in declared.blocks):
-        yield from dict.fromkeys(_families(blocks, shown))
+        yield from _families(shown)
     if declared.with_means:
         yield "Rows of means average the numbers above them and have no interval."
     numbers = shown.dropna(subset="statistic")
@@ -348,18 +348,11 @@ def _unparsed(units: Sequence[ReportUnit]) -> str:
     )
 
 
-def _families(blocks: Sequence[tuple[Block, str, str]], shown: pd.DataFrame) -> Iterator[str]:
-    """Say over how many tests Holm's p-values are adjusted."""
-    repaired = shown[shown["procedure"] == REPAIRED].dropna(subset="n_tests")
-    for check, n_tests in repaired.drop_duplicates("check")[["check", "n_tests"]].to_numpy():
-        if check == ISOTONIC:
-            heading = next(group for _, name, group in blocks if name == check)
-            yield (
-                f"{heading}: adjusted over {n_tests:.0f} tests, those of the report and of this "
-                "column."
-            )
-        else:
-            yield (
-                f"p is that of one test, in brackets adjusted by Holm over all {n_tests:.0f} "
-                "tests of the report."
-            )
+def _families(shown: pd.DataFrame) -> Iterator[str]:
+    """Say over which tests Holm's p-values are adjusted."""
+    adjusted = shown[shown["procedure"] == REPAIRED].dropna(subset="pvalue_holm")
+    if len(adjusted):
+        yield (
+            "p is that of one test, in brackets adjusted by Holm over the further tests of its "
+            "model and task; where there are no brackets it stands alone."
+        )

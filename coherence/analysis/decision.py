@@ -1,0 +1,309 @@
+"""The verdict of an evaluation: a table of conditions, the first of which that holds decides.
+
+It rests on the primary test at .05, on nothing that other models or tasks answered, and on no
+further test but that of leaked answers. Its sentence says no more than the primary test, its effect
+and interval show.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from coherence.analysis.margins import held_against, smallest_margin
+from coherence.checks.sufficiency import MOMENTS, SHARE, SLOPE
+from coherence.report.movement import Movement, little_sentence
+from coherence.report.verdicts import Verdict
+from coherence.report.wording import clean, format_pvalue
+from coherence.result import CheckResult, Estimate, Lack, rejects
+from coherence.statistics.scatter import Reports
+
+PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
+LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a verdict is decided by."""
+
+    primary: CheckResult | None
+    leak: CheckResult | None
+    scored: bool  # whether beliefs stand alone and were scored
+    moves: Movement | None
+    margin: float | None
+
+    @property
+    def lack(self) -> str:
+        """What the primary test lacks; empty where it has a p-value, or was not run."""
+        if self.primary is None or self.tested:
+            return ""
+        return str(self.primary.settings.get("lack", Lack.OPEN))
+
+    @property
+    def tested(self) -> bool:
+        """Whether the primary test has a p-value."""
+        return self.primary is not None and not math.isnan(self.primary.pvalue or 0.0)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the primary test rejects."""
+        return self.primary is not None and rejects(self.primary.pvalue)
+
+    @property
+    def still(self) -> bool:
+        """Whether choices hardly vary, or beliefs do and nothing is seen in spite of it."""
+        if self.moves is None:
+            return False
+        return self.moves.one_sided or (self.moves.narrow and not self.rejected)
+
+    def says(self, name: str) -> object:
+        """Return a setting of the primary test."""
+        return None if self.primary is None else self.primary.settings.get(name)
+
+    def direction_rejects(self) -> bool:
+        """Whether the direction alone rejects, reports taken as exact."""
+        pvalue = self.says("p_direction")
+        return isinstance(pvalue, float) and rejects(pvalue)
+
+    def within_margin(self) -> bool:
+        """Whether all plain averages are shown to lie within the margin."""
+        if self.margin is None or self.primary is None:
+            return False
+        return smallest_margin(self.primary) < self.margin
+
+    def follows(self) -> bool:
+        """Whether choices are seen to rise with beliefs; also where that is not asked."""
+        slope = None if self.primary is None else self.primary.also.get(SLOPE)
+        return slope is None or slope.low > 0
+
+
+TABLE: tuple[tuple[Verdict, Callable[[Facts], bool]], ...] = (
+    (Verdict.KNOWS_TRUTH, lambda f: f.leak is not None and rejects(f.leak.pvalue, alpha=LEAKED)),
+    (Verdict.FORECASTS, lambda f: f.primary is None and f.scored),
+    (Verdict.NOT_TESTED, lambda f: f.primary is None),
+    (Verdict.TOO_FEW_CASES, lambda f: f.lack == Lack.CASES),
+    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack == Lack.REPORTS),
+    (Verdict.HARDLY_MOVES, lambda f: f.lack == Lack.ACTIONS or f.still),
+    (Verdict.NOTHING_OPEN, lambda f: f.lack == Lack.OPEN),
+    (
+        Verdict.ACTS_OR_NOISY,
+        lambda f: f.rejected and f.says("reports") != Reports.EXACT and f.says("test") != MOMENTS,
+    ),
+    (
+        Verdict.ACTS_ON_MORE_TURNING,
+        lambda f: f.rejected and f.says("p_turn") is not None and not f.direction_rejects(),
+    ),
+    (Verdict.ACTS_ON_MORE, lambda f: f.rejected),
+    (
+        Verdict.NOISE_EXPLAINS,
+        lambda f: f.says("test") == MOMENTS and f.direction_rejects(),
+    ),
+    (Verdict.WITHIN_MARGIN, Facts.within_margin),
+    (Verdict.DOES_NOT_FOLLOW, lambda f: not f.follows()),
+    (Verdict.NO_EVIDENCE, lambda f: True),
+)
+"""Verdicts in the order in which they are asked for, and when they hold."""
+
+
+def facts_of(results: Sequence[CheckResult], moves: Movement | None, margin: float | None) -> Facts:
+    """Gather what a verdict is decided by."""
+    by_name = {result.check: result for result in results}
+    primary = by_name.get(PRIMARY)
+    return Facts(primary, by_name.get(LEAK), SCORES in by_name, moves, margin)
+
+
+def decide(facts: Facts) -> Verdict:
+    """Return the first verdict whose condition holds."""
+    return next(verdict for verdict, holds in TABLE if holds(facts))
+
+
+# What it says
+
+
+def sentence(verdict: Verdict, facts: Facts) -> str:
+    """Say a verdict, with the effect and interval that it rests on."""
+    if facts.primary is None and verdict is not Verdict.KNOWS_TRUTH:
+        return ""  # without the primary test nothing is concluded
+    parts = [_SENTENCES[verdict](facts), _beside(verdict, facts)]
+    if facts.margin is not None and facts.primary and verdict is not Verdict.WITHIN_MARGIN:
+        parts.append(held_against(facts.primary, facts.margin))
+    return " ".join(filter(None, parts))
+
+
+def _leaked(facts: Facts) -> str:
+    assert facts.leak is not None
+    return (
+        "Its answers know the truth itself: at the same exact posterior they go with the realised "
+        f"state, of which the evidence says no more ({_p(facts.leak.pvalue)}). Look for answers in "
+        "the prompt, contamination, or rows that were joined wrongly."
+    )
+
+
+def _reason(facts: Facts) -> str:
+    assert facts.primary is not None
+    return clean(facts.primary.reason)
+
+
+def _too_few_reports(facts: Facts) -> str:
+    return (
+        "Cannot tell: its reports of a case differ and are too few a case. Ask each case "
+        f"{facts.says('ask')} times, or let answers be computed ({_reason(facts)})."
+    )
+
+
+def _still(facts: Facts) -> str:
+    if facts.lack:
+        return f"Cannot tell: it hardly moves ({_reason(facts)})."
+    return f"Cannot tell: it hardly moves. {little_sentence(facts.moves)}"
+
+
+def _acts(facts: Facts) -> str:
+    return f"Acts on more than it says: {_points(facts)}{_unsaid(facts)}."
+
+
+def _or_noisy(facts: Facts) -> str:
+    assert facts.primary is not None
+    ask = 5 if facts.says("state") == "exact" else 3
+    if facts.says("reports") == Reports.DIFFER:  # of several states
+        return (
+            "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
+            f"states allows for that ({_p(facts.primary.pvalue)})."
+        )
+    return (
+        f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. Ask each "
+        f"case {ask} times to tell, or let answers be computed."
+    )
+
+
+def _turning(facts: Facts) -> str:
+    assert facts.primary is not None
+    return (
+        "Acts on more than it says: choices move with the truth in different directions at "
+        f"different beliefs ({_p(facts.primary.pvalue)}), so that no one number of points sums it "
+        "up."
+    )
+
+
+def _explained(facts: Facts) -> str:
+    assert facts.primary is not None
+    return (
+        "It looks as if it acted on more than it says, but the spread of its reports explains it: "
+        f"the test that allows for it does not reject ({_p(facts.primary.pvalue)})."
+        f"{_compatible(facts)}"
+    )
+
+
+def _within(facts: Facts) -> str:
+    assert facts.primary is not None
+    assert facts.margin is not None
+    return held_against(facts.primary, facts.margin)
+
+
+def _not_following(facts: Facts) -> str:
+    assert facts.primary is not None
+    slope = facts.primary.also[SLOPE]
+    if math.isnan(slope.value):
+        return f"Its choices are not seen to follow its beliefs: {slope.reason}."
+    return (
+        "Its choices are not seen to rise with its beliefs: from a belief of 0 to one of 1 the "
+        f"action that rises most changes by {_percent(slope.value)} points "
+        f"[{_percent(slope.low)}, {_percent(slope.high)}]."
+    )
+
+
+def _no_evidence(facts: Facts) -> str:
+    return f"No evidence that it acts on more than it says.{_compatible(facts)}"
+
+
+_SENTENCES: dict[Verdict, Callable[[Facts], str]] = {
+    Verdict.KNOWS_TRUTH: _leaked,
+    Verdict.TOO_FEW_CASES: lambda f: f"Cannot tell: too few cases ({_reason(f)}).",
+    Verdict.TOO_FEW_REPORTS: _too_few_reports,
+    Verdict.HARDLY_MOVES: _still,
+    Verdict.NOTHING_OPEN: lambda f: f"Cannot tell: nothing is left open ({_reason(f)}).",
+    Verdict.ACTS_ON_MORE: _acts,
+    Verdict.ACTS_ON_MORE_TURNING: _turning,
+    Verdict.ACTS_OR_NOISY: _or_noisy,
+    Verdict.NOISE_EXPLAINS: _explained,
+    Verdict.WITHIN_MARGIN: _within,
+    Verdict.DOES_NOT_FOLLOW: _not_following,
+    Verdict.NO_EVIDENCE: _no_evidence,
+}
+
+
+def _points(facts: Facts) -> str:
+    """Name the difference in points, with its interval."""
+    result = facts.primary
+    assert result is not None
+    component, pvalue = clean(result.settings.get("component", "choice")), _p(result.pvalue)
+    if math.isnan(result.statistic):
+        return f"choices go with the truth at equal stated belief ({pvalue})"
+    between = ""
+    if result.interval is not None:
+        between = f" [{_percent(result.interval.low)}, {_percent(result.interval.high)}]"
+    return (
+        f"at equal stated belief {component} is {_percent(result.statistic)} points{between}, "
+        f"{pvalue}"
+    )
+
+
+def _unsaid(facts: Facts) -> str:
+    share: Estimate | None = facts.primary.also.get(SHARE) if facts.primary else None
+    if share is None or math.isnan(share.value):
+        return ""
+    low, high = max(share.low, 0.0), min(share.high, 1.0)
+    return (
+        f"; {min(max(share.value, 0.0), 1.0):.0%} [{100 * low:.0f}, {100 * high:.0f}] of what its "
+        "choices know of the truth is missing from its stated beliefs"
+    )
+
+
+def _compatible(facts: Facts) -> str:
+    """Say which effects are compatible with the data."""
+    result = facts.primary
+    assert result is not None
+    if result.interval is None or math.isnan(result.interval.high):
+        return " There is no interval: what effect was missed is not known."
+    component = clean(result.settings.get("component", ""))
+    low, high = _percent(result.interval.low), _percent(result.interval.high)
+    of = f" for {component}" if component else ""
+    return (
+        f" Effects from {low} to {high} points{of} are compatible with the data; not rejecting is "
+        "no evidence of coherence."
+    )
+
+
+def _beside(verdict: Verdict, facts: Facts) -> str:
+    """Note where the interval of the direction and the test say different things."""
+    result = facts.primary
+    if result is None or result.interval is None or not facts.tested or verdict.open:
+        return ""
+    excludes = result.interval.low > 0 or result.interval.high < 0
+    if verdict is Verdict.ACTS_ON_MORE_TURNING or excludes == facts.rejected:
+        return ""
+    if facts.says("test") == MOMENTS:
+        why = "the test weighs all actions together, the interval is that of one"
+    elif facts.says("p_turn") is None:
+        why = "the interval is that of one difference"
+    else:
+        why = (
+            "the interval is that of the direction alone "
+            f"({_p(_number(facts.says('p_direction')))}), and the test also looks for an effect "
+            "that turns"
+        )
+    return f"(The interval {'excludes' if excludes else 'holds'} 0: {why}.)"
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, float) else math.nan
+
+
+def _p(pvalue: float | None) -> str:
+    text = format_pvalue(pvalue)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def _percent(value: float) -> str:
+    """Return a difference of probabilities in points: whole ones from one point on."""
+    points = 100 * value
+    digits = 0 if abs(points) >= 0.95 else 1
+    return f"{points:z.{digits}f}"

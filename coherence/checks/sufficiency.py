@@ -1,0 +1,354 @@
+"""Belief sufficiency, the primary test: whether actions go with the state at equal stated belief.
+
+The direction in which a higher belief moves choice (`coherence.checks.covariance`) sees an effect
+that has one sign throughout. An effect that turns within the range of beliefs it cannot see: the
+same products of differences, times the belief, can. The smaller of both p-values, each over its
+part of the level, is referred to the same draws. Where reports of a case differ, they are noisy
+copies of a belief, and the moment test takes the place of both (`coherence.rational.moments`).
+
+Beside the p-value stand effects: points at equal belief, weighed by what the belief leaves open of
+the state, or each case alike; and the share of what choices know of the state that is not said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    NEVER,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Sentences,
+)
+from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, examined
+from coherence.inputs import require, require_aligned, whole_number
+from coherence.rational.moments import beyond_belief
+from coherence.result import CheckResult, Estimate, Family, Lack
+from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, one_dimensional
+from coherence.statistics.hidden_share import CLEAR, share_of_covariance
+from coherence.statistics.resample import Seed, as_generator, as_units, context_means
+from coherence.statistics.scatter import Reports, kind_of_reports
+from coherence.table.needs import STATE_AND_CHOICES
+
+NAME = "sufficiency"
+NULL = "given the stated belief{group}, actions do not go with the {state}"
+OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
+SEQUENCES, MOMENTS, PERMUTED = "direction and turn", "moments", "permuted blocks"
+"""Which test was run."""
+SHARE, PLAIN, SLOPE = "hidden_share", "plain_average", "slope"
+MEANING = {
+    SLOPE: "change in P(action) from a stated belief of 0 to one of 1, by least squares over "
+    "cases; of the action that rises most, its interval adjusted for the number of actions",
+    SHARE: "share of the covariance of choices and state that is left at equal stated belief",
+    PLAIN: "difference in P(action) between the states at equal stated belief, each case alike",
+}
+UNIT = {SHARE: "share", PLAIN: "probability", SLOPE: "probability"}
+FEWEST_OPEN = 0.9  # share of cases whose belief must leave the state open for a plain average
+ENDS = (
+    "{share:.0%} of cases have beliefs at which the state is settled to {certain:.0%}: what "
+    "choices would do in the other state is not seen there"
+)
+UNSEEN = "its choices are not seen to know the state"
+OPPOSITE = (
+    "choices move {within} the state at equal belief, and {through} it through the belief: the "
+    "parts do not add up to a whole"
+)
+NOISY = "reports of a case differ, and the noise of a statement passes for what it leaves unsaid"
+GROUPS = "the covariance of choices and state takes ten groups for its error"
+SEVERAL_STATES = "it is estimated for two states"
+ENOUGH = {True: 5, False: 3}
+"""Reports of a case that the moment test takes, with the exact state or the realised one."""
+
+
+def sufficiency_test(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike | None = None,
+    *,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    positive: Any = None,
+    computed: bool = False,
+    n_draws: int = N_DRAWS,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test whether the stated belief could be the belief acted on: the primary test.
+
+    Null: given the belief (and the group), the actions of a context do not go with its state.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, n_states)
+        Stated beliefs in [0, 1].
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,), optional
+        Realised states, constant within a context; may be left out with `exact`.
+    exact : array-like, shape (n,), optional
+        Exact posterior of the state that the belief is in, constant within a context: it takes the
+        place of the realised state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief, such as a template. Constant within a context.
+    positive : Any
+        Label of the state that the belief is in; may be left out where the labels say it.
+    computed : bool
+        Whether beliefs were computed from a model's distribution, so that they have no noise.
+    n_draws : int
+        Draws of the null distribution.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    CheckResult
+        `statistic` is the difference in the probability of one action between the states at equal
+        belief, weighed by the variance that the belief leaves of the state: of the action that
+        rises most with the belief, which `settings` names. The interval is that of the direction
+        alone, its inverted test. `also` has ``plain_average``, the same with every case alike, and
+        ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``:
+        direction and turn, moments, or permuted blocks), what reports tell of their noise
+        (``reports``: exact, differ or single), ``p_direction`` and ``p_turn``. Where there is no
+        p-value, `reason` says why and ``lack`` what for.
+
+    Raises
+    ------
+    InputError
+        As for `residual_covariance_test`.
+
+    Notes
+    -----
+    Assumes what `residual_covariance_test` assumes. The turn is the products of that test times the
+    mean belief of their neighbours, less the part that is correlated with the direction. The
+    p-value is that of min(p_direction / .8, p_turn / .2) among the same of all draws. Where reports
+    of a context differ by more than moves a test, which is told by the reports alone, the p-value,
+    estimate and interval are those of the moment test of `rational_agent_test`. More than two
+    states: permuted blocks, without a turn.
+
+    The plain average weighs windows by 1 / (m (1 - m)), m the state as the belief foretells it; it
+    is not given where m lies within .02 of 0 or 1 for more than a tenth of contexts. The hidden
+    share takes choices as the share of the action shown, of three actions and more as the score
+    that predicts the state, fitted on other contexts; its interval is Fieller's. It depends on the
+    mix of cases.
+
+    References
+    ----------
+    Hall, Kay and Titterington (1990), Biometrika 77(3), for difference sequences; Westfall and
+    Young (1993), Resampling-Based Multiple Testing, for the minimum of p-values; Fieller (1954),
+    Journal of the Royal Statistical Society B 16(2).
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> result = sufficiency_test(
+    ...     rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=1
+    ... )
+    >>> result.pvalue < 0.05  # actions know more of the state than the belief says
+    True
+    >>> share = result.also["hidden_share"]
+    >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
+    (0.5, 0.6, 0.7)
+    """
+    require_aligned(belief=belief, group=group)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
+    data = as_choices(belief, action, truth, context, **options)
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
+    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
+    kind, noise = kind_of_reports(data.belief, data.context)
+    if computed:
+        kind, noise = Reports.EXACT, 0.0
+    direction, found = examined(data, n_draws, as_generator(rng), group=group)
+    two_states = len(data.states) <= 2 and not in_several_states(data)
+    result = replace(
+        direction,
+        check=NAME,
+        null=NULL.format(
+            group="" if group is None else " and the group",
+            state="exact posterior of the state" if exact is not None else "realised state",
+        ),
+        settings={
+            **direction.settings,
+            "test": SEQUENCES if two_states else PERMUTED,
+            "reports": str(kind),
+            "p_direction": direction.pvalue,
+            **({} if math.isnan(noise) else {"noise_share": noise}),
+        },
+        also=_without(SEVERAL_STATES),
+    )
+    if not two_states:
+        return result
+    result = _turned(result, found)
+    if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
+        result = _by_moments(result, data, group)
+    return replace(result, also={**result.also, SLOPE: _slope(data, group)})
+
+
+def _turned(result: CheckResult, found: Arranged | None) -> CheckResult:
+    """Add the turn and the further effects to the test of the direction."""
+    if found is None:
+        return replace(result, also=_without(result.reason))
+    plain = _plain_averages(found)
+    also = {SHARE: _hidden_share(found), PLAIN: plain[found.scores.shown - found.scores.first]}
+    details = result.details.copy()
+    for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
+        column = [getattr(each, name) for each in plain]
+        details[f"plain_{name}"] = [*column, *[math.nan] * (len(details) - len(column))]
+    result = replace(result, details=details, also=also)
+    if not found.scores.directed:  # one belief throughout: nothing can turn
+        return result
+    p_direction, p_turn, pvalue = found.sums.with_turn(OF_DIRECTION, OF_TURN)
+    settings = {**result.settings, "p_direction": p_direction, "p_turn": p_turn}
+    return replace(result, pvalue=pvalue, settings=settings)
+
+
+def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) -> CheckResult:
+    """Put the moment test, which allows for noise in the reports, in place of the sequences."""
+    units = as_units(group, data.context, data.contexts)
+    found = beyond_belief(data, units)
+    settings = {**result.settings, "test": MOMENTS}
+    settings["p_direction"] = settings.pop("p_direction")
+    settings.pop("p_turn", None)
+    settings.pop("lack", None)
+    if found.reason:
+        settings |= {"lack": str(found.lack), "ask": ENOUGH[data.exact is not None]}
+        return replace(
+            result,
+            statistic=math.nan,
+            interval=None,
+            pvalue=math.nan,
+            settings=settings,
+            reason=found.reason,
+            contributions=None,
+            also=_without(NOISY),
+        )
+    return replace(
+        result,
+        statistic=float(found.differences["estimate"][found.shown]),
+        interval=found.interval and found.interval.within(-1.0, 1.0),
+        pvalue=found.pvalue,
+        settings=settings | found.settings,
+        details=found.differences.assign(standard_error=math.nan),
+        reason="",
+        assumptions=(
+            units.said("contexts are independent"),
+            "reports of a context scatter independently around one belief",
+            "the state depends on the belief by a polynomial",
+        ),
+        contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
+        also=_without(NOISY),
+    )
+
+
+def _slope(data: ChoiceData, group: ArrayLike | None) -> Estimate:
+    """Regress the share of the action that rises most on the belief, over contexts or groups."""
+    units = as_units(group, data.context, data.contexts)
+    belief = context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
+    share = context_means(data.share, data.context, data.n_contexts)
+    centred = belief - belief.mean()
+    squares = float(centred @ centred)
+    if squares < 1e-18 or units.n < 3:
+        return _none(SLOPE, "the belief is the same in every case")
+    slopes = centred @ share / squares
+    at = int(np.argmax(np.round(slopes, 9)))
+    left = share[:, at] - share[:, at].mean() - slopes[at] * centred
+    # HC3: leaves out each context in turn, to first order; of groups the sums.
+    scores = centred * left / (1 - centred**2 / squares - 1 / len(centred))
+    error = math.sqrt(float((np.bincount(units.of_context, scores) ** 2).sum())) / squares
+    t = float(stats.t.ppf(1 - 0.025 / max(share.shape[1] - 1, 1), units.n - 2))
+    slope = float(slopes[at])
+    return Estimate(slope, slope - t * error, slope + t * error, UNIT[SLOPE], MEANING[SLOPE])
+
+
+def _without(reason: str) -> Mapping[str, Estimate]:
+    return {name: _none(name, reason) for name in (SHARE, PLAIN)}
+
+
+def _none(name: str, reason: str) -> Estimate:
+    return Estimate(math.nan, math.nan, math.nan, UNIT[name], MEANING[name], reason)
+
+
+def _plain_averages(found: Arranged) -> list[Estimate]:
+    """Average the difference of every action over cases alike, where beliefs leave states open."""
+    sums, scores = found.sums, found.scores
+    settled = (found.foretold < CERTAIN) | (found.foretold > 1 - CERTAIN)
+    if settled.mean() > 1 - FEWEST_OPEN:
+        why = ENDS.format(share=settled.mean(), certain=CERTAIN)
+        return [_none(PLAIN, why)] * scores.n_actions
+    averages = []
+    for action in range(scores.n_actions):
+        column = sums.n_scores + sums.n_turned + scores.first + action
+        value, low, high = (float(end) for end in sums.interval(column, -2))
+        low, high = max(low, -1.0), min(high, 1.0)
+        averages.append(Estimate(value, low, high, UNIT[PLAIN], MEANING[PLAIN]))
+    return averages
+
+
+def _hidden_share(found: Arranged) -> Estimate:
+    """Divide what choices know of the state at equal belief by all that they know of it."""
+    sums, line, column = found.sums, found.line, found.scores.knowing
+    scale = sums.n_windows * found.part
+    added = np.asarray(sums.added[:, found.scores.gathered(column)])
+    total = float(added.sum())
+    within = float(sums.observed[column]) / scale
+    ratio = share_of_covariance(
+        within,
+        math.sqrt(sums.variance(column)) / scale,
+        # Of one total with random orders of equal beliefs; scaled to its expectation.
+        added / scale * (sums.observed[column] / total if total else 1.0),
+        found.scores.columns[:, column],
+        line.state,
+        line.group,
+    )
+    if math.isnan(ratio.value):
+        return _none(SHARE, GROUPS if line.group is not None else UNSEEN)
+    if ratio.clear < CLEAR:
+        return _none(SHARE, UNSEEN)
+    if ratio.high < 0 or ratio.low > 1:
+        signs = ("with", "against") if within > 0 else ("against", "with")
+        words = dict(zip(("within", "through"), signs, strict=True))
+        return _none(SHARE, OPPOSITE.format(**words))
+    return Estimate(ratio.value, ratio.low, ratio.high, UNIT[SHARE], MEANING[SHARE])
+
+
+def _plan(facts: Facts) -> CallsAndNotes:
+    if facts.published:  # no paper has published a procedure to reproduce
+        return
+    options: dict[str, Any] = {"context": facts.context, "positive": facts.positive}
+    arrays = facts.belief, facts.action, facts.known_truth
+    options |= {"group": facts.group, "computed": facts.computed}
+    test = partial(sufficiency_test, *arrays, exact=facts.exact_or_none, **options)
+    yield Call(test, facts.n_dropped, twins=NEVER)
+
+
+CHECK = Check(
+    name=NAME,
+    needs=STATE_AND_CHOICES,
+    sentences={
+        "": Sentences(
+            rejected="Choices go with the truth at the same {belief}: "
+            "it is not the belief acted on.",
+            sign="choices go with the truth at the same {belief}",
+            kept="No evidence that choices go with the truth at the same {belief}.",
+            untwinned="its direction is residual_covariance",
+        ),
+    },
+    plan=_plan,
+    states_named=True,
+    family=Family.PRIMARY,
+    draws_as="residual_covariance",
+)

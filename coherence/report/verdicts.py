@@ -1,0 +1,54 @@
+"""The verdicts of an evaluation (a model on a task): a short list, one of which every one gets."""
+
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What the primary test and the checks that stand before it say, in the order they are asked.
+
+    `coherence.analysis.decision` decides.
+    """
+
+    KNOWS_TRUTH = "knows_truth"
+    """Its answers know the realised state beyond all evidence."""
+    TOO_FEW_CASES = "too_few_cases"
+    TOO_FEW_REPORTS = "too_few_reports"
+    """Its reports of a case differ, and are too few a case for the test that allows for it."""
+    HARDLY_MOVES = "hardly_moves"
+    NOTHING_OPEN = "nothing_open"
+    """Its beliefs leave nothing of the state open that choices could know besides."""
+    ACTS_ON_MORE = "acts_on_more"
+    ACTS_ON_MORE_TURNING = "acts_on_more_turning"
+    """The same, in different directions at different beliefs."""
+    ACTS_OR_NOISY = "acts_on_more_or_noisy"
+    """The same, or its single reports are noisy."""
+    NOISE_EXPLAINS = "noise_explains"
+    """It looks like it, but the spread of its reports explains it."""
+    WITHIN_MARGIN = "within_margin"
+    DOES_NOT_FOLLOW = "does_not_follow"
+    """Its choices are not seen to rise with its beliefs."""
+    NO_EVIDENCE = "no_evidence"
+    FORECASTS = "forecasts"
+    """Beliefs without actions: scores."""
+    NOT_TESTED = "not_tested"
+    """The primary test was not run."""
+
+    @property
+    def accuses(self) -> bool:
+        """Whether it says that the stated belief is not the one acted on."""
+        return self in (Verdict.ACTS_ON_MORE, Verdict.ACTS_ON_MORE_TURNING)
+
+    @property
+    def marked(self) -> bool:
+        """Whether the primary test rejects and the verdict says what it found."""
+        return self.accuses or self in (Verdict.KNOWS_TRUTH, Verdict.ACTS_OR_NOISY)
+
+    @property
+    def open(self) -> bool:
+        """Whether the data cannot tell."""
+        return self in (
+            Verdict.TOO_FEW_CASES,
+            Verdict.TOO_FEW_REPORTS,
+            Verdict.HARDLY_MOVES,
+            Verdict.NOTHING_OPEN,
+        )
