@@ -65,11 +65,11 @@ class NetworkPopulation:
     1182
     >>> few = {"n_contexts": 60, "n_reps": 2, "signal": 1.0, "n_simulations": 20, "rng": 1}
     >>> coherence.power(asked, **few).table[["check", "signal"]]
-                                check  signal
-    0             residual_covariance     0.0
-    1             residual_covariance     1.0
-    2  residual_covariance with theta     0.0
-    3  residual_covariance with theta     1.0
+                        check  signal
+    0             sufficiency     0.0
+    1             sufficiency     1.0
+    2  sufficiency with theta     0.0
+    3  sufficiency with theta     1.0
     """
 
     network: Any

@@ -105,7 +105,7 @@ def power(
         higher the belief acted on is when the state is true. 0 is always added.
     check : str or sequence of str, optional
         Names out of `coherence.checks.CHECKS`. None takes the one that looks for what is planted:
-        residual_covariance for a weight or a hidden signal.
+        sufficiency for a weight or a hidden signal.
     planted : str, optional
         Parameter of a simulated agent that `signal` sets; any that is 0 where nothing is amiss,
         such as peak or iterated_bias, and not unstated. None plants `weight`, how much of the
@@ -116,7 +116,7 @@ def power(
         variance seen there; else the hidden signal. On the cases of a network it is the weight.
     state : {"both", "exact", "realised"}
         Where the exact posterior of every case is known and shows what is planted,
-        residual_covariance and rational_agent are planned with it, and in rows "with theta" with
+        sufficiency, residual_covariance and rational_agent are planned with it, and in rows "with theta" with
         the realised state; "exact" and "realised" leave out the other, which takes a little over
         half of the time.
     policies : bool, optional
@@ -137,7 +137,7 @@ def power(
     margin : float, optional
         Largest difference that counts as none. What is counted are then studies that show the
         effect to lie within it (`coherence.analyze`), not rejections: at signal 0 that is the power
-        to do so. For residual_covariance and rational_agent; without `target`.
+        to do so. For sufficiency; without `target`.
     target : float, optional
         Power wanted; the result then says how many contexts it takes.
     limit : int
@@ -182,7 +182,7 @@ def power(
 
     Examples
     --------
-    >>> once = {"check": "residual_covariance", "state": "exact", "n_simulations": 20, "rng": 1}
+    >>> once = {"check": "sufficiency", "state": "exact", "n_simulations": 20, "rng": 1}
     >>> found = power("rational", n_contexts=[40, 80], n_reps=2, signal=0.4, **once)
     >>> found.table[["signal", "n_contexts", "quantity"]]
        signal  n_contexts quantity
@@ -315,7 +315,7 @@ def _checks(
     check: str | Sequence[str] | None, population: Population, target: float | None
 ) -> tuple[str, ...]:
     if check is None:
-        return (USUAL.get(population.planted, "residual_covariance"),)
+        return (USUAL.get(population.planted, "sufficiency"),)
     asked = [check] if isinstance(check, str) else list(check)
     require(len(asked) > 0, "check must name at least one check; received none.")
     for name in asked:

@@ -283,25 +283,33 @@ class UnitRows:
             return scatter_within(self.belief(rows), rows["context"], across="wordings")
         rows = self.judged if len(self.judged) else self.stated
         found = scatter_within(self.belief(rows), rows["context"])
-        if found.sd > 0 and self.paired and len(self.choices):
+        if found.sd > 0 and len(self.choices):
             return replace(found, bias=self._noise_bias())
         return replace(found, bias=0.0) if found.sd == 0 else found
 
     def _noise_bias(self) -> float:
         """Tell what noise in the reports does to tests of choice against state."""
         rows = self.choices if self.exact_state else self.judged
-        state = rows["p_true"] if self.exact_state else self.state[rows.index]
-        if rows.empty or state.isna().any():
+        if rows.empty:
             return math.nan
-        chosen = self.action(rows)
+        chosen, belief = self.action(rows), self.belief(rows)
         share = pd.get_dummies(chosen) if isinstance(chosen, pd.Series) else chosen
         context = pd.factorize(rows["context"])[0].astype(np.int64)
-        return noise_bias(
-            self.belief(rows),
-            context,
-            np.asarray(share, dtype=np.float64),
-            np.asarray(state, dtype=np.float64),
-        )
+        if self.in_two_states:
+            states = [rows["p_true"] if self.exact_state else self.state[rows.index]]
+        else:
+            theta = self.runs.theta[rows.index].map(lambda label: _column_of(label, self.states))
+            states = [theta == name for name in self.states]
+        found = [
+            noise_bias(column, context, np.asarray(share, dtype=np.float64), state)
+            for column, state in zip(
+                belief.reshape(len(belief), -1).T,
+                (np.asarray(state, dtype=np.float64) for state in states),
+                strict=True,
+            )
+            if not np.isnan(state).any()
+        ]
+        return float(np.nanmax(found)) if np.isfinite(found).any() else math.nan
 
     def belief(self, rows: pd.DataFrame) -> Floats:
         """Return one belief per row, or one column per state where there are several."""

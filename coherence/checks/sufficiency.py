@@ -162,7 +162,7 @@ def sufficiency_test(
     True
     >>> share = result.also["hidden_share"]
     >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
-    (0.5, 0.6, 0.7)
+    (0.4, 0.7, 1.0)
     """
     require_aligned(belief=belief, group=group)
     options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
@@ -332,7 +332,8 @@ def _plan(facts: Facts) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.known_truth
     options |= {"group": facts.group, "computed": facts.computed}
     test = partial(sufficiency_test, *arrays, exact=facts.exact_or_none, **options)
-    yield Call(test, facts.n_dropped, twins=NEVER)
+    few = {"n_draws": FEWEST_DRAWS}
+    yield Call(test, facts.n_dropped, fewest=few, twins=NEVER)
 
 
 CHECK = Check(

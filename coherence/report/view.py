@@ -235,8 +235,8 @@ def rows_by_question(
 
     Tests lead but for parts of the primary one, and of a check without one the first estimate, of
     prompt variants the largest. Of the tests of pairs of actions that with the smallest p-value
-    leads, and every other that rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
-    their size is clear of 0.
+    leads, and every other that rejects. Gaps that cancel in the tested mean of the iterated
+    expectation stand with it where their size is clear of 0.
     """
     pairs = [result for result in results if _family(result) == BY_PAIR]
     pair = min(pairs, key=_pvalue, default=None)

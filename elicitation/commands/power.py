@@ -150,7 +150,7 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
         "--checks",
         metavar="A,B",
         help=f"checks, of {', '.join(CHECKS)} (default: the one that looks for what is planted, "
-        "residual_covariance for a weight)",
+        "sufficiency for a weight)",
     )
     parser.add_argument(
         "--state",

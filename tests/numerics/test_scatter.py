@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.statistics.scatter import MISLEADING, Scatter, scatter_within
+from coherence.statistics.scatter import (
+    MISLEADING,
+    Reports,
+    Scatter,
+    kind_of_reports,
+    noise_bias,
+    scatter_within,
+)
 
 
 def test_equals_the_pooled_variance_of_groups_of_unequal_size():
@@ -37,8 +44,39 @@ def test_without_repetitions_nothing_is_known_and_nothing_misleads():
 
 
 def test_the_limit_itself_does_not_mislead():
-    assert not Scatter(MISLEADING, 10).misleads
-    assert Scatter(np.nextafter(MISLEADING, 1), 10).misleads
+    assert not Scatter(0.1, 10, bias=MISLEADING).misleads
+    assert Scatter(0.01, 10, bias=np.nextafter(MISLEADING, 1)).misleads
+    assert not Scatter(0.3, 10).misleads  # without choices nothing can be misled
+
+
+def test_the_bias_of_noise_is_what_noise_adds_to_a_sum():
+    """A coherent agent: what the noise of means leaves of choice and state covaries."""
+    rng = np.random.default_rng(1)
+    found, seen = [], []
+    for _ in range(300):
+        belief = rng.random(80)
+        report = belief[:, None] + rng.uniform(-0.2, 0.2, (80, 3))
+        state = np.clip(belief + 0.1 * rng.normal(size=80), 0, 1)
+        share = 0.1 + 0.8 * belief + 0.1 * rng.normal(size=80)
+        mean = report.mean(axis=1) - report.mean()
+        left = [x - x.mean() - mean * (mean @ x) / (mean @ mean) for x in (share, state)]
+        seen.append(left[0] @ left[1] / (left[0].std() * left[1].std() * math.sqrt(80)))
+        context = np.repeat(np.arange(80), 3)
+        of_rows = np.stack([share, 1 - share], axis=1)[context], state[context]
+        found.append(noise_bias(report.ravel(), context, *of_rows))
+    assert np.mean(found) == pytest.approx(np.mean(seen), rel=0.1)
+
+
+def test_reports_without_noise_or_without_repetitions():
+    context = np.repeat(np.arange(20), 2)
+    belief = np.linspace(0, 1, 20)[context]
+    share, state = np.ones((40, 2)) / 2, belief
+    assert noise_bias(belief, context, share, state) == 0
+    assert math.isnan(noise_bias(belief[::2], np.arange(20), share[::2], state[::2]))
+    assert kind_of_reports(belief, context) == (Reports.EXACT, 0.0)
+    assert kind_of_reports(belief[::2], np.arange(20))[0] is Reports.SINGLE
+    belief[::2] += 0.1
+    assert kind_of_reports(belief, context)[0] is Reports.DIFFER
 
 
 def test_ids_may_be_of_any_type():

@@ -1,4 +1,4 @@
-"""verdict: every declared result has its sentence, and what no check declares is an error."""
+"""sentence_of: every declared result has its sentence, and what no check declares is an error."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from coherence import CheckResult, InputError, Interval
-from coherence.analysis.verdict import NO_INTERVAL, verdict
+from coherence.analysis.verdict import NO_INTERVAL, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
 from coherence.statistics.scatter import Scatter
@@ -34,11 +34,11 @@ def test_a_pvalue_of_the_level_rejects_and_one_above_does_not(check, sentences):
     rejected = sentences.rejected.format(belief="stated belief")
     template = sentences.kept or f"No sign that {sentences.sign}."
     kept = f"{template.format(belief='stated belief')} {NO_INTERVAL}"
-    assert verdict(result(check, 0.0004)) == rejected
-    assert verdict(result(check, 0.05)) == rejected
-    assert verdict(result(check, 0.0501)) == kept
-    assert verdict(result(check, 0.09)) == kept
-    assert verdict(result(check, 0.09), alpha=0.1) == rejected
+    assert sentence_of(result(check, 0.0004)) == rejected
+    assert sentence_of(result(check, 0.05)) == rejected
+    assert sentence_of(result(check, 0.0501)) == kept
+    assert sentence_of(result(check, 0.09)) == kept
+    assert sentence_of(result(check, 0.09), alpha=0.1) == rejected
     assert sentences.rejected != sentences.kept
 
 
@@ -47,7 +47,7 @@ def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
     """A coherent agent met an accusing sentence in one report of seven."""
     rejected = sentences.rejected.format(belief="revealed belief")
     adjusted = [
-        verdict(result(check, 0.01, pvalue_holm=holm, n_tests=6), belief="revealed belief")
+        sentence_of(result(check, 0.01, pvalue_holm=holm, n_tests=6), belief="revealed belief")
         for holm in (0.05, 0.0501)
     ]
     sign = sentences.sign.format(belief="revealed belief")
@@ -59,25 +59,25 @@ def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
 
 @pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
 def test_scatter_takes_back_what_it_may_have_caused(check, sentences):
-    loud, quiet = Scatter(0.1, 50), Scatter(0.03, 50)
-    said = verdict(result(check, 0.001), scatter=loud)
+    loud, quiet = Scatter(0.1, 50, bias=1.0), Scatter(0.03, 50, bias=0.1)
+    said = sentence_of(result(check, 0.001), scatter=loud)
     rejected = sentences.rejected.format(belief="stated belief")
     assert (said == rejected) != sentences.scatter_misleads
     assert ("could cause alone" in said) == sentences.scatter_misleads
-    assert verdict(result(check, 0.001), scatter=quiet) == rejected
+    assert sentence_of(result(check, 0.001), scatter=quiet) == rejected
 
 
 def test_the_interval_is_printed_in_the_unit_of_the_effect():
     kept = result("residual_covariance", 0.5, statistic=0.02, interval=(-0.1, 0.14), n_contexts=101)
-    assert verdict(replace(kept, unit="belief")).endswith(
+    assert sentence_of(replace(kept, unit="belief")).endswith(
         "Effects in [-0.100, 0.140] belief (95% interval) are compatible with the data."
     )
     gain = result("predictive_gain", 0.5, statistic=-1.0, interval=(-3.0, 1.0), n_contexts=101)
-    assert verdict(replace(gain, unit="% of log-loss")).endswith(
+    assert sentence_of(replace(gain, unit="% of log-loss")).endswith(
         "[-3.00, 1.00]% of log-loss (95% interval) are compatible with the data."
     )
     falls = result("monotone_choice:a/b", 0.9, statistic=-0.2, interval=(-0.3, -0.1))
-    assert "[-0.300, -0.100]" in verdict(falls)
+    assert "[-0.300, -0.100]" in sentence_of(falls)
 
 
 @pytest.mark.parametrize("check", ["calibration_slope", "cmi:features", "calibration:slope", ""])
@@ -87,14 +87,14 @@ def test_a_result_that_no_check_declares_is_an_error(check, reason):
     statistic = math.nan if reason else 0.25
     for pvalue in (0.0004, None):
         with pytest.raises(InputError, match="check must be declared in coherence.checks"):
-            verdict(result(check, pvalue, statistic=statistic, reason=reason))
+            sentence_of(result(check, pvalue, statistic=statistic, reason=reason))
 
 
 def test_undefined_numbers_give_their_reason():
     undefined = result("cmi", math.nan, statistic=math.nan, reason="too few contexts")
-    assert verdict(undefined) == "Undefined: too few contexts."
+    assert sentence_of(undefined) == "Undefined: too few contexts."
     untested = result("iterated_expectation", math.nan, reason="every gap is exactly zero")
-    assert verdict(untested) == "Not tested: every gap is exactly zero."
+    assert sentence_of(untested) == "Not tested: every gap is exactly zero."
     # A test whose effect alone is undefined still has a verdict.
     effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
-    assert verdict(effect).startswith("Choices move with the truth")
+    assert sentence_of(effect).startswith("Choices move with the truth")

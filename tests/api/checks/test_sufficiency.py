@@ -1,0 +1,184 @@
+"""The primary test: what it sees that the direction does not, and what it says beside p."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, residual_covariance_test, sufficiency_test
+from coherence.agents import named_agent
+from coherence.checks.sufficiency import MOMENTS, PERMUTED, SEQUENCES
+
+
+def cases(n, rng, *, moved=0.0, turned=0.0, taste=0.3):
+    """Draw beliefs, exact posteriors and shares of an action that follows the belief."""
+    said = rng.integers(1, 20, n) / 20
+    exact = np.clip(said + 0.15 * rng.normal(size=n), 0.01, 0.99)
+    left = exact - said
+    utility = 4 * (said - 0.5) + moved * left + turned * left * np.sign(said - 0.5)
+    utility = utility + taste * rng.normal(size=n)
+    return said, exact, 1 / (1 + np.exp(-utility))
+
+
+def covariance(one, other):
+    return np.cov(one, other, bias=True)[0, 1]
+
+
+def policies(share):
+    return pd.DataFrame({"yes": share, "no": 1 - share})
+
+
+def of_agent(name, n, reps, seed):
+    runs = coherence.simulate(name, n_contexts=n, n_reps=reps, rng=seed)
+    return runs[runs["action"].notna()]
+
+
+def found_in(rows, **options):
+    return sufficiency_test(
+        rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=1, **options
+    )
+
+
+def test_the_direction_is_that_of_residual_covariance_from_the_same_arrangements():
+    rows = of_agent("shaded", 80, 3, 1)
+    whole = found_in(rows)
+    arrays = rows["p"], rows["action"]
+    part = residual_covariance_test(*arrays, exact=rows["p_true"], context=rows["context"], rng=1)
+    assert whole.settings["p_direction"] == part.pvalue
+    assert (whole.statistic, whole.interval) == (part.statistic, part.interval)
+
+
+def test_an_effect_that_turns_is_seen_by_the_turn_alone():
+    said, exact, share = cases(200, np.random.default_rng(3), turned=6)
+    result = sufficiency_test(said, policies(share), exact=exact, computed=True, rng=1)
+    assert result.settings["p_direction"] > 0.05
+    assert result.pvalue < 0.01
+
+
+def test_beliefs_in_the_other_state_turn_the_same_way():
+    said, exact, share = cases(120, np.random.default_rng(4), moved=1, turned=3)
+    one = sufficiency_test(said, policies(share), exact=exact, rng=1)
+    other = sufficiency_test(1 - said, policies(share), exact=1 - exact, rng=1)
+    assert one.pvalue == pytest.approx(other.pvalue, abs=1e-12)
+    assert one.settings["p_turn"] == pytest.approx(other.settings["p_turn"], abs=1e-12)
+
+
+def test_the_hidden_share_is_what_was_hidden():
+    said, exact, _ = cases(2_000, np.random.default_rng(5))
+    share = 0.5 + 0.3 * (said - 0.5) + 0.6 * (exact - said)
+    result = sufficiency_test(said, policies(share), exact=exact, computed=True, rng=1)
+    found = result.also["hidden_share"]
+    left = [covariance(share[said == p], exact[said == p]) for p in said]
+    truth = np.mean(left) / covariance(share, exact)
+    assert found.value == pytest.approx(truth, abs=0.02)
+    assert found.low < truth < found.high
+
+
+def test_the_plain_average_weighs_cases_alike():
+    rng = np.random.default_rng(6)
+    said = rng.integers(1, 20, 4_000) / 20
+    exact = np.clip(said + 0.1 * rng.normal(size=4_000), 0.01, 0.99)
+    # A difference of .4 where the belief is near its ends, of 0 in the middle.
+    moved = np.where(np.abs(said - 0.5) > 0.3, 0.4, 0.0)
+    share = 0.5 + moved * (exact - said)
+    result = sufficiency_test(said, policies(share), exact=exact, computed=True, rng=1)
+    averages = result.details.set_index("component").loc["P(yes | 1) - P(yes | 0)"]
+    left = np.array([covariance(share[said == p], exact[said == p]) for p in said])
+    m = np.array([exact[said == p].mean() for p in said])
+    truth, weighted = np.mean(left / (m * (1 - m))), np.sum(left) / np.sum(m * (1 - m))
+    assert truth - weighted > 0.003
+    assert averages["plain_low"] < truth < averages["plain_high"]
+    assert averages["low"] < weighted < averages["high"]
+
+
+def test_where_the_state_is_settled_there_is_no_plain_average():
+    rng = np.random.default_rng(7)
+    said = np.where(rng.random(200) < 0.3, 0.001, rng.random(200))
+    truth = (rng.random(200) < said).astype(int)
+    action = np.where(rng.random(200) < 0.5, "a", "b")
+    result = sufficiency_test(said, action, truth, rng=1)
+    assert math.isnan(result.also["plain_average"].value)
+    assert "settled" in result.also["plain_average"].reason
+
+
+def test_choices_that_know_nothing_have_no_hidden_share():
+    rng = np.random.default_rng(8)
+    said, exact, _ = cases(200, rng)
+    result = sufficiency_test(said, rng.integers(0, 2, 200), exact=exact, rng=1)
+    found = result.also["hidden_share"]
+    assert math.isnan(found.value)
+    assert found.reason == "its choices are not seen to know the state"
+
+
+def test_parts_of_opposite_signs_are_named_instead_of_a_share():
+    said, exact, _ = cases(1_000, np.random.default_rng(9))
+    share = 0.5 + 0.5 * (said - 0.5) - 0.4 * (exact - said)
+    result = sufficiency_test(said, policies(share), exact=exact, computed=True, rng=1)
+    reason = result.also["hidden_share"].reason
+    assert "against the state at equal belief, and with it through the belief" in reason
+
+
+def test_reports_that_differ_go_to_the_moment_test():
+    rows = of_agent("noisy", 100, 5, 1)
+    result = found_in(rows)
+    alone = coherence.rational_agent_test(
+        rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], describe=False
+    )
+    assert (result.settings["test"], result.settings["reports"]) == (MOMENTS, "differ")
+    assert (result.pvalue, result.statistic) == (alone.pvalue, alone.statistic)
+    assert math.isnan(result.also["hidden_share"].value)
+
+
+def test_too_few_reports_say_how_many_to_ask():
+    bent = replace(named_agent("miscalibrated"), report_noise=0.1)
+    result = found_in(of_agent(bent, 200, 2, 1))
+    assert math.isnan(result.pvalue)
+    assert (result.settings["lack"], result.settings["ask"]) == ("reports", 5)
+
+
+def test_computed_beliefs_have_no_noise_and_single_reports_are_known_to_be_single():
+    rows = of_agent("noisy", 60, 1, 1)
+    assert found_in(rows).settings["reports"] == "single"
+    assert found_in(rows, computed=True).settings["reports"] == "exact"
+
+
+def test_noise_too_small_to_move_a_test_leaves_it_exact():
+    rows = of_agent("rational", 60, 3, 1)
+    slightly = rows.assign(p=(rows["p"] + 1e-4 * (rows["rep"] % 2)).clip(0, 1))
+    assert found_in(slightly).settings["reports"] == "exact"
+
+
+def test_three_states_are_permuted_without_a_turn():
+    rng = np.random.default_rng(2)
+    belief = rng.dirichlet([2, 2, 2], 120)
+    truth = np.array([rng.choice(3, p=row) for row in belief])
+    action = np.array([rng.choice(3, p=row) for row in belief])
+    result = sufficiency_test(belief, action, truth, rng=1)
+    assert result.settings["test"] == PERMUTED
+    assert "p_turn" not in result.settings
+    assert 0 < result.pvalue <= 1
+
+
+def test_one_belief_throughout_has_no_turn_and_no_slope():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 100)
+    result = sufficiency_test(np.full(100, 0.5), truth, truth, rng=1)
+    assert result.settings["test"] == SEQUENCES
+    assert "p_turn" not in result.settings
+    assert result.pvalue < 0.01
+    assert math.isnan(result.also["slope"].value)
+
+
+def test_groups_are_the_units_of_the_whole_covariance():
+    rows = of_agent("leaky", 120, 2, 4)
+    group = rows["context"].str.extract(r"(\d+)")[0].astype(int) % 4
+    found = found_in(rows, group=group).also["hidden_share"]
+    assert "ten groups" in found.reason
+
+
+def test_computed_must_be_a_boolean():
+    with pytest.raises(InputError, match="computed must be True or False; received 1"):
+        sufficiency_test([0.1] * 30, ["a", "b"] * 15, [0, 1] * 15, computed=1)
