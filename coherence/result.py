@@ -187,24 +187,25 @@ class CheckResult:
     null: str
     statistic: float
     unit: str
-    interval: Interval | None
+    # Names in quotes are short where the signature is shown.
+    interval: "Interval | None"
     pvalue: float | None
     n_rows: int
     n_contexts: int
     n_dropped: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    details: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    settings: "Mapping[str, Any]" = field(default_factory=dict)
+    details: "pd.DataFrame" = field(default_factory=pd.DataFrame, repr=False, compare=False)
     assumptions: tuple[str, ...] = ()
     reason: str = ""
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
     n_tests: int | None = None
-    twins: Twins | None = None
+    twins: "Twins | None" = None
     fitted: object = field(default=None, repr=False, compare=False)
     contributions: "pd.Series[float] | None" = field(default=None, repr=False, compare=False)
     mean_square: float | None = field(default=None, repr=False, compare=False)
-    also: Mapping[str, Estimate] = field(default_factory=dict, repr=False, compare=False)
-    family: Family | None = None
+    also: "Mapping[str, Estimate]" = field(default_factory=dict, repr=False, compare=False)
+    family: "Family | None" = None
 
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.

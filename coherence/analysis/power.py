@@ -116,7 +116,8 @@ def power(
         variance seen there; else the hidden signal. On the cases of a network it is the weight.
     state : {"both", "exact", "realised"}
         Where the exact posterior of every case is known and shows what is planted,
-        sufficiency, residual_covariance and rational_agent are planned with it, and in rows "with theta" with
+        sufficiency, residual_covariance and rational_agent are planned with it, and in rows
+        "with theta" with
         the realised state; "exact" and "realised" leave out the other, which takes a little over
         half of the time.
     policies : bool, optional

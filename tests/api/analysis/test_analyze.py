@@ -226,21 +226,26 @@ def test_degenerate_units_are_reported_not_raised():
     assert report.to_json()
 
 
-def test_pvalues_are_adjusted_over_the_whole_report(runs):
-    """The family is every test of every unit, not each unit for itself."""
+def test_pvalues_are_adjusted_over_their_families(runs):
+    """Further tests within their unit; the primary one over all units, by Benjamini-Hochberg."""
     both = pd.concat(
         [runs, simulate("rational", n_contexts=40, n_reps=2, rng=1)], ignore_index=True
     )
-    results = analyze(both, checks=LIGHT, rng=1).results
-    tested = results[results["pvalue"].notna()]
-    assert tested["pvalue_holm"].tolist() == pytest.approx(
-        multipletests(tested["pvalue"], method="holm")[1].tolist()
+    results = analyze(both, checks=[*LIGHT, "sufficiency"], rng=1).results
+    tested = results[results["pvalue"].notna()].groupby("family")
+    first = tested.get_group("primary")
+    assert first["pvalue_holm"].isna().all()
+    assert first["pvalue_bh"].tolist() == pytest.approx(
+        multipletests(first["pvalue"], method="fdr_bh")[1].tolist()
     )
-    assert tested["pvalue_bh"].tolist() == pytest.approx(
-        multipletests(tested["pvalue"], method="fdr_bh")[1].tolist()
-    )
-    assert results.loc[results["pvalue"].isna(), "pvalue_holm"].isna().all()
-    assert set(tested["n_tests"]) == {len(tested)}
+    second = tested.get_group("second").groupby("model")
+    assert len(second) == 2
+    for _, of_unit in second:
+        for name, method in (("pvalue_holm", "holm"), ("pvalue_bh", "fdr_bh")):
+            corrected = multipletests(of_unit["pvalue"], method=method)[1]
+            assert of_unit[name].tolist() == pytest.approx(corrected.tolist())
+        assert set(of_unit["n_tests"]) == {len(of_unit)}
+    assert tested.get_group("part")["pvalue_holm"].isna().all()
 
 
 def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):

@@ -43,11 +43,12 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
         "action_information",
         "scores",
         "scores:mse",
+        "sufficiency",
     }
     shown = {each.check for each in with_twins(results, [drawn]) if each.twins is not None}
     assert shown == {result.check for result in results} - without
     assert np.isfinite([drawn[name] for name in shown]).all()
-    assert sum(" had no twins: " in note for note in notes) == 3
+    assert sum(" had no twins: " in note for note in notes) == 4
     assert all(any(name in note for note in notes) for name in without)
 
 

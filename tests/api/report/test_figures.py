@@ -140,7 +140,7 @@ def test_probabilities_of_actions_are_drawn(unit, choices):
 
 @pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
 def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
-    scatter = None if sd is None else Scatter(sd, 40)
+    scatter = None if sd is None else Scatter(sd, 40, bias=10 * sd)
     (figure,), _ = planned(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
     assert "The bars take each report for the belief itself" in figure.caption
     assert ("these reports have noise" in figure.caption) == misled
@@ -161,8 +161,8 @@ def noisy_and_fitted():
 def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit, noisy_and_fitted):
     rows, fitted = noisy_and_fitted
     same = {"beliefs": rows, "results": (fitted,), "verdicts": ("V.",)}
-    misled, _ = planned(unit, scatter=Scatter(0.25, 400), **same)
-    exact, _ = planned(unit, scatter=Scatter(0.02, 400), **same)
+    misled, _ = planned(unit, scatter=Scatter(0.25, 400, bias=2.0), **same)
+    exact, _ = planned(unit, scatter=Scatter(0.02, 400, bias=0.1), **same)
     assert "what the nearest rational agent allows" in misled[0].caption
     assert "SD 0.25 over repetitions" in misled[0].caption
     assert all("No point lies outside its bar." in figure.caption for figure in misled)

@@ -152,7 +152,7 @@ def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean
 def test_an_alert_stands_above_the_results_and_not_below(unit):
     alert = "no context column: nothing says which rows repeat."
     text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
-    assert text.index(f"Warning: {alert}") < text.index("effect")
+    assert text.index(f"Warning: {alert}") < text.index("  effect  ")
     assert text.count(alert) == 1
     units = [unit(model=str(at)) for at in range(5)]
     of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
