@@ -42,6 +42,9 @@ N_BORDERS = 32  # finer than stated beliefs are
 MAX_LEVELS = 255  # of a category that is asked about level by level
 PENALTY = 3.0
 PUBLISHED_DEPTH, PUBLISHED_ITERATIONS = 6, 1000
+# Rows times iterations of a fit of about a second, at whose end Ctrl-C is answered. To look for it
+# after every iteration doubles the time of short fits, and most of a report is short fits.
+LONG_FIT = 2_000_000
 # One thread: the caller decides what runs in parallel, and results must not depend on the machine.
 QUIET = {"thread_count": 1, "allow_writing_files": False, "verbose": False}
 # Without these the order of rows moves predictions.
@@ -104,13 +107,15 @@ def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | N
     return catboost.Pool(table, action, cat_features=categories, **weights)
 
 
-def _grow(learnt: Any, judges: Any = None, **settings: object) -> tuple[Any, dict[str, Any]]:
+def _grow(learnt: Any, judges: Any = None, **settings: Any) -> tuple[Any, dict[str, Any]]:
     """Return trees that have learnt from a pool, and their losses on another as they grew."""
     with interrupts_held() as came:
         import catboost
 
         model = catboost.CatBoostClassifier(**settings)
-        model.fit(learnt, eval_set=judges, callbacks=[_UntilInterrupted(came)])
+        is_long = learnt.num_row() * settings["iterations"] >= LONG_FIT
+        callbacks = [_UntilInterrupted(came)] if is_long else None
+        model.fit(learnt, eval_set=judges, callbacks=callbacks)
         return model, model.get_evals_result()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from coherence import predictive_gain_test
+from coherence.statistics import boosted_trees
 
 
 def gain(**options):
@@ -52,9 +53,29 @@ def test_ctrl_c_is_answered_as_soon_as_catboost_returns(
         gain(published=published)
     assert len(returned) == 1
     assert signal.getsignal(signal.SIGINT) is ctrl_c
-    if name == "fit":
-        # A long fit does not go on to its end: of 45 and of 1,000 trees one is grown.
-        assert returned[0].tree_count_ == 1
+
+
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_long_fit_does_not_go_on_to_its_end(published, is_long, ctrl_c, monkeypatch):
+    """Breaks if Ctrl-C waits for minutes, or if short fits, most of a report, take twice as long.
+
+    CatBoost calls Python after every iteration where it is to look for Ctrl-C.
+    """
+    monkeypatch.setattr(boosted_trees, "LONG_FIT", 6 * 45 if is_long else 6 * 1000 + 1)
+    whole, grown = catboost.CatBoostClassifier.fit, []
+
+    def interrupted(self, *arguments, **options):
+        assert bool(options["callbacks"]) == is_long
+        signal.raise_signal(signal.SIGINT)
+        result = whole(self, *arguments, **options)
+        grown.append(self.tree_count_)
+        return result
+
+    monkeypatch.setattr(catboost.CatBoostClassifier, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gain(published=published)
+    assert (grown == [1]) == is_long
 
 
 def test_other_threads_compute_too(ctrl_c):
