@@ -41,6 +41,9 @@ def start(words: list[str], out: Path) -> "subprocess.Popen[str]":
 
 def interrupted(words: list[str], interrupts: int, seed: int) -> tuple[Counter[str], list[float]]:
     """Interrupt so many lives; count how they ended, and list the seconds that they took to."""
+    # A shell without job control has what it starts behind ``&`` ignore SIGINT, and what that
+    # starts in turn; a handler is not handed on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng, counts, took = np.random.default_rng(seed), Counter[str](), []
     with tempfile.TemporaryDirectory() as name:
         whole, out = Path(name, "whole"), Path(name, "out")
@@ -53,6 +56,7 @@ def interrupted(words: list[str], interrupts: int, seed: int) -> tuple[Counter[s
         while counts["interrupted"] < interrupts:
             life = start(words, out)
             time.sleep(float(rng.uniform(STARTED, seconds)))
+            written = shown(out) == files
             sent, running = time.monotonic(), life.poll() is None
             if running:
                 os.killpg(life.pid, signal.SIGINT)
@@ -64,7 +68,9 @@ def interrupted(words: list[str], interrupts: int, seed: int) -> tuple[Counter[s
                 took.append(time.monotonic() - sent)
                 counts[f"status {life.returncode}"] += 1
                 done = shown(out) == files
-                if life.returncode not in ((0, 130, -signal.SIGINT) if done else (130,)):
+                if life.returncode == 0 and not written:
+                    counts["FAULT: not interrupted"] += 1
+                elif life.returncode not in ((0, 130, -signal.SIGINT) if done else (130,)):
                     counts["FAULT: status"] += 1
                     print(life.returncode, error[-2_000:], file=sys.stderr)
                 elif "Traceback" in error or (life.returncode == 130) != (SAID in error):
@@ -78,6 +84,8 @@ def interrupted(words: list[str], interrupts: int, seed: int) -> tuple[Counter[s
             else:
                 counts["mixed, and told" if is_mixed(out) else "FAULT: torn"] += 1
             shutil.rmtree(out, ignore_errors=True)
+            if sum(counts[each] for each in ("interrupted", "finished before")) % 20 == 0:
+                print(dict(counts), file=sys.stderr, flush=True)
     return counts, took
 
 
