@@ -5,7 +5,8 @@
 ``tests/validity/margins.csv`` has a line per design, number of contexts and true difference: the
 share of tables in which the 95% interval lies within the margin of .1, which two one-sided tests at
 2.5% may claim in 2.5% of tables where the difference is .1. Table t of cell d draws from the seed
-[seed, d, t]. One core needs 20 minutes.
+[seed, d, t]. ``--designs`` runs some designs and keeps the lines of the others. One core needs 20
+minutes.
 """
 
 import argparse
@@ -101,7 +102,7 @@ def main() -> None:
     parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=list(DESIGNS))
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
-    rows = []
+    rows, known = [], pd.read_csv(args.out) if args.out.exists() else None
     cells = [(name, n, moved) for name in DESIGNS for n in SIZES for moved in (0.0, MARGIN)]
     for d, cell in enumerate(cells):
         if cell[0] not in args.designs:
@@ -113,8 +114,12 @@ def main() -> None:
         rows.append((*cell, np.mean(claimed), np.nanmedian(least), args.tables, args.seed))
         print(*rows[-1], flush=True)
     columns = ["design", "n_contexts", "difference", "claimed", "median_margin"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"])
-    table.round(4).to_csv(args.out, index=False)
+    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"]).round(4)
+    if known is not None:
+        table = pd.concat([known[~known["design"].isin(args.designs)], table])
+        order = table["design"].map(list(DESIGNS).index)
+        table = table.iloc[np.argsort(order, kind="stable")]
+    table.to_csv(args.out, index=False)
 
 
 if __name__ == "__main__":
