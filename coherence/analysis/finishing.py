@@ -62,9 +62,10 @@ def _in_family(result: CheckResult, beside: Sequence[CheckResult]) -> CheckResul
     family = family_of(result.check)
     if result.settings.get("published"):
         return replace(result, family=Family.ESTIMATE)  # as the papers have it
-    if result.check == RATIONAL and any(
-        other.check == PRIMARY and other.settings.get("test") == MOMENTS for other in beside
-    ):
+    primary = next((other for other in beside if other.check == PRIMARY), None)
+    if primary is None and family is Family.PART:
+        family = Family.SECOND  # asked for by name, it stands for itself
+    elif primary and result.check == RATIONAL and primary.settings.get("test") == MOMENTS:
         family = Family.PART  # the same test again
     if family is Family.ESTIMATE:
         result = replace(result, pvalue=None)

@@ -297,7 +297,8 @@ def _next_step(unit: Unit) -> str:
         for result in unit.results
         if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
     ]
-    if unit.verdict.marked:
+    alone = unit.verdict is Verdict.NOT_TESTED
+    if unit.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         grouped = "group" in unit.rows.names
         return "Look at the figure and at what was said." + (
             "" if grouped else " Do the contexts share a template (--group)?"

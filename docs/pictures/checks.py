@@ -108,6 +108,26 @@ def residual_covariance() -> None:
     write("residual_covariance", *panels, lift=LEGEND)
 
 
+def sufficiency() -> None:
+    """The primary test: points at equal belief, and what choices know and statements do not say."""
+    points, shares = {}, {}
+    for agent in ("rational", "noisy", "shaded", "leaky"):
+        rows = answers(agent)
+        found = coherence.sufficiency_test(
+            rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=SEED
+        )
+        points[f"{agent}, {p_value(found)}"] = found
+        share = found.also["hidden_share"]
+        if not share.reason:
+            ends = coherence.Interval(share.low, share.high)
+            shares[agent] = replace(
+                found, statistic=share.value, interval=ends, unit="hidden share", pvalue=None
+            )
+    panels: list[Panel] = [("points at equal belief", effects(points))]
+    panels.append(("hidden share", effects(shares)))
+    write("sufficiency", *panels)
+
+
 def cmi() -> None:
     """A dependence that changes its direction: the average shift is nothing, information is not."""
     rng = np.random.default_rng(SEED)
@@ -308,6 +328,7 @@ def action_information() -> None:
 
 
 PICTURES = (
+    sufficiency,
     residual_covariance,
     cmi,
     predictive_gain,

@@ -66,8 +66,8 @@ def test_the_exact_state_sees_what_theta_does_not():
     asked = NetworkPopulation(ASIA, "lung")
     table = coherence.power(asked, n_contexts=100, signal=1.0, **QUICK).table
     power = table[table["quantity"] == "power"].set_index("check")["n_rejected"]
-    assert power["residual_covariance"] >= 18
-    assert power["residual_covariance with theta"] <= power["residual_covariance"] - 5
+    assert power["sufficiency"] >= 18
+    assert power["sufficiency with theta"] <= power["sufficiency"] - 5
     size = table[table["quantity"] == "size"].set_index("check")["n_rejected"]
     assert (size <= 4).all()
 

@@ -77,7 +77,7 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     assert "\n  the table allows calibration, scores\n" in printed
     assert (
         "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, "
-        "rational_agent, action_information cannot be run\n" in printed
+        "rational_agent, action_information, sufficiency cannot be run\n" in printed
     )
     assert "\n  no action and no p_true: evidence_leak cannot be run\n" in printed
     assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "truth_kind", "status"]

@@ -70,7 +70,7 @@ def test_the_cases_of_a_task_are_planned(run):
         rng=3,
     )
     assert out == f"{expected}\n"
-    assert "residual_covariance with theta" in out
+    assert "sufficiency with theta" in out
 
 
 @pytest.mark.lengthy
