@@ -7,7 +7,7 @@ What cannot be run is not passed over: each unit's notes say what was left out a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from coherence.report.report import Report
 from coherence.report.unit import Unit
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.reading import Reading, option_words
 from coherence.table.runs import Runs
 from coherence.table.scan import RunsScan
 
@@ -132,6 +133,7 @@ def _require_by_unit(**options: object) -> None:
 def analyze(
     runs: Runs | pd.DataFrame | str | os.PathLike[str] | RunsScan,
     *,
+    columns: Mapping[str, str] | None = None,
     checks: Sequence[str] | None = None,
     published: bool = False,
     strict: bool = False,
@@ -157,6 +159,10 @@ def analyze(
         such as ``action`` or ``theta``. What `coherence.validate_runs` returns is not validated
         again. A table larger than memory comes from `coherence.scan_runs`; its results are the
         same, and the report has neither figures of beliefs nor pages of answers.
+    columns : mapping of str to str, optional
+        What your columns are called, as for `coherence.read_runs` and on the command line:
+        ``{"belief": "confidence", "truth": "correct", "context": "question"}``. A file whose cells
+        need more words is read with `coherence.read_runs`.
     checks : sequence of str, optional
         Names out of `coherence.checks.CHECKS`; None runs all, of which `evidence_leak`
         only where ``truth_kind`` says that states were drawn, and `action_information` not at all.
@@ -235,15 +241,26 @@ def analyze(
     margin = None if margin is None else as_margin(margin)
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
+    reading = Reading.of(columns, merge_labels=merge_labels, prediction=prediction, gold=gold)
     options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
     options["state"] = state
     shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
     if isinstance(runs, RunsScan):
-        _require_by_unit(twins=twins, merge_labels=merge_labels, prediction=prediction, gold=gold)
+        require(
+            not columns,
+            f"columns of a table that is read by unit are named where it is opened: "
+            f"coherence.scan_runs(path, columns={columns!r}).",
+        )
+        _require_by_unit(
+            twins=twins,
+            merge_labels=merge_labels,
+            prediction=prediction,
+            gold=gold,
+        )
         shared |= {"rng": as_generator(rng), "named": checks is not None}
         found, data = analyze_scan(runs, names, **options, **shared, margin=margin)
     else:
-        table = as_runs(runs, merge_labels=merge_labels, prediction=prediction, gold=gold)
+        table = as_runs(runs, reading)
         units, assumed = read_units(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
         shared |= {"on_demand": checks or (), "twins": twins, "margin": margin}
@@ -261,7 +278,7 @@ def analyze(
         "reference": reference,
         "state": state,
         "merge_labels": merge_labels,
-        **({} if prediction is None else {"prediction": prediction, "gold": gold}),
+        **({"reading": words} if (words := option_words(reading)) else {}),
         **({} if twins is None else {"twins": twins}),
         **({} if margin is None else {"margin": margin}),
     }

@@ -15,8 +15,7 @@ from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
 from coherence.table.labels import form_of
 from coherence.table.needs import ACTION, TARGET, THETA
-from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
-from coherence.table.reading import Reading, read_file
+from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
 from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
 from coherence.table.states import (
@@ -40,27 +39,16 @@ States = Mapping[str, tuple[tuple[Any, ...], Any]]
 
 
 def as_runs(
-    runs: Runs | pd.DataFrame | str | os.PathLike[str],
-    *,
-    merge_labels: bool | None = None,
-    prediction: str | None = None,
-    gold: str | None = None,
+    runs: Runs | pd.DataFrame | str | os.PathLike[str], reading: Reading = AS_IT_IS
 ) -> Runs:
     """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
-    require_both(prediction, gold)
-    if prediction is not None and gold is not None and not isinstance(runs, str | os.PathLike):
-        table = runs.frame() if isinstance(runs, Runs) else runs
-        table = require_frame(table)
-        if lacking := missing_columns(table, prediction, gold):
-            raise InputError.all_at_once("runs", lacking)
-        judged, note = with_right_or_wrong(table, prediction, gold)
-        made = valid(judged, merge_labels=merge_labels)
-        return Runs(made.table, (note, *made.notes))
+    if isinstance(runs, str | os.PathLike):
+        return read_file(runs, reading)
+    merge_labels = reading.merge_labels
+    if reading.columns or reading.prediction is not None:
+        return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
     if isinstance(runs, Runs):
         return runs if not merge_labels else valid(runs.frame(), merge_labels=True)
-    if isinstance(runs, str | os.PathLike):
-        reading = Reading(merge_labels=merge_labels, prediction=prediction, gold=gold)
-        return read_file(runs, reading)
     return valid(require_frame(runs), merge_labels=merge_labels)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from coherence.cli.streams import STREAM, standard_input
+from coherence.table.schema import OPTIONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,18 +28,18 @@ MOST_ROWS = 5_000_000
 
 FORM = ("sep", "encoding", "missing", "sheet")
 """What `reading` returns of how a file is written; the rest is how its columns are understood."""
-# Option -> column of the runs table, what it holds.
-COLUMNS = {
-    "belief": ("p", "stated probabilities"),
-    "action": ("action", "actions"),
-    "truth": ("theta", "realised states"),
-    "exact": ("p_true", "exact posteriors of the state, given the evidence"),
-    "context": ("context", "ids of the cases; rows of one case are not independent"),
-    "group": ("group", "what cases share beyond their belief, such as a template"),
-    "rep": ("rep", "repetitions"),
-    "prompt": ("prompt", "wordings of the belief question"),
-    "task": ("task", "tasks"),
-    "model-column": ("model", "models"),
+# Option of `OPTIONS` -> what its column holds.
+HOLDS = {
+    "belief": "stated probabilities",
+    "action": "actions",
+    "truth": "realised states",
+    "exact": "exact posteriors of the state, given the evidence",
+    "context": "ids of the cases; rows of one case are not independent",
+    "group": "what cases share beyond their belief, such as a template",
+    "rep": "repetitions",
+    "prompt": "wordings of the belief question",
+    "task": "tasks",
+    "model-column": "models",
 }
 
 
@@ -47,10 +48,12 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "columns", "names in your file, where they differ from those of the runs table"
     )
-    for option, (column, holds) in COLUMNS.items():
+    for option, column in OPTIONS.items():
         # Of a table that is not ours the name does not say so much.
         default = f"{column}, in tables of this toolkit" if option == "exact" else column
-        group.add_argument(f"--{option}", metavar="COLUMN", help=f"{holds} (default: {default})")
+        group.add_argument(
+            f"--{option}", metavar="COLUMN", help=f"{HOLDS[option]} (default: {default})"
+        )
     group.add_argument(
         "--prediction",
         metavar="COLUMN",
@@ -191,7 +194,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the options say: the fields of a `Reading`, and those in `FORM`."""
     from coherence.table.scales import Scale
 
-    named = {column: getattr(args, _attribute(option)) for option, (column, _) in COLUMNS.items()}
+    named = {column: getattr(args, _attribute(option)) for option, column in OPTIONS.items()}
     outcomes = {}
     if args.outcomes is not None:
         outcomes = _paired(named["p"], args.outcomes)
@@ -214,7 +217,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
 
 def reading_words(args: argparse.Namespace) -> list[str]:
     """Return the options that said how a file was read, as words of the command line."""
-    named = [(option, getattr(args, _attribute(option))) for option in COLUMNS]
+    named = [(option, getattr(args, _attribute(option))) for option in OPTIONS]
     named += [("prediction", args.prediction), ("gold", args.gold)]
     named += [("ignore", name) for name in args.ignore]
     named += [("sep", args.sep), ("encoding", args.encoding)]

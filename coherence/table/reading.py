@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
 import pandas as pd
@@ -30,7 +30,14 @@ from coherence.table.predictions import missing_columns, require_both, with_righ
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
 from coherence.table.scales import Scale, with_scale
-from coherence.table.schema import COLUMN_NAMES, COLUMNS, PROBABILITIES, RECORDED, Naming
+from coherence.table.schema import (
+    COLUMN_NAMES,
+    COLUMNS,
+    OPTIONS,
+    PROBABILITIES,
+    RECORDED,
+    Naming,
+)
 from coherence.table.shaping import NO_SHAPE, Shape
 from coherence.table.text_files import (
     SEPARATORS,
@@ -41,15 +48,19 @@ from coherence.table.text_files import (
     read_objects,
     with_dotted_names,
 )
-from coherence.table.validation import examined
+from coherence.table.validation import examined, with_columns
 
 logger = logging.getLogger(__name__)
 TITLES = "titles_of_columns"  # attribute of a table as read: column -> its heading at length
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 ARRAY = ".json"
-STANDARD_INPUT = "standard input"
+STANDARD_INPUT, IN_MEMORY = "standard input", "runs"
+Table: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
+"""A file, or a table in memory."""
 DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)
 """What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
+_COMPARED = ("prediction", "gold")
+_OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
@@ -91,7 +102,7 @@ class Reading:
             if name not in COLUMN_NAMES:
                 raise InputError(
                     f"columns maps to {name!r}, which is not a column of the runs table. "
-                    f"{closest(name, COLUMN_NAMES)}"
+                    f"{closest(name, (*COLUMN_NAMES, *_OPTIONS, *_COMPARED))}"
                 )
         if len(set(self.columns.values())) < len(self.columns):
             raise InputError(
@@ -115,6 +126,38 @@ class Reading:
                 f"action must be another choice than the prediction, such as whether to abstain; "
                 f"received {self.columns['action']!r} for both. Leave --action out (columns)."
             )
+
+    @classmethod
+    def of(cls, columns: Mapping[str, str] | None, **fields: Any) -> Reading:
+        """Take a mapping as users write it: its keys may be options of the command line.
+
+        Both ``p`` and ``belief`` name the belief; ``prediction`` and ``gold`` may stand there too.
+        """
+        if not isinstance(columns, Mapping):
+            return cls({} if columns is None else columns, **fields)
+        mapped: dict[str, str] = {}
+        for key, column in columns.items():
+            if key in _COMPARED:
+                if fields.get(key) is not None:
+                    raise InputError(
+                        f"{key} is named twice: {fields[key]!r} and {column!r} in columns. Leave "
+                        "one out."
+                    )
+                fields[key] = column
+                continue
+            name = _OPTIONS.get(key, key)
+            if name in mapped:
+                raise InputError(
+                    f"columns names {name!r} twice: {mapped[name]!r} and {column!r} as {key!r}. "
+                    "Leave one out."
+                )
+            if not isinstance(column, str):
+                raise InputError(
+                    f"columns maps {key!r} to the name of a column; received {column!r}. Write "
+                    "names as text; a DataFrame's become so by runs.columns.map(str)."
+                )
+            mapped[name] = column
+        return cls(mapped, **fields)
 
     def name_in_file(self, name: str) -> str:
         """Return what a column of the runs table is called in the file."""
@@ -148,8 +191,15 @@ class Reading:
 AS_IT_IS = Reading()
 
 
+def option_words(reading: Reading) -> list[str]:
+    """Return the options that name the same columns on the command line."""
+    named = {option: reading.columns.get(name) for option, name in OPTIONS.items()}
+    named |= {name: getattr(reading, name) for name in _COMPARED}
+    return [f"--{option}={name}" for option, name in named.items() if name is not None]
+
+
 def read_runs(
-    path: str | os.PathLike[str],
+    path: Table,
     *,
     columns: Mapping[str, str] | None = None,
     sep: str | None = None,
@@ -172,14 +222,16 @@ def read_runs(
 
     Parameters
     ----------
-    path : path
+    path : path or DataFrame
         A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), one
         of Excel (.xlsx), Stata (.dta), SPSS (.sav, .por) or SAS (.sas7bdat, .xpt; these need the
-        extra ``files``), each also packed by gzip, or a folder of .parquet files.
+        extra ``files``), each also packed by gzip, or a folder of .parquet files; or a table that
+        is in memory already, for which `sep`, `encoding` and `sheet` are left out.
     columns : mapping of str to str, optional
-        Column of the runs table -> column of the file, for example ``{"p": "confidence", "action":
-        "choice"}``. ``{"p_true": NAME}`` says that a column is the exact posterior, which a file
-        that this toolkit did not write must say even where the name is ``p_true``.
+        Column of the runs table, or option of the command line that names it -> column of the file,
+        for example ``{"belief": "confidence", "action": "choice"}``. ``{"exact": NAME}`` says that
+        a column is the exact posterior, which a file that this toolkit did not write must say even
+        where the name is ``p_true``.
     sep : str, optional
         Separator of a .csv or .tsv file; None: told by the header, comma or semicolon, tab or bar.
     decimal : {".", ","}
@@ -243,20 +295,34 @@ def read_runs(
     0  0.80  treat
     1  0.15   wait
     """
-    mapped = {} if columns is None else columns
-    reading = Reading(
-        mapped,
-        decimal,
-        percent,
-        ignore,
-        merge_labels,
-        prediction,
-        gold,
-        Shape(where, stack or {}, set_columns or {}, outcomes or {}),
-        None if scale is None else Scale.parse(scale),
+    reading = Reading.of(
+        columns,
+        decimal=decimal,
+        percent=percent,
+        ignore=ignore,
+        merge_labels=merge_labels,
+        prediction=prediction,
+        gold=gold,
+        shape=Shape(where, stack or {}, set_columns or {}, outcomes or {}),
+        scale=None if scale is None else Scale.parse(scale),
     )
-    written = {"sep": sep, "encoding": encoding, "missing": missing, "sheet": sheet}
-    return read_file(path, reading, **written).frame()
+    if isinstance(path, str | os.PathLike):
+        written = {"sep": sep, "encoding": encoding, "missing": missing, "sheet": sheet}
+        return read_file(path, reading, **written).frame()
+    for name, value in {"sep": sep, "encoding": encoding, "sheet": sheet}.items():
+        if value is not None:
+            raise InputError(
+                f"{name} says how a file is written; received {value!r} with a table in memory. "
+                "Leave it out."
+            )
+    return read_frame(path, reading, missing).frame()
+
+
+def read_frame(table: Any, reading: Reading, missing: Any = ()) -> Runs:
+    """Read a table in memory under names of its own as a validated runs table."""
+    marks = TextForm(decimal=reading.decimal, missing=missing).missing
+    table, notes = without_marked_cells(with_columns(table), marks)
+    return as_runs(table, reading, IN_MEMORY, notes=notes)
 
 
 def read_file(
@@ -455,7 +521,7 @@ def _values(table: pd.DataFrame, name: str) -> str:
 def as_runs(
     table: pd.DataFrame,
     reading: Reading,
-    source: Path,
+    source: Path | str,
     *,
     where: str = "",
     judged: bool = False,

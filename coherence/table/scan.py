@@ -277,7 +277,12 @@ def scan_runs(
             f"path must be a parquet file, or a folder of them, to be read by unit; received "
             f"{source}. Write the table as parquet first."
         )
-    reading = Reading({} if columns is None else columns, percent=percent, ignore=ignore)
+    reading = Reading.of(columns, percent=percent, ignore=ignore)
+    if reading.prediction is not None:
+        raise InputError(
+            "prediction and gold take a table in memory; received them for one that is read by "
+            "unit. Read it with coherence.read_runs."
+        )
     files = [Part.of_file(*file) for file in parquet_files(source)]
     inside = dict.fromkeys(reading.name_in_file(name) for name in (*UNIT, "theta", "action", "p"))
     looked_at = [name for name in inside if name not in reading.left_out]

@@ -140,6 +140,19 @@ COLUMNS = (
     Column("created", "text", "When the answer was stored."),
 )
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
+OPTIONS = {
+    "belief": "p",
+    "action": "action",
+    "truth": "theta",
+    "exact": "p_true",
+    "context": "context",
+    "group": "group",
+    "rep": "rep",
+    "prompt": "prompt",
+    "task": "task",
+    "model-column": "model",
+}
+"""Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
 KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
 ACTION_PREFIX = "action_"

@@ -466,9 +466,9 @@ NAMED = {
         )
     },
     "an unknown column to map": (
-        lambda: coherence.read_runs("x.csv", columns={"belief": "p"}),
+        lambda: coherence.read_runs("x.csv", columns={"beleif": "p"}),
+        "'beleif'",
         "'belief'",
-        "'raw_belief'",
     ),
     # Simulated agents.
     "a misspelt agent": (

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.analysis.reading import as_runs
 from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.printable import counted
+from coherence.table.reading import AS_IT_IS, Reading
 from coherence.table.runs import UNIT, Runs
-from coherence.table.validation import validate_runs
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS = 6
@@ -52,9 +53,9 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _completed(runs: Runs | pd.DataFrame, source: str) -> Runs:
+def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs:
     """Validate one table, fill what may be absent, and write ids of contexts as text."""
-    told = runs if isinstance(runs, Runs) else validate_runs(runs)
+    told = as_runs(runs, reading)
     where = f" of {source!r}" if source else ""
     require(
         "context" in told.names,
@@ -75,12 +76,14 @@ def _completed(runs: Runs | pd.DataFrame, source: str) -> Runs:
     return completed.part(table.assign(context=table["context"].map(_as_text).astype(object)))
 
 
-def by_task_and_model(runs: Sources) -> tuple[dict[str, dict[str, Runs]], list[str]]:
+def by_task_and_model(
+    runs: Sources, reading: Reading = AS_IT_IS
+) -> tuple[dict[str, dict[str, Runs]], list[str]]:
     """Part runs by task and model."""
     sources = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     parts: dict[tuple[str, str], list[tuple[str, Runs]]] = {}
     for source, given in sources.items():
-        table = _completed(given, str(source))
+        table = _completed(given, str(source), reading)
         for (task, model), rows in table.table.groupby(list(UNIT), sort=False):
             key = str(task), str(model) or str(source)
             parts.setdefault(key, []).append((str(source), table.part(rows)))

@@ -4,7 +4,7 @@ Models must be asked about the same cases (`cases`), and are compared by what al
 (`questions`), in the results of checks (`effects`), by what each case adds to them (`ranking`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.reading import Reading
 
 OF_STATE = frozenset({"residual_covariance", "rational_agent"})
 """Effects that compare choices with the exact posterior where every model has it."""
@@ -31,6 +32,7 @@ OF_STATE = frozenset({"residual_covariance", "rational_agent"})
 def compare(
     runs: Sources,
     *,
+    columns: Mapping[str, str] | None = None,
     effects: Sequence[str] | None = None,
     common: bool = False,
     positive: Any = None,
@@ -47,6 +49,8 @@ def compare(
     runs : DataFrame, Runs or mapping of str to either
         A runs table with several models, or several tables by name; a table without a column
         ``model`` is the model of that name. Rows need a ``context``, by which cases are matched.
+    columns : mapping of str to str, optional
+        What your columns are called in all tables, as for `coherence.analyze`.
     effects : sequence of str, optional
         Names out of `coherence.analysis.comparison.effects.EFFECTS`; None takes all.
     common : bool
@@ -105,7 +109,7 @@ def compare(
     names = _checked_effects(effects)
     require_state(state)
     n_jobs = number_of_jobs(n_jobs)
-    everything, notes = by_task_and_model(runs)
+    everything, notes = by_task_and_model(runs, Reading.of(columns))
     tasks, of_cases = gather(everything, common=common)
     answers, of_questions = asked_alike(tasks, positive, reference, everything, state)
     tasks = [task for task in tasks if task.name in answers]

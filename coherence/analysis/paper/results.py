@@ -27,6 +27,7 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator, group_of_contexts, units_of
 from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs
 
 REPAIRED, PUBLISHED = "repaired", "published"
@@ -209,7 +210,7 @@ def supplement(
 ) -> list[UnitResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
     units, _ = read_units(
-        as_runs(runs, merge_labels=merge_labels),
+        as_runs(runs, Reading(merge_labels=merge_labels)),
         ["cmi"],
         strict=strict,
         positive=positive,

@@ -82,7 +82,7 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
     assert runs["theta"].tolist() == [1, 1, 1, pd.NA, 0]
     report = analyze(table.rename(columns={"confidence": "p"}), **options, checks=["calibration"])
     assert any("3 of 4 predictions right" in note for note in report.units[0].notes)
-    assert report.settings["prediction"] == "said"
+    assert report.settings["reading"] == ["--prediction=said", "--gold=answer"]
 
 
 def test_scores_of_confidence_are_those_of_being_right():

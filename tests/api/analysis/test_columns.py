@@ -1,0 +1,119 @@
+"""Names of one's own for columns, wherever a table is taken: one mapping, and the same numbers."""
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, analyze, compare, read_runs, scan_runs, simulate
+from coherence.table.reading import Reading
+from coherence.table.schema import OPTIONS
+
+NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
+OPTION_NAMES = {"belief": "confidence", "action": "choice", "truth": "outcome", "context": "case"}
+CHECKS = ["residual_covariance", "calibration"]
+
+
+def answers(agent):
+    runs = simulate(agent, n_contexts=40, n_reps=2, rng=1)
+    plain = runs[runs["z"].isna() & (runs["prompt"] == "standard")]
+    return plain[[*NAMES, "rep"]].rename(columns=NAMES).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def mine():
+    return answers("leaky")
+
+
+def numbers(report):
+    return report.results[["check", "statistic", "pvalue"]]
+
+
+@pytest.mark.parametrize("columns", [NAMES, OPTION_NAMES])
+def test_a_frame_is_taken_under_its_own_names(mine, columns, tmp_path):
+    before = mine.copy()
+    report = analyze(mine, columns=columns, checks=CHECKS, rng=1)
+    plain = analyze(
+        mine.rename(columns={theirs: ours for ours, theirs in NAMES.items()}), checks=CHECKS, rng=1
+    )
+    pd.testing.assert_frame_equal(numbers(report), numbers(plain))
+    pd.testing.assert_frame_equal(mine, before)
+    assert set(report.settings["reading"]) == {
+        f"--{option}={name}" for option, name in OPTION_NAMES.items()
+    }
+    mine.to_csv(tmp_path / "mine.csv", index=False)
+    of_file = analyze(tmp_path / "mine.csv", columns=columns, checks=CHECKS, rng=1)
+    pd.testing.assert_frame_equal(numbers(of_file), numbers(plain))
+    runs = read_runs(mine, columns=columns)
+    pd.testing.assert_frame_equal(numbers(analyze(runs, checks=CHECKS, rng=1)), numbers(plain))
+    assert analyze(mine.set_index("case"), columns=columns, checks=CHECKS, rng=1).units
+
+
+def test_every_option_names_a_column_in_python():
+    """Breaks if the command line knows a column by a name that `columns` does not."""
+    for option, column in OPTIONS.items():
+        for key in (option, option.replace("-", "_"), column):
+            assert Reading.of({key: "mine"}).columns == {column: "mine"}
+
+
+def test_what_is_wrong_is_said_in_the_owners_names(mine):
+    with pytest.raises(coherence.SchemaError, match=r"'confidence' \(mapped to 'p'\)"):
+        analyze(mine.assign(confidence=mine["confidence"] * 100), columns=NAMES)
+    with pytest.raises(
+        InputError, match="no column 'confidense'.*Closest name found: 'confidence'"
+    ):
+        analyze(mine, columns={"belief": "confidense"})
+    with pytest.raises(InputError, match="columns maps to 'believe'.*'belief'"):
+        analyze(mine, columns={"believe": "confidence"})
+    with pytest.raises(InputError, match="names 'p' twice"):
+        analyze(mine, columns={"p": "confidence", "belief": "rep"})
+    with pytest.raises(InputError, match="received 3"):
+        analyze(mine, columns={"belief": 3})
+    with pytest.raises(InputError, match="columns must map"):
+        analyze(mine, columns="confidence")
+
+
+def test_predictions_may_stand_in_the_mapping(mine):
+    table = mine.assign(gold=mine["choice"].where(mine["outcome"] == 1, "other"))
+    table = table.drop(columns="outcome")
+    options = {"checks": ["calibration"], "rng": 1}
+    names = {"belief": "confidence", "context": "case"}
+    mapped = analyze(table, columns={**names, "prediction": "choice", "gold": "gold"}, **options)
+    named = analyze(table, columns=names, prediction="choice", gold="gold", **options)
+    pd.testing.assert_frame_equal(numbers(mapped), numbers(named))
+    with pytest.raises(InputError, match="prediction is named twice"):
+        analyze(table, columns={**names, "prediction": "choice"}, prediction="choice")
+
+
+def test_a_frame_is_read_with_the_options_of_a_file(mine):
+    table = mine.assign(confidence=1 + 6 * mine["confidence"], kind="used")
+    table.loc[0, "confidence"] = -99
+    more = pd.concat([table, table.assign(kind="other")], ignore_index=True)
+    options = {"where": 'kind == "used"', "missing": ["-99"], "scale": "1..7"}
+    runs = read_runs(more, columns=NAMES, **options)
+    assert len(runs) == len(mine)
+    assert runs["p"].isna().sum() == 1
+    assert runs["p"][1:].to_numpy() == pytest.approx(mine["confidence"][1:].to_numpy())
+    with pytest.raises(InputError, match="sep says how a file is written"):
+        read_runs(mine, columns=NAMES, sep=";")
+
+
+def test_several_models_share_a_mapping(mine):
+    tables = {"one": mine, "two": answers("rational")}
+    found = compare(tables, columns=OPTION_NAMES, effects=["calibration:brier"], rng=1)
+    back = {theirs: ours for ours, theirs in NAMES.items()}
+    plain = compare(
+        {name: table.rename(columns=back) for name, table in tables.items()},
+        effects=["calibration:brier"],
+        rng=1,
+    )
+    pd.testing.assert_frame_equal(found.estimates, plain.estimates)
+
+
+def test_a_table_read_by_unit_names_its_columns_where_it_is_opened(mine, tmp_path):
+    mine.to_parquet(tmp_path / "mine.parquet")
+    with pytest.raises(InputError, match="scan_runs"):
+        analyze(scan_runs(tmp_path / "mine.parquet", columns=NAMES), columns=NAMES)
+    scan = scan_runs(tmp_path / "mine.parquet", columns=OPTION_NAMES)
+    assert analyze(scan, checks=["calibration"], rng=1).units
+    with pytest.raises(InputError, match="read_runs"):
+        scan_runs(tmp_path / "mine.parquet", columns={"prediction": "choice", "gold": "outcome"})
