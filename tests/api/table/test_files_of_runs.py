@@ -233,8 +233,8 @@ def test_mapped_column_must_exist(tmp_path, runs):
         InputError, match="A column is to be named, not a value; column 'task' holds"
     ):
         read_runs(tmp_path / "runs.csv", columns={"task": "asai"})
-    with pytest.raises(InputError, match="'belief'.*'raw_belief'"):
-        read_runs(tmp_path / "runs.csv", columns={"belief": "p"})
+    with pytest.raises(InputError, match="'beleif'.*'belief'"):
+        read_runs(tmp_path / "runs.csv", columns={"beleif": "p"})
     with pytest.raises(InputError, match="uses one column of the file twice"):
         read_runs(tmp_path / "runs.csv", columns={"p": "p_true", "p_true": "p_true"})
 
