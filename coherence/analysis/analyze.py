@@ -206,7 +206,8 @@ def analyze(
         Source of randomness; every check of every unit gets a generator of its own, made before any
         is run.
     progress : callable, optional
-        Called with (done, total, label) after each check.
+        Called with (done, total, label) before the first check and after each; the label is that
+        of the check that runs.
 
     Returns
     -------

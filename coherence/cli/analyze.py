@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge
 from coherence.cli.folders import in_place, prepare_folder, replace_text
-from coherence.cli.progress import step_progress
+from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
     MOST_ROWS,
     add_column_arguments,
@@ -290,17 +290,10 @@ def _require_apart(args: argparse.Namespace) -> None:
         )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Read, analyse, print, write."""
-    from coherence.analysis.conditions import parse_condition
-    from coherence.errors import InputError
-
-    require_seed(args)
-    if args.answers < 0:
-        raise InputError(f"--answers must be at least 0; received {args.answers}.")
-    conditions = [parse_condition(text) for text in args.fail_on]
-    require_one_table(args.files)
-    args.runs = args.files[0]
+def _analyse(
+    args: argparse.Namespace, progress: StepProgress
+) -> tuple["Report", list[str], list[str]]:
+    """Read, analyse and write; return what to say of files before the report, and behind it."""
     runs = read_table(args)
     _require_apart(args)
     folder, figures, tables = _folders(args)
@@ -309,10 +302,12 @@ def run(args: argparse.Namespace) -> int:
         _require_writable(args.json)
 
     # Imported after the options are known to be right: the checks take a second to load.
+    progress.stage("loading the checks")
     from coherence.analysis.analyze import analyze
     from coherence.table.runs import Runs
 
-    with workers(args), step_progress(" steps") as progress:
+    behind = []
+    with workers(args):
         report = analyze(
             runs,
             checks=None if args.checks is None else comma_separated(args.checks),
@@ -328,17 +323,40 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
-        said = []
         if paper is not None:
             assert isinstance(runs, Runs)  # with --paper it is not read by unit
-            said.append(_write_paper(report, paper, runs, args, progress))
+            progress.stage("drawing the tables and figures of the paper")
+            behind.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
-    said += _write(report, folder, args.json, args.answers, args.files)
+    progress.stage("writing the report")
+    behind += _write(report, folder, args.json, args.answers, args.files)
+    before = []
     if figures is not None:
-        print(write_figures(report, figures), file=sys.stderr)
+        progress.stage("drawing the figures")
+        before.append(write_figures(report, figures))
     if tables is not None:
-        print(write_tables(report, tables), file=sys.stderr)
+        before.append(write_tables(report, tables))
+    return report, before, behind
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, analyse, print, write."""
+    from coherence.errors import InputError
+
+    require_seed(args)
+    if args.answers < 0:
+        raise InputError(f"--answers must be at least 0; received {args.answers}.")
+    require_one_table(args.files)
+    args.runs = args.files[0]
+    # First of all: what is imported for the conditions takes a second as well.
+    with step_progress(" steps", first=f"reading {args.runs}") as progress:
+        from coherence.analysis.conditions import parse_condition
+
+        conditions = [parse_condition(text) for text in args.fail_on]
+        report, written, said = _analyse(args, progress)
+    for line in written:
+        print(line, file=sys.stderr)
     as_json = args.json == STREAM
     try:
         _print_report(report, sys.stderr if as_json else sys.stdout, args.full)

@@ -168,11 +168,12 @@ def run(args: argparse.Namespace) -> int:
 
     require_seed(args)
     effects = None if args.effects is None else comma_separated(args.effects)
-    tables = _read(args)
-    folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
-    from coherence.analysis.comparison.compare import compare
+    with step_progress(" effects", first="reading") as progress, workers(args):
+        tables = _read(args)
+        folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
+        progress.stage("loading the checks")
+        from coherence.analysis.comparison.compare import compare
 
-    with workers(args), step_progress(" effects") as progress:
         result = compare(
             tables,
             effects=effects,

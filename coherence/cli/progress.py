@@ -1,19 +1,26 @@
 """Progress on stderr: a bar on a terminal and, of sessions, now and then a line elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from coherence.table.printable import clean
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 SECONDS_BETWEEN_LINES = 15.0
+SECONDS_BETWEEN_TICKS = 1.0
+_STAGE = "{desc}{elapsed}"
 
 
 @contextmanager
 def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
     """Show how many answers are at hand."""
     from tqdm import tqdm
-
-    from coherence.report.wording import clean
 
     opening = f"{clean(label)}: " if label else ""
     found: int | None = None
@@ -40,31 +47,70 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-@contextmanager
-def step_progress(unit: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar over steps of a computation; elsewhere than on a terminal now and then a line."""
-    from tqdm import tqdm
+class StepProgress:
+    """A bar over steps of a computation, which shows the one that runs and for how long."""
 
-    from coherence.report.wording import clean
+    def __init__(self, bar: "tqdm[Any]", unit: str) -> None:
+        self._bar, self._unit = bar, unit
+        self._began = self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int, label: str) -> None:
+        """Show how many steps are done, and which one runs."""
+        bar = self._bar
+        if bar.disable:
+            if done < total and (now := time.monotonic()) - self._last >= SECONDS_BETWEEN_LINES:
+                self._last = now
+                left = time_left(done, total - done, now - self._began)
+                print(f"{done} of {total}{self._unit}{left}", file=sys.stderr)
+            return
+        bar.bar_format, bar.total, bar.n = None, total, done
+        self._describe(label)
+
+    def stage(self, label: str) -> None:
+        """Show what is done where no steps can be counted."""
+        if not self._bar.disable:
+            self._bar.bar_format = _STAGE
+            self._describe(label)
+
+    def _describe(self, label: str) -> None:
+        # Labels hold names of files, tasks and models.
+        self._bar.set_description(clean(label, limit=40), refresh=False)
+        self._bar.refresh()
+
+
+@contextmanager
+def step_progress(unit: str, first: str = "") -> Iterator[StepProgress]:
+    """Show a bar over steps of a computation; elsewhere than on a terminal now and then a line.
+
+    `first` is what is done before steps are counted. What is printed to stderr meanwhile stands
+    above the bar.
+    """
+    from tqdm import tqdm
+    from tqdm.contrib import DummyTqdmFile
 
     # disable=None: no bar where stderr is a file or a pipe.
-    with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
-        began = last = time.monotonic()
+    options: dict[str, Any] = {"desc": f"{clean(first, limit=40)}: ", "bar_format": _STAGE}
+    with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False, **options) as bar:
+        show = StepProgress(bar, unit)
+        if bar.disable:
+            yield show
+            return
+        # A step may take minutes, in which nobody calls.
+        over = threading.Event()
+        ticking = threading.Thread(target=_tick, args=(bar, over), daemon=True)
+        ticking.start()
+        try:
+            with redirect_stderr(cast("TextIO", DummyTqdmFile(sys.stderr))):
+                yield show
+        finally:
+            over.set()
+            ticking.join()
 
-        def show(done: int, total: int, label: str) -> None:
-            nonlocal last
-            if bar.disable:
-                if done < total and (now := time.monotonic()) - last >= SECONDS_BETWEEN_LINES:
-                    last = now
-                    left = time_left(done, total - done, now - began)
-                    print(f"{done} of {total}{unit}{left}", file=sys.stderr)
-                return
-            bar.total, bar.n = total, done
-            # Labels hold names of tasks and models, which come from the user's files.
-            bar.set_description_str(clean(label, limit=40), refresh=False)
-            bar.refresh()
 
-        yield show
+def _tick(bar: "tqdm[Any]", over: threading.Event) -> None:
+    """Draw a bar every second."""
+    while not over.wait(SECONDS_BETWEEN_TICKS):
+        bar.refresh()
 
 
 def time_left(n_done: int, n_left: int, seconds: float) -> str:

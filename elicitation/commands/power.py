@@ -398,8 +398,8 @@ def run(args: argparse.Namespace) -> int:
     from coherence.analysis.power import power
 
     costs = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _COSTS}
-    agent, name = _who(args)
-    with workers(args), step_progress(" studies") as progress:
+    with step_progress(" studies", first="planning") as progress, workers(args):
+        agent, name = _who(args)
         result = power(
             agent,
             **grid,

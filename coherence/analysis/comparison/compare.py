@@ -66,7 +66,8 @@ def compare(
     rng : Generator, int or None
         Source of randomness; every effect of every task gets a seed of its own.
     progress : callable, optional
-        Called with (done, total, label) after each effect.
+        Called with (done, total, label) before the first effect and after each; the label is that
+        of the effect that is computed.
 
     Returns
     -------

@@ -77,7 +77,7 @@ def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     """Analyse all units together, which is what p-values are corrected over, and write it down."""
     options = dict(study.analysis)
     seed, published = options.pop("seed", SEED), options.pop("published", False)
-    with step_progress(" steps") as progress:
+    with step_progress(" steps", first="analysing") as progress:
         report = analyze(runs, rng=seed, n_jobs=n_jobs, progress=progress, **options)
     into = prepare_folder(folder / REPORT)
     write_report(report, into)
