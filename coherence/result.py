@@ -353,7 +353,8 @@ class ForecastScores:
     Parameters
     ----------
     brier : float
-        Mean squared error, from 0 to 1.
+        Mean squared error, from 0 to 1; of beliefs over three states and more the sum over the
+        states, from 0 to 2.
     brier_interval, log_interval, calibration_interval : Interval or None
         95% intervals over cases.
     log_score : float
@@ -366,6 +367,12 @@ class ForecastScores:
         The parts of the Brier score: miscalibration - discrimination + uncertainty.
     losses : DataFrame
         Columns ``brier``, ``log`` and, where one was named, ``group``; a row a case.
+    n_states : int
+        States that the beliefs are over; calibration error and parts are those of all, the errors
+        averaged and the parts summed.
+    by_state : DataFrame
+        With three states and more, a row a state: mean ``forecast`` and share that ``happened``,
+        Brier score and calibration error with the ends of their intervals, and the parts.
     """
 
     brier: float
@@ -379,6 +386,8 @@ class ForecastScores:
     discrimination: float
     uncertainty: float
     losses: pd.DataFrame = field(repr=False, compare=False)
+    n_states: int = 2
+    by_state: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
 
 
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":

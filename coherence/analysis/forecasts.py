@@ -20,8 +20,9 @@ from coherence.statistics.resample import units_of
 def score_differences(units: Sequence[Unit]) -> pd.DataFrame:
     """Compare the scores of each two models or prompts of a task on their common cases.
 
-    A difference is that of the row less that of the other, the better of the two by the Brier score
-    on all its cases. P-values are adjusted by Holm over all pairs of the report.
+    Forecasts over as many states are compared. A difference is that of the row less that of the
+    other, the better of the two by the Brier score on all its cases. P-values are
+    adjusted by Holm over all pairs of the report.
     """
     by_task: dict[str, list[tuple[tuple[str, str], ForecastScores]]] = {}
     for unit in units:
@@ -37,7 +38,8 @@ def score_differences(units: Sequence[Unit]) -> pd.DataFrame:
             key = dict(
                 zip((*KEY, "other_model", "other_prompt"), (task, *name, *other), strict=True)
             )
-            rows.append(key | _difference(worse.losses, better.losses))
+            if worse.n_states == better.n_states:
+                rows.append(key | _difference(worse.losses, better.losses))
     table = pd.DataFrame(rows, columns=list(DIFFERENCES))
     return table.assign(pvalue_holm=holm(table["pvalue"]) if len(table) else math.nan)
 

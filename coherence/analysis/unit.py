@@ -351,7 +351,17 @@ class UnitRows:
             published=published,
             computed=self.runs.computed,
             group=rows.get("group"),
+            states=tuple(self.states),
+            state_of=self._state_of(),
+            unpaired=self.unpaired,
         )
+
+    def _state_of(self) -> dict[Any, int]:
+        """Return the number of the column of each label, of three states and more."""
+        if self.in_two_states or self.unpaired:
+            return {}
+        labels = as_codes(self.runs.theta.dropna(), "theta")[1]
+        return {label: self.states.index(_column_of(label, self.states)) for label in labels}
 
     def shown(self) -> pd.DataFrame:
         """Return the parsed beliefs with what they can be drawn against."""

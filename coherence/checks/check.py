@@ -85,6 +85,12 @@ class Facts:
     computed: bool = False
     # what contexts share beyond their belief, such as a template; None where nothing was named
     group: pd.Series | None = None
+    # columns of beliefs in several states, in the order of `belief`; with two, it is in the second
+    states: tuple[str, ...] = ()
+    # label of `truth` -> number of its column, where there are three states and more
+    state_of: Mapping[Any, int] = field(default_factory=dict)
+    # why it is not known which column is which state
+    unpaired: str = ""
 
     @property
     def actions(self) -> list[str]:

@@ -1,5 +1,8 @@
 """Scores of forecasts of one model, what they are made of, and a test of their calibration.
 
+Forecasts over three states and more are taken state by state: each has a Brier score of its own,
+whose sum is the score of Brier (1950), and parts of its own, whose sums are its parts.
+
 The Brier score is the sum of miscalibration less discrimination plus uncertainty, where forecasts
 are recalibrated by isotonic regression (CORP; Dimitriadis, Gneiting and Jordan 2021, PNAS 118(8),
 section 4). None of the three has an interval: a bootstrap never covers a miscalibration of 0. That
@@ -10,18 +13,23 @@ consistency band of the reliability diagram (their section 3).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
-from coherence.checks.calibration import as_state, calibration_estimates
+from coherence.checks.calibration import (
+    ONE_OUTCOME,
+    as_state,
+    calibration_estimates,
+    classwise_error,
+)
 from coherence.checks.check import (
     ANY,
     NEVER,
@@ -32,11 +40,13 @@ from coherence.checks.check import (
     NotRun,
     Sentences,
 )
+from coherence.errors import listing
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
     Floats,
     as_belief,
+    as_codes,
     as_contexts,
     few_contexts,
     of_contexts,
@@ -47,19 +57,18 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Family, ForecastScores
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import NUMBERS_HELD, Seed, Units, as_generator, as_units
-from coherence.table.needs import TARGETS
+from coherence.table.needs import FORECASTS
 from coherence.table.runs import Runs
+from coherence.table.schema import STATE_PREFIX
 
 N_DRAWS = 1_999
+PARTS = ("miscalibration", "discrimination", "uncertainty")
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
 DEPENDENT = (
     "outcomes of a group may depend on each other, and redrawn ones do not: calibration was not "
     "tested"
 )
-# With outcomes that happen in 2.4% of cases, intervals held the true score in none of the tables in
-# which none happened, of 30 to 200 cases, and in nearly all others.
-ONE_OUTCOME = "no interval of scores, because all cases had the same outcome"
 _NOTHING = 1e-12  # ties of redrawn and observed statistic, but for rounding
 
 
@@ -70,6 +79,7 @@ def calibration_test(
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
+    states: Sequence[Any] | None = None,
     n_draws: int = N_DRAWS,
     rng: Seed = None,
 ) -> CheckResult:
@@ -80,8 +90,8 @@ def calibration_test(
 
     Parameters
     ----------
-    belief : array-like, shape (n,)
-        Stated probability of the state `positive`.
+    belief : array-like, shape (n,) or (n, n_states)
+        Stated probability of the state `positive`, or of every state in rows that sum to 1.
     truth : array-like, shape (n,)
         Labels of the realised state, one for each case.
     context : array-like, shape (n,), optional
@@ -92,6 +102,9 @@ def calibration_test(
     positive : Any
         Label of the state that the belief is in. May be left out where the labels are 0 and 1, no
         and yes, or false and true.
+    states : sequence, optional
+        Labels of the columns of `belief`, as `truth` names them. None takes the names of columns of
+        a DataFrame, else the sorted labels of `truth`, where they are as many.
     n_draws : int
         Sets of outcomes that are redrawn from the forecasts.
     rng : Generator, int or None
@@ -104,9 +117,12 @@ def calibration_test(
         (1 + b) / (1 + `n_draws`) with b redrawn sets of outcomes of at least that miscalibration.
         `fitted` holds the scores: ``brier`` and ``log_score`` with intervals over cases,
         ``n_infinite``, ``calibration_error``, ``miscalibration``, ``discrimination`` and
-        ``uncertainty``. `details` is the reliability curve at up to 200 forecasts: ``forecast``,
-        ``recalibrated`` (isotonic regression), and the ends ``low`` and ``high`` of the pointwise
-        95% consistency band, in which the curve of a calibrated forecaster lies.
+        ``uncertainty``; of three states and more these are sums over the states, the calibration
+        error is the root mean square over them, and ``by_state`` holds them apart. `details` is
+        the reliability curve at up to 200 forecasts: ``forecast``, ``recalibrated`` (isotonic
+        regression), and the ends ``low`` and ``high`` of the pointwise 95% consistency band, in
+        which the curve of a calibrated forecaster lies; of three states and more one below the
+        other, with a column ``state``.
 
     Raises
     ------
@@ -115,13 +131,18 @@ def calibration_test(
 
     Notes
     -----
+    Of three states and more the null is that all beliefs of a row are right together; the statistic
+    looks at each state by itself, and misses what shows in several at once alone.
+
     The test sees no single forecast of 0 or 1 that was wrong where many others were right: the
     log score is then infinite.
 
     References
     ----------
     Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic
-    classifiers, PNAS 118(8), for decomposition and band.
+    classifiers, PNAS 118(8), for decomposition and band; Brier (1950), Monthly Weather Review
+    78(1), for the sum over states; Kull et al. (2019), Beyond temperature scaling, for the
+    calibration of each state.
 
     Examples
     --------
@@ -133,29 +154,32 @@ def calibration_test(
     0.0005
     """
     require_aligned(belief=belief, truth=truth, context=context, group=group)
-    values = as_belief(belief)
-    require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
+    forecasts = _Forecasts.of(belief, truth, positive, states)
+    n_rows = len(forecasts.values)
     n_draws = whole_number(n_draws, "n_draws", 19)
     generator = as_generator(rng)
-    state = as_state(truth, len(values), positive)
-    of_row, contexts = as_contexts(context, len(values))
+    of_row, contexts = as_contexts(context, n_rows)
     of_contexts(
-        *(state.astype(np.int64), (0, 1), of_row, contexts, "truth"),
+        *(forecasts.outcome, forecasts.labels, of_row, contexts, "truth"),
         "Name what has an outcome of its own as context, and what such cases share as group.",
     )
     units = as_units(group, of_row, contexts)
     too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
-    cases = _Cases.of(values, state, of_row, len(contexts))
-    _, error, _ = calibration_estimates(values, state, context=context, group=group)
-    losses = _losses(values, state, of_row, contexts)
+    cases = forecasts.cases(of_row, len(contexts))
+    error, by_state = _errors(forecasts, cases, context, group, (of_row, contexts, units))
+    losses = _losses(forecasts, of_row, contexts)
     if group is not None:
         losses["group"] = pd.Series(np.asarray(group)).groupby(of_row).first().to_numpy()
-    scores = _scores(losses, int(np.isinf(losses["log"].to_numpy()).sum()), units, cases, error)
+    n_infinite = int((forecasts.given == 0).sum())
+    scores = _scores(losses, n_infinite, units, cases, error)
+    scores = replace(scores, n_states=forecasts.n_states, by_state=by_state)
     untested = few_contexts(len(contexts)) if too_few else DEPENDENT if group is not None else ""
     same = "" if too_few or scores.uncertainty else ONE_OUTCOME
     pvalue, details = math.nan, pd.DataFrame()
     if not too_few:
-        reached, details = _redrawn(cases, scores.miscalibration, n_draws, generator)
+        reached, details = _redrawn(
+            forecasts.names, cases, scores.miscalibration, n_draws, generator
+        )
         if not untested:
             pvalue = (1 + reached) / (1 + n_draws)
         else:  # the band holds for independent outcomes, as the test does
@@ -167,7 +191,7 @@ def calibration_test(
         unit="squared error (MCB)",
         interval=None,
         pvalue=pvalue,
-        n_rows=len(values),
+        n_rows=n_rows,
         n_contexts=len(contexts),
         settings={"n_draws": n_draws, "unit of resampling": units.name},
         details=details,
@@ -175,6 +199,84 @@ def calibration_test(
         reason="; ".join(filter(None, [untested, same])),
         fitted=scores,
     )
+
+
+@dataclass(frozen=True)
+class _Forecasts:
+    """Beliefs and what happened, a column for each state that is scored: of two states the one."""
+
+    values: Floats  # shape (n, k)
+    outcome: Codes  # of each row; of two states 1 is that of the column
+    labels: tuple[Any, ...]  # of the outcomes
+    names: tuple[str, ...]  # of the columns; empty for two states
+
+    @classmethod
+    def of(
+        cls, belief: ArrayLike, truth: ArrayLike, positive: Any, states: Sequence[Any] | None
+    ) -> _Forecasts:
+        """Validate beliefs, and tell which of them is in which state."""
+        values = as_belief(belief)
+        if values.ndim == 1:
+            require(
+                states is None,
+                f"states are the labels of several columns of belief; received {states!r} with one "
+                "column. Name the state that it is in: positive=LABEL.",
+            )
+            state = as_state(truth, len(values), positive)
+            return cls(values[:, None], state.astype(np.int64), (0, 1), ())
+        require(
+            positive is None,
+            f"positive names the state of a belief in one; received {positive!r} with beliefs in "
+            f"{values.shape[1]} states. Leave it out; states= names the columns.",
+        )
+        if states is None and isinstance(belief, pd.DataFrame):
+            states = list(belief.columns)
+        codes, seen = as_codes(truth, "truth", len(values))
+        labels = list(seen) if states is None else list(states)
+        require(
+            len(labels) == len(set(labels)) == values.shape[1],
+            f"states must name the {values.shape[1]} columns of belief, each by its own label of "
+            f"truth; received {listing(map(repr, labels))}. Give states=[LABEL, ...] in the order "
+            "of the columns.",
+        )
+        strange = [label for label in seen if label not in labels]
+        require(
+            not strange,
+            f"truth must hold labels of states; received {listing(map(repr, strange))}, and the "
+            f"columns of belief are {listing(map(repr, labels))}. Give states=[LABEL, ...] in the "
+            "order of the columns.",
+        )
+        outcome = np.array([labels.index(label) for label in seen], dtype=np.int64)[codes]
+        if len(labels) == 2:
+            return cls(values[:, 1:], outcome, tuple(labels), ())
+        return cls(values, outcome, tuple(labels), tuple(map(str, labels)))
+
+    @property
+    def n_states(self) -> int:
+        return max(int(self.values.shape[1]), 2)
+
+    @cached_property
+    def happened(self) -> Floats:
+        """Whether the state of each column came true, shape (n, k)."""
+        if not self.names:
+            return self.outcome[:, None].astype(np.float64)
+        return np.eye(len(self.names))[self.outcome]
+
+    @cached_property
+    def given(self) -> Floats:
+        """Probability of what happened, shape (n,)."""
+        if not self.names:
+            values = self.values[:, 0]
+            return np.where(self.outcome == 1, values, 1 - values)
+        return self.values[np.arange(len(self.values)), self.outcome]
+
+    def cases(self, case: Codes, n_cases: int) -> list[_Cases]:
+        """Pool the rows of all cases, for each column."""
+        several = bool(self.names)
+        return [
+            _Cases.of(values, happened, case, n_cases, with_shares=several)
+            for values, happened in zip(self.values.T, self.happened.T, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -190,7 +292,9 @@ class _Cases:
     mean: Floats  # shape (n_cases,): mean forecast
 
     @classmethod
-    def of(cls, values: Floats, state: Floats, case: Codes, n_cases: int) -> _Cases:
+    def of(
+        cls, values: Floats, state: Floats, case: Codes, n_cases: int, *, with_shares: bool = False
+    ) -> _Cases:
         """Pool the rows of all cases."""
         forecasts, of_row = np.unique(values, return_inverse=True)
         rows = np.bincount(case, minlength=n_cases).astype(np.float64)
@@ -201,7 +305,9 @@ class _Cases:
             forecasts,
             weight,
             np.bincount(of_row, weights=share * state) / weight,
-            None if len(values) == n_cases else csr_array((share, (of_row, case)), shape=size),
+            csr_array((share, (of_row, case)), shape=size)
+            if with_shares or len(values) > n_cases
+            else None,
             np.bincount(case, weights=values, minlength=n_cases) / rows,
         )
 
@@ -215,8 +321,29 @@ class _Cases:
                 counts = np.rint(self.weight * n_cases).astype(np.int64)
                 yield from rng.binomial(counts, self.forecasts, size=(number, size)) / counts
             else:
-                outcomes = rng.random((number, n_cases)) < self.mean
-                yield from (self.shares @ outcomes.T.astype(np.float64)).T / self.weight
+                yield from self.came_true(rng.random((number, n_cases)) < self.mean)
+
+    def came_true(self, outcomes: NDArray[np.bool_]) -> Floats:
+        """Return the shares that came true of outcomes of cases, shape (n_draws, n_cases)."""
+        assert self.shares is not None
+        return np.asarray((self.shares @ outcomes.T.astype(np.float64)).T / self.weight)
+
+
+def _redraws(
+    columns: Sequence[_Cases], n_draws: int, rng: np.random.Generator
+) -> Iterator[tuple[Floats, ...]]:
+    """Draw the outcomes of all cases anew; yield the share that came true of each column."""
+    if len(columns) == 1:
+        yield from ((happened,) for happened in columns[0].redrawn(n_draws, rng))
+        return
+    means = np.stack([cases.mean for cases in columns])
+    ends = np.cumsum(means / means.sum(axis=0), axis=0)[:-1, None]
+    n_cases = means.shape[1]
+    batch = max(1, NUMBERS_HELD // (n_cases * len(columns)))
+    for start in range(0, n_draws, batch):
+        drawn = (rng.random((min(batch, n_draws - start), n_cases)) >= ends).sum(axis=0)
+        of_state = (cases.came_true(drawn == at) for at, cases in enumerate(columns))
+        yield from zip(*of_state, strict=True)
 
 
 def recalibrated(happened: Floats, weight: Floats) -> Floats:
@@ -232,44 +359,105 @@ def decomposition(cases: _Cases) -> tuple[float, float, float]:
     miscalibration = float(weight @ (cases.forecasts - happened) ** 2 - of_curve)
     discrimination = float(weight @ (base - happened) ** 2 - of_curve)
     # Neither can lie below 0, but for rounding.
-    return max(miscalibration, 0.0), max(discrimination, 0.0), base * (1 - base)
+    uncertainty = base * (1 - base)
+    if uncertainty < _NOTHING:  # all cases had the same outcome
+        uncertainty = 0.0
+    return max(miscalibration, 0.0), max(discrimination, 0.0), uncertainty
 
 
 def _redrawn(
-    cases: _Cases, observed: float, n_draws: int, rng: np.random.Generator
+    names: Sequence[str],
+    columns: Sequence[_Cases],
+    observed: float,
+    n_draws: int,
+    rng: np.random.Generator,
 ) -> tuple[int, pd.DataFrame]:
-    """Count the redrawn outcomes that reach the miscalibration; return curve and band."""
-    forecasts, weight = cases.forecasts, cases.weight
-    n_shown = min(len(forecasts), MOST_DRAWN)
-    shown = np.unique(np.linspace(0, len(forecasts) - 1, n_shown).round().astype(np.int64))
-    curves, reached = np.empty((n_draws, len(shown))), 0
-    for draw, happened in enumerate(cases.redrawn(n_draws, rng)):
-        curve = recalibrated(happened, weight)
-        curves[draw] = curve[shown]
-        square = weight @ ((forecasts - happened) ** 2 - (curve - happened) ** 2)
+    """Count the redrawn outcomes that reach the miscalibration; return curves and bands."""
+    shown = [_evenly(cases.forecasts) for cases in columns]
+    curves, reached = [np.empty((n_draws, len(at))) for at in shown], 0
+    for draw, shares in enumerate(_redraws(columns, n_draws, rng)):
+        square = 0.0
+        for cases, happened, at, kept in zip(columns, shares, shown, curves, strict=True):
+            curve = recalibrated(happened, cases.weight)
+            kept[draw] = curve[at]
+            squares = (cases.forecasts - happened) ** 2 - (curve - happened) ** 2
+            square += float(cases.weight @ squares)
         reached += bool(square >= observed - _NOTHING)
-    low, high = np.quantile(curves, [0.025, 0.975], axis=0)
-    table = {
-        "forecast": forecasts[shown],
-        "recalibrated": recalibrated(cases.happened, weight)[shown],
-        "low": low,
-        "high": high,
-    }
-    return reached, pd.DataFrame(table)
+    tables = []
+    for cases, at, drawn in zip(columns, shown, curves, strict=True):
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        curve = recalibrated(cases.happened, cases.weight)[at]
+        table = {"forecast": cases.forecasts[at], "recalibrated": curve, "low": low, "high": high}
+        tables.append(pd.DataFrame(table))
+    if not names:
+        return reached, tables[0]
+    tables = [
+        table.assign(state=name)[["state", *table]]
+        for name, table in zip(names, tables, strict=True)
+    ]
+    return reached, pd.concat(tables, ignore_index=True)
 
 
-def _losses(values: Floats, state: Floats, case: Codes, contexts: tuple[Any, ...]) -> pd.DataFrame:
+def _evenly(forecasts: Floats) -> NDArray[np.int64]:
+    """Choose the forecasts at which a curve is kept."""
+    n_shown = min(len(forecasts), MOST_DRAWN)
+    return np.unique(np.linspace(0, len(forecasts) - 1, n_shown).round().astype(np.int64))
+
+
+def _losses(forecasts: _Forecasts, case: Codes, contexts: tuple[Any, ...]) -> pd.DataFrame:
     """Return the mean losses of each case."""
-    given = np.where(state == 1, values, 1 - values)  # probability of what happened
+    given = forecasts.given
+    square = (1 - given) ** 2
+    if forecasts.names:
+        square = ((forecasts.values - forecasts.happened) ** 2).sum(axis=1)
     with np.errstate(divide="ignore"):
-        of_row = pd.DataFrame({"brier": (1 - given) ** 2, "log": -np.log(given)})
+        of_row = pd.DataFrame({"brier": square, "log": -np.log(given)})
     losses = of_row.groupby(case).mean()
     losses.index = pd.Index(list(contexts), tupleize_cols=False)
     return losses
 
 
+def _errors(
+    forecasts: _Forecasts,
+    columns: Sequence[_Cases],
+    context: ArrayLike | None,
+    group: ArrayLike | None,
+    resampled: tuple[Codes, tuple[Any, ...], Units],
+) -> tuple[CheckResult, pd.DataFrame]:
+    """Return the calibration error, and of several states the scores of each."""
+    of_column = [
+        calibration_estimates(values, happened, context=context, group=group)[:2]
+        for values, happened in zip(forecasts.values.T, forecasts.happened.T, strict=True)
+    ]
+    if not forecasts.names:
+        return of_column[0][1], pd.DataFrame()
+    error = classwise_error(forecasts.values, forecasts.happened, *resampled)
+    rows = []
+    for name, cases, estimates in zip(forecasts.names, columns, of_column, strict=True):
+        row: dict[str, Any] = {
+            "state": name,
+            "forecast": float(cases.mean.mean()),
+            "happened": float(cases.weight @ cases.happened),
+        }
+        for label, ends, result in zip(
+            ("brier", "calibration_error"), ("brier", "calibration"), estimates, strict=True
+        ):
+            row[label] = result.statistic
+            interval = result.interval
+            row[f"{ends}_low"] = math.nan if interval is None else interval.low
+            row[f"{ends}_high"] = math.nan if interval is None else interval.high
+        few = math.isnan(estimates[0].statistic)
+        parts = (math.nan,) * 3 if few else decomposition(cases)
+        rows.append(row | dict(zip(PARTS, parts, strict=True)))
+    return error, pd.DataFrame(rows)
+
+
 def _scores(
-    losses: pd.DataFrame, n_infinite: int, units: Units, cases: _Cases, error: CheckResult
+    losses: pd.DataFrame,
+    n_infinite: int,
+    units: Units,
+    columns: Sequence[_Cases],
+    error: CheckResult,
 ) -> ForecastScores:
     """Score forecasts; of fewer cases than intervals take, scores are undefined."""
     if len(losses) < MIN_CONTEXTS:
@@ -277,14 +465,15 @@ def _scores(
         parts = (math.nan, math.nan, math.nan)
         return ForecastScores(*undefined, *undefined, n_infinite, *undefined, *parts, losses)
     brier, log = (losses[name].to_numpy(dtype=np.float64) for name in ("brier", "log"))
-    parts = decomposition(cases)
+    of_states = np.array([decomposition(cases) for cases in columns]).sum(axis=0)
+    parts = (float(of_states[0]), float(of_states[1]), float(of_states[2]))
     of_brier = of_log = None
     if parts[2]:  # uncertainty
         of_brier = interval_or_reason(brier, units, "error")[0]
         of_log = None if n_infinite else interval_or_reason(log, units, "score")[0]
     return ForecastScores(
         float(brier.mean()),
-        None if of_brier is None else of_brier.within(0.0, 1.0),
+        None if of_brier is None else of_brier.within(0.0, 1.0 if len(columns) == 1 else 2.0),
         float(log.mean()),
         None if of_log is None else of_log.within(0.0, math.inf),
         n_infinite,
@@ -303,38 +492,55 @@ def forecasts_alone(runs: Runs) -> bool:
 
 def _plan(facts: Facts) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
-    known = facts.state.notna()
+    several = facts.belief.ndim == 2
+    if several and facts.unpaired:
+        yield NotRun(
+            f"{facts.unpaired}, so that it is not known which belief is in which state: forecasts "
+            "were not scored. Name each column of beliefs p_<state> after a value of theta.",
+            ("scores",),
+        )
+        return
+    state = facts.truth.astype(object).map(facts.state_of) if several else facts.state
+    state = state.astype(np.float64)
+    known = state.notna()
     if not known.any():
         yield NotRun("no outcome is known: forecasts were not scored.", ("scores",))
         return
     group = None if facts.group is None else facts.group[known]
     options = {"context": facts.context[known], "group": group}
+    names = [name.removeprefix(STATE_PREFIX) for name in facts.states] if several else []
     belief = facts.belief[known.to_numpy()]
     yield Call(
-        partial(_under_prompt, "", facts.reference, belief, facts.state[known], **options),
+        partial(_under_prompt, "", facts.reference, names, belief, state[known], **options),
         n_dropped=facts.n_asked - int(known.sum()),
         twins=NEVER,
     )
     table = facts.runs.table
-    if "prompt" not in table or "p" not in table or "theta" not in table:
+    if "prompt" not in table or "theta" not in table:
         return
     # A state is coded as under the reference prompt.
-    codes = dict(zip(facts.truth[known], facts.state[known], strict=True))
+    codes: Mapping[Any, float] = facts.state_of
+    if not several:
+        codes = dict(zip(facts.truth[known], state[known], strict=True))
+    columns = list(facts.states) or ["p"]
     plain = table[~facts.runs.given_z & (table["prompt"] != facts.reference)]
     for prompt, rows in plain.groupby("prompt", sort=True, observed=True):
         state = rows["theta"].astype(object).map(codes).astype(np.float64)
-        used = rows[rows["p"].notna() & state.notna()]
+        used = rows[rows[columns].notna().all(axis=1) & state.notna()]
         if used.empty:
             yield NotRun(
                 f"no outcome or belief under {prompt!r}: not scored.", (f"scores:{prompt}",)
             )
             continue
+        beliefs = used[columns].to_numpy(dtype=np.float64)
+        beliefs = beliefs / beliefs.sum(axis=1, keepdims=True) if facts.states else beliefs
         yield Call(
             partial(
                 _under_prompt,
                 f":{prompt}",
                 str(prompt),
-                used["p"].to_numpy(dtype=np.float64),
+                names,
+                beliefs if several else beliefs[:, -1],
                 state[used.index],
                 context=used["context"],
                 group=used.get("group"),
@@ -344,16 +550,21 @@ def _plan(facts: Facts) -> CallsAndNotes:
         )
 
 
-def _under_prompt(variant: str, prompt: str, *beliefs: Any, **options: Any) -> CheckResult:
+def _under_prompt(
+    variant: str, prompt: str, names: Sequence[str], belief: Floats, state: Any, **options: Any
+) -> CheckResult:
     """Score the forecasts under one prompt."""
-    result = calibration_test(*beliefs, **options)
+    if names:
+        state = np.asarray(names, dtype=object)[np.asarray(state, dtype=np.int64)]
+        options["states"] = names
+    result = calibration_test(belief, state, **options)
     settings = {**result.settings, "prompt": prompt}
     return replace(result, check=f"scores{variant}", settings=settings)
 
 
 CHECK = Check(
     name="scores",
-    needs=TARGETS,
+    needs=FORECASTS,
     sentences={
         key: Sentences(
             rejected="Outcomes do not happen as often as the {belief}s say" + under + ".",

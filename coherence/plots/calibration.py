@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.errors import InputError
+from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_belief, require, whole_number
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
@@ -228,6 +228,7 @@ def plot_reliability(
     result: CheckResult,
     *,
     forecasts: ArrayLike | None = None,
+    state: str | None = None,
     noun: str = STATED,
     title: str | None = None,
     ax: Axes | None = None,
@@ -240,6 +241,8 @@ def plot_reliability(
         From `coherence.calibration_test`, whose `details` are drawn.
     forecasts : array-like, shape (n,), optional
         All forecasts, for a histogram along the lower edge.
+    state : str, optional
+        The state to draw, of forecasts over three states and more.
     noun : str
         What the axis calls the belief.
     title : str, optional
@@ -256,7 +259,7 @@ def plot_reliability(
     Raises
     ------
     InputError
-        The result has no reliability curve.
+        The result has no reliability curve, or several, of which none was named.
 
     Examples
     --------
@@ -272,6 +275,14 @@ def plot_reliability(
         f"result must be of calibration_test, with a reliability curve; received {result.check!r}"
         f"{f', {result.reason}' if result.reason else ''}.",
     )
+    states = list(dict.fromkeys(curve["state"])) if "state" in curve else []
+    if states or state is not None:
+        require(
+            state in states,
+            f"state must be one of the states of the forecasts; received {state!r}. "
+            f"{closest(state, states)}",
+        )
+        curve = curve[curve["state"] == state]
     with canvas(ax, size=(4.4, 4.5)) as axes:
         belief_axes(axes)
         x = curve["forecast"]

@@ -423,38 +423,44 @@ def _reliability(unit: Unit, key: str, noun: str) -> Steps:
         for result in unit.results
         if isinstance(result.fitted, ForecastScores) and not result.details.empty
     ]
-    for number, (result, scores) in enumerate(scored, start=1):
-        several = f", prompt {clean(result.settings['prompt'])}" if len(scored) > 1 else ""
-        mcb, dsc, unc = format_numbers(
-            [scores.miscalibration, scores.discrimination, scores.uncertainty]
-        )
-        bars = number == 1 and "belief" in unit.beliefs
+    several_prompts, number = len(scored) > 1, 0
+    for result, scores in scored:
+        parts = [("", scores.miscalibration, scores.discrimination, scores.uncertainty)]
+        if len(scores.by_state):
+            columns = scores.by_state[["state", "miscalibration", "discrimination", "uncertainty"]]
+            parts = list(columns.itertuples(index=False, name=None))
+        prompt = f", prompt {clean(result.settings['prompt'])}" if several_prompts else ""
         band = (
             "Pale: where the curve of a calibrated forecaster lies (pointwise, in 95% of redrawn "
             "outcomes). "
             if result.details["low"].notna().any()
             else ""
         )
-        caption = (
-            f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
-            f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
-            + (" Along the lower edge: how often each was forecast." if bars else "")
-        )
-        draw = partial(
-            calibration_plot.plot_reliability,
-            result,
-            forecasts=unit.beliefs["belief"].dropna() if bars else None,
-            noun=noun,
-            title="",
-        )
-        yield Figure(
-            f"{key}-reliability-{number}",
-            f"{calibration_plot.RELIABILITY}{several}",
-            caption,
-            draw,
-            4.2,
-            place="lead",
-        )
+        for state, *of_state in parts:
+            number += 1
+            mcb, dsc, unc = format_numbers(of_state)
+            bars = number == 1 and not state and "belief" in unit.beliefs
+            caption = (
+                f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
+                f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
+                + (" Along the lower edge: how often each was forecast." if bars else "")
+            )
+            draw = partial(
+                calibration_plot.plot_reliability,
+                result,
+                forecasts=unit.beliefs["belief"].dropna() if bars else None,
+                state=state or None,
+                noun=noun,
+                title="",
+            )
+            yield Figure(
+                f"{key}-reliability-{number}",
+                calibration_plot.RELIABILITY + (f", {clean(state)}" if state else "") + prompt,
+                caption,
+                draw,
+                4.2,
+                place="lead",
+            )
 
 
 def _calibration(beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks | None) -> Steps:

@@ -19,7 +19,7 @@ from coherence.report.answers import answer_pages
 from coherence.report.figures import all_figures
 from coherence.report.html import render_html, render_unit_page, unit_page_name
 from coherence.report.ranking import FEW, unit_key
-from coherence.report.scores import score_table, score_tables
+from coherence.report.scores import score_table, score_tables, state_table
 from coherence.report.tables import Cell, Column, PaperTable, render_all, render_page, text_cell
 from coherence.report.unit import Unit
 from coherence.report.view import Row
@@ -110,7 +110,8 @@ def table_files(
     units: Sequence[Unit], *, differences: pd.DataFrame | None = None
 ) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    tables = [*score_tables(score_table(units), differences), *result_tables(units)]
+    scores = score_tables(score_table(units), differences, state_table(units))
+    tables = [*scores, *result_tables(units)]
     return render_all(tables) | {TABLES: render_page(tables)}
 
 

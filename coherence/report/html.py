@@ -21,9 +21,11 @@ from coherence.report.movement import little_sentence
 from coherence.report.pages import environment, visible
 from coherence.report.provenance import command
 from coherence.report.ranking import (
+    CALIBRATION_HEADING,
     FEW,
     Ranked,
     by_measure,
+    calibration_column,
     counted_rejections,
     is_test,
     pooled_sentences,
@@ -35,6 +37,7 @@ from coherence.report.scores import (
     score_table,
     score_views,
     scores_sentence,
+    state_table,
     unscored,
 )
 from coherence.report.unit import Unit
@@ -98,6 +101,9 @@ def render_html(
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
     scores = score_table(units)
     overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
+    calibration = calibration_column(ranked)
+    for row in ranked:
+        overview[row.key]["calibration"] = calibration.get(row.number, "")
     return (
         environment()
         .get_template("page.html.j2")
@@ -105,7 +111,7 @@ def render_html(
             title=TITLE,
             question=_question(units),
             subtitle=" · ".join(subtitle),
-            scores=score_views(scores, differences) if len(scores) else [],
+            scores=score_views(scores, differences, state_table(units)) if len(scores) else [],
             scored=scores_sentence(scores) if len(scores) else "",
             unscored=[wording.clean(text) for text in unscored(units)] if len(scores) else [],
             forecasts_alone=forecasts_alone(units),
@@ -119,6 +125,7 @@ def render_html(
                 (measure, [overview[row.key] for row in rows])
                 for measure, rows in by_measure(ranked)
             ],
+            calibration_heading=CALIBRATION_HEADING if calibration else "",
             pooled=pooled_sentences(units),
             folded=len(units) > FEW,
             # What fails comes first, whichever test it is that fails.

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.report.ranking import pooled
-from coherence.report.scores import score_table
+from coherence.report.scores import score_table, state_table
 from coherence.report.unit import Unit
 from coherence.report.wording import answering_sentences, belief_noun
 from coherence.table.audit import audit_table
@@ -108,6 +108,7 @@ def render_json(
     if len(scores):
         record |= {
             "scores": scores,
+            **({"state_scores": states} if len(states := state_table(units)) else {}),
             "score_differences": [] if differences is None else differences,
         }
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.

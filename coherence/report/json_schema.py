@@ -262,7 +262,10 @@ def _score_tables() -> dict[str, Any]:
             **names,
             n_contexts=_count("Cases."),
             n_rows=_count("Forecasts."),
-            brier=_number("Mean squared error.", least=0, most=1),
+            n_states=_count("States that the forecasts are over."),
+            brier=_number(
+                "Mean squared error; over three states and more their sum.", least=0, most=2
+            ),
             log_score=_number("In nats; null where it is infinite (n_infinite above 0)."),
             n_infinite=_count("Forecasts that gave what happened a probability of 0."),
             calibration_error=_number("Root mean square over bins, the share of chance removed."),
@@ -273,6 +276,19 @@ def _score_tables() -> dict[str, Any]:
             pvalue=_number("Of calibration, by redrawn outcomes.", least=0, most=1),
             pvalue_holm=_number("By Holm over all tests of the file.", least=0, most=1),
             reason=_text("Why a number is null; empty otherwise."),
+        ),
+        "state_scores": _rows(
+            "Scores of each state by itself, of forecasts over three states and more; else absent.",
+            **names,
+            state=_text("State, against all others."),
+            forecast=_number("Mean forecast.", least=0, most=1),
+            happened=_number("Share of cases in which it came true.", least=0, most=1),
+            brier=_number("Mean squared error.", least=0, most=1),
+            calibration_error=_number("As in scores."),
+            **{name: text for name, text in ends.items() if not name.startswith("log")},
+            miscalibration=_number("MCB.", least=0),
+            discrimination=_number("DSC.", least=0),
+            uncertainty=_number("UNC.", least=0),
         ),
         "score_differences": _rows(
             "Scores of a row less those of the other, on common cases; stands beside scores.",
@@ -297,7 +313,7 @@ def results_schema() -> dict[str, Any]:
     described = _record(
         "Results of `coherence analyze`: strict JSON, unrounded, null where undefined. Fields may "
         "be added; those described here stay.",
-        ("scores", "score_differences"),
+        ("scores", "state_scores", "score_differences"),
         **_score_tables(),
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(

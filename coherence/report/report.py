@@ -137,11 +137,24 @@ class Report:
         Columns ``task``, ``model``, ``prompt``, ``n_contexts``, ``n_rows``, ``brier``,
         ``log_score`` (nats), ``n_infinite`` and ``calibration_error`` with the ends of their
         intervals, ``miscalibration`` - ``discrimination`` + ``uncertainty`` (the Brier score),
-        ``pvalue`` and ``pvalue_holm`` of calibration, and ``reason`` where one is missing.
+        ``pvalue`` and ``pvalue_holm`` of calibration, ``reason`` where one is missing, and
+        ``n_states``; with three and more the Brier score is the sum over the states.
         """
         from coherence.report.scores import score_table
 
         return score_table(self.units)
+
+    @property
+    def state_scores(self) -> pd.DataFrame:
+        """One row for each state of forecasts over three states and more.
+
+        Columns ``task``, ``model``, ``prompt``, ``state``, mean ``forecast``, share that
+        ``happened``, ``brier`` and ``calibration_error`` with the ends of their intervals, and the
+        parts of the Brier score, all of the state against all others.
+        """
+        from coherence.report.scores import state_table
+
+        return state_table(self.units)
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""

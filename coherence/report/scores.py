@@ -31,8 +31,13 @@ COLUMNS = (
     *("log_score", "log_low", "log_high", "n_infinite"),
     *("calibration_error", "calibration_low", "calibration_high"),
     *("miscalibration", "discrimination", "uncertainty", "pvalue", "pvalue_holm", "reason"),
+    "n_states",
 )
 PARTS = ("miscalibration", "discrimination", "uncertainty")
+BY_STATE = (
+    *(*KEY, "state", "forecast", "happened", "brier", "brier_low", "brier_high"),
+    *("calibration_error", "calibration_low", "calibration_high", *PARTS),
+)
 DIFFERENCES = (
     *(*KEY, "other_model", "other_prompt", "n_contexts"),
     *("brier_difference", "low", "high", "pvalue", "pvalue_holm"),
@@ -46,6 +51,14 @@ PARTS_NOTE = (
     "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
     "recalibrated by isotonic regression. MCB is above 0 by chance alone and has no interval; p is "
     "that of calibrated forecasts, by redrawn outcomes (by Holm over all tests)."
+)
+SEVERAL_STATES_NOTE = (
+    "With three states and more the Brier score is the sum over the states, from 0 to 2; "
+    "calibration error and parts are those of each state by itself, averaged and summed."
+)
+BY_STATE_NOTE = (
+    "Each state against all others. Forecast: the mean; happened: the share of cases. Brier scores "
+    "and their parts sum to those above."
 )
 DIFFERENT_CASES = (
     "These forecasts are of different cases: compare the differences on common cases below, not "
@@ -88,6 +101,7 @@ def score_table(units: Sequence[Unit]) -> pd.DataFrame:
                 "pvalue": math.nan if result.pvalue is None else result.pvalue,
                 "pvalue_holm": math.nan if result.pvalue_holm is None else result.pvalue_holm,
                 "reason": result.reason,
+                "n_states": scores.n_states,
             }
             for name, interval in (
                 ("brier", scores.brier_interval),
@@ -99,6 +113,21 @@ def score_table(units: Sequence[Unit]) -> pd.DataFrame:
             rows.append(record)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.sort_values(["task", "brier", *KEY[1:]], kind="stable", ignore_index=True)
+
+
+def state_table(units: Sequence[Unit]) -> pd.DataFrame:
+    """Return the scores of each state, of forecasts over three states and more."""
+    tables = [
+        result.fitted.by_state.assign(
+            task=unit.task, model=unit.model, prompt=result.settings.get("prompt", "")
+        )
+        for unit in units
+        for result in unit.results
+        if isinstance(result.fitted, ForecastScores) and len(result.fitted.by_state)
+    ]
+    if not tables:
+        return pd.DataFrame(columns=list(BY_STATE))
+    return pd.concat(tables, ignore_index=True)[list(BY_STATE)]
 
 
 def scores_sentence(table: pd.DataFrame) -> str:
@@ -133,9 +162,11 @@ def unscored(units: Sequence[Unit]) -> list[str]:
 
 
 def score_views(
-    table: pd.DataFrame, differences: pd.DataFrame | None = None
+    table: pd.DataFrame,
+    differences: pd.DataFrame | None = None,
+    states: pd.DataFrame | None = None,
 ) -> list[tuple[str, Counts]]:
-    """Return titles and cells of the tables of scores, their parts and their differences."""
+    """Return titles and cells of the tables of scores, parts, differences and single states."""
     if differences is None or differences.empty:
         differences = pd.DataFrame(columns=list(DIFFERENCES))
     names = _names(table)
@@ -163,7 +194,7 @@ def score_views(
             Counts(
                 ("", "cases", "Brier score", "log score", "calibration error"),
                 tuple(zip(names, n, brier, log, error, strict=True)),
-                " ".join(filter(None, [SCORES_NOTE + infinite, different])),
+                " ".join(filter(None, [SCORES_NOTE + infinite, _several(table), different])),
             ),
         ),
         (
@@ -179,7 +210,35 @@ def score_views(
     ]
     if shown := _from_first(table, differences, names):
         views.append(("Differences from the first, on common cases", shown))
+    if states is not None and len(states):
+        views.append(("State by state", _state_view(table, states)))
     return views
+
+
+def _several(table: pd.DataFrame) -> str:
+    return SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else ""
+
+
+def _state_view(table: pd.DataFrame, states: pd.DataFrame) -> Counts:
+    """Lay out the scores of single states, in the order of the table of scores."""
+    keys = table[list(KEY)].itertuples(index=False, name=None)
+    place = {
+        key: (at, name) for at, (key, name) in enumerate(zip(keys, _names(table), strict=True))
+    }
+    of_row = [place[key] for key in states[list(KEY)].itertuples(index=False, name=None)]
+    order = sorted(range(len(states)), key=lambda row: of_row[row][0])
+    states = states.iloc[order]
+    columns = [
+        [
+            f"{of_row[row][1]} · {clean(state)}"
+            for row, state in zip(order, states["state"], strict=True)
+        ],
+        *(_numbers(states[name]) for name in ("forecast", "happened", "brier")),
+        _with_ends(states, "calibration_error", "calibration"),
+        *(_numbers(states[name]) for name in PARTS),
+    ]
+    headings = ("", "forecast", "happened", "Brier score", "calibration error", "MCB", "DSC", "UNC")
+    return Counts(headings, tuple(zip(*columns, strict=True)), BY_STATE_NOTE)
 
 
 _SCORES = (
@@ -191,6 +250,12 @@ _SCORES = (
     *(Column(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
     *(Column("pvalue", "p of calibration"), Column("pvalue_holm", "p by Holm")),
 )
+_STATES = (
+    *(Column(name, name, number=False) for name in (*KEY, "state")),
+    *(Column("forecast", "mean forecast"), Column("happened", "share that happened")),
+    *(Column("brier", "Brier score"), Column("calibration_error", "calibration error")),
+    *(Column(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
+)
 _PAIRS = (
     *(Column(name, name.replace("_", " "), number=False) for name in DIFFERENCES[:5]),
     Column("n_contexts", "common cases"),
@@ -199,11 +264,13 @@ _PAIRS = (
 )
 
 
-def score_tables(table: pd.DataFrame, differences: pd.DataFrame | None) -> list[PaperTable]:
+def score_tables(
+    table: pd.DataFrame, differences: pd.DataFrame | None, states: pd.DataFrame | None = None
+) -> list[PaperTable]:
     """Return the same as tables for documents, with the differences of all pairs."""
     if table.empty:
         return []
-    caption = f"{SCORES_NOTE} {PARTS_NOTE}"
+    caption = " ".join(filter(None, [SCORES_NOTE, PARTS_NOTE, _several(table)]))
     rows = tuple(
         (
             *(text_cell(str(row[name])) for name in KEY),
@@ -217,6 +284,8 @@ def score_tables(table: pd.DataFrame, differences: pd.DataFrame | None) -> list[
         for row in table.to_dict("records")
     )
     tables = [PaperTable("scores-1", "Scores 1", "Scores of forecasts", caption, _SCORES, rows)]
+    if states is not None and len(states):
+        tables.append(_of_states(states))
     if differences is None or differences.empty:
         return tables
     pairs = tuple(
@@ -233,8 +302,24 @@ def score_tables(table: pd.DataFrame, differences: pd.DataFrame | None) -> list[
         "Score of the row less that of the other, on common cases. Intervals (95%) are of one pair "
         "alone; p is that of the Brier score, by Holm over all pairs."
     )
-    title = "Differences in the scores of forecasts"
-    return [*tables, PaperTable("scores-2", "Scores 2", title, caption, _PAIRS, pairs)]
+    title, number = "Differences in the scores of forecasts", len(tables) + 1
+    of_pairs = f"scores-{number}", f"Scores {number}", title, caption, _PAIRS, pairs
+    return [*tables, PaperTable(*of_pairs)]
+
+
+def _of_states(states: pd.DataFrame) -> PaperTable:
+    rows = tuple(
+        (
+            *(text_cell(str(row[name])) for name in (*KEY, "state")),
+            *(_number(row, name) for name in ("forecast", "happened")),
+            _number(row, "brier", "brier"),
+            _number(row, "calibration_error", "calibration"),
+            *(_number(row, name) for name in PARTS),
+        )
+        for row in states.to_dict("records")
+    )
+    title = "Scores of forecasts, state by state"
+    return PaperTable("scores-2", "Scores 2", title, BY_STATE_NOTE, _STATES, rows)
 
 
 def _count_cell(count: int) -> Cell:

@@ -18,9 +18,11 @@ from rich.text import Text
 
 from coherence.report.movement import little_sentence
 from coherence.report.ranking import (
+    CALIBRATION_HEADING,
     FEW,
     Ranked,
     by_measure,
+    calibration_column,
     counted_rejections,
     is_test,
     pooled_sentences,
@@ -31,6 +33,7 @@ from coherence.report.scores import (
     score_table,
     score_views,
     scores_sentence,
+    state_table,
     unscored,
 )
 from coherence.report.unit import Unit
@@ -292,7 +295,7 @@ def _scores(
     """Yield the tables of scores, a row a model."""
     yield _text(scores_sentence(scores), "bold")
     yield from (_text(line, "bold") for line in alert_lines(units))
-    for title, counts in score_views(scores, differences):
+    for title, counts in score_views(scores, differences, state_table(units)):
         shown = counts.rows if full else counts.rows[:_RANKED]
         yield Text()
         table = _table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
@@ -397,10 +400,13 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
         yield _text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
     headings = ["task · model", "effect", heading]
+    calibration = calibration_column(shown)
     if tested := any(is_test(result) for row in ranked for result in row.unit.results):
         headings += ["p (Holm)", "rejected tests"]
+    n_of_test = len(headings)
+    headings += [CALIBRATION_HEADING.replace(" ", "\n")] if calibration else []
     table = _table(headings, right=(3,))
-    table.columns[-1].no_wrap = not tested
+    table.columns[n_of_test - 1].no_wrap = not tested
     for measure, of_measure in parts:
         if measure:
             table.add_row(_cell(measure, "dim"))
@@ -412,7 +418,8 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
                 numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
                 of = "" if same else shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
-            cells = [unit_heading(row.unit), *numbers, rejected][: len(headings)]
+            cells = [unit_heading(row.unit), *numbers, rejected][:n_of_test]
+            cells += [calibration[row.number]] if calibration else []
             table.add_row(*(_cell(cell, style) for cell in cells))
             if of:
                 table.add_row(_cell(of, "dim"))

@@ -191,3 +191,18 @@ def test_order_of_rows_and_the_name_of_the_states_do_not_matter():
             ends = (first.interval.low, first.interval.high)
             assert (second.interval.low, second.interval.high) == pytest.approx(ends, abs=1e-9)
             assert (third.interval.low, third.interval.high) == pytest.approx(ends, abs=1e-9)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_outcomes_that_never_differ_give_no_interval(outcome):
+    """Breaks if the errors of cases in which nothing happened pass for how large errors can be."""
+    belief = np.linspace(0.01, 0.1, 40)
+    results = {r.check: r for r in calibration_estimates(belief, np.full(40, outcome))}
+    for name in ("brier", "calibration_error"):
+        result = results[f"calibration:{name}"]
+        assert result.interval is None
+        assert "same outcome" in result.reason
+        assert np.isfinite(result.statistic)
+    # An exact posterior may well be the same throughout.
+    exact = calibration_estimates(belief, p_true=np.full(40, 0.05))
+    assert exact[0].interval is not None

@@ -53,3 +53,20 @@ def test_an_overview_says_where_p_concerns_more_than_the_effect_beside_it(units)
         shown = units(results, results, results, results)
         assert (said in render_report(shown, width=120)) is says
         assert (said in render_html(shown, {})) is says
+
+
+def test_calibration_stands_beside_the_effect_that_ranks(units):
+    """Breaks if of several models that act only the test is seen."""
+    error = replace(
+        result("calibration:calibration_error", 0.0625),
+        pvalue=None,
+        pvalue_holm=None,
+        interval=None,
+    )
+    shown = units((result("a", 0.1), error), *[(result("a", 0.2),)] * 3)
+    screen, page = render_report(shown, width=120), render_html(shown, {})
+    assert "calibration" in screen
+    assert "0.062" in screen
+    assert '<th scope="col" class="right">calibration error</th>' in page
+    without = units(*[(result("a", 0.2),)] * 4)
+    assert "calibration error" not in render_html(without, {})

@@ -1,0 +1,197 @@
+"""Scores of forecasts over three states and more: by hand, against scikit-learn, by redrawing."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+import coherence
+from coherence.errors import InputError
+
+STATES = ["away", "draw", "home"]
+
+
+def scored(belief, truth, **options):
+    return coherence.calibration_test(belief, truth, n_draws=199, rng=1, **options)
+
+
+def forecasts(n=200, power=1.0, seed=3):
+    """Forecasts that are calibrated, or with another power overconfident, and what happened."""
+    rng = np.random.default_rng(seed)
+    chance = rng.dirichlet([1.5, 1.5, 1.5], n)
+    belief = chance**power / (chance**power).sum(axis=1, keepdims=True)
+    outcome = (rng.random((n, 1)) > np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+    return belief, np.array(STATES, dtype=object)[outcome]
+
+
+def wide(n=80, **changes):
+    belief, truth = forecasts(n)
+    columns = {f"p_{state}": belief[:, at] for at, state in enumerate(STATES)}
+    return pd.DataFrame({"context": np.arange(n), "theta": truth, **columns, **changes})
+
+
+def test_scores_by_hand():
+    """The score of Brier (1950) sums over states; the log score is that of what happened."""
+    belief = np.tile([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], (10, 1))
+    scores = scored(belief, ["home", "home"] * 10, states=["home", "draw", "away"]).fitted
+    # .25 + .09 + .04 and .81 + .01 + .64
+    assert scores.brier == pytest.approx((0.38 + 1.46) / 2)
+    assert scores.log_score == pytest.approx(-(math.log(0.5) + math.log(0.1)) / 2)
+    assert scores.n_states == 3
+    assert scores.brier_interval is None  # all cases had the same outcome
+    assert scores.calibration_interval is None
+
+
+def test_parts_are_those_of_the_states_and_add_up():
+    belief, truth = forecasts()
+    result = scored(belief, truth, states=STATES)
+    scores, by_state = result.fitted, result.fitted.by_state
+    parts = scores.miscalibration - scores.discrimination + scores.uncertainty
+    assert parts == pytest.approx(scores.brier, abs=1e-12)
+    for name in ("brier", "miscalibration", "discrimination", "uncertainty"):
+        assert by_state[name].sum() == pytest.approx(getattr(scores, name))
+    for at, state in enumerate(STATES):
+        happened = (truth == state).astype(float)
+        values = belief[:, at]
+        curve = IsotonicRegression().fit(values, happened).predict(values)
+        square, left = ((each - happened) ** 2 for each in (values, curve))
+        row = by_state.iloc[at]
+        assert row["miscalibration"] == pytest.approx((square - left).mean())
+        assert row["brier"] == pytest.approx(square.mean())
+        assert row["brier_low"] < row["brier"] < row["brier_high"]
+        alone = scored(values, happened.astype(int)).fitted
+        assert row["calibration_error"] == pytest.approx(alone.calibration_error)
+        assert row["discrimination"] == pytest.approx(alone.discrimination)
+
+
+def test_two_columns_are_one_belief():
+    belief, truth = forecasts()
+    values, happened = belief[:, 2], truth == "home"
+    two = np.stack([1 - values, values], axis=1)
+    wide_, plain = scored(two, happened, states=[False, True]), scored(values, happened)
+    assert wide_.fitted == plain.fitted
+    assert wide_.pvalue == plain.pvalue
+
+
+def test_names_and_order_of_states_change_nothing_but_names():
+    belief, truth = forecasts()
+    one = scored(belief, truth, states=STATES)
+    frame = pd.DataFrame(belief, columns=STATES)[["home", "away", "draw"]]
+    other = scored(frame, truth)
+    for name in ("brier", "log_score", "calibration_error", "miscalibration"):
+        assert getattr(other.fitted, name) == pytest.approx(getattr(one.fitted, name))
+    for end in ("low", "high"):
+        ends = [getattr(result.fitted.calibration_interval, end) for result in (one, other)]
+        assert ends[0] == pytest.approx(ends[1])
+    assert abs(one.pvalue - other.pvalue) < 0.15  # other draws of the same null
+    assert list(other.details["state"].unique()) == ["home", "away", "draw"]
+
+
+def test_overconfidence_is_rejected_and_shows_in_every_state():
+    belief, truth = forecasts(400, power=2.5)
+    result = scored(belief, truth, states=STATES)
+    assert result.pvalue == pytest.approx(1 / 200)
+    assert result.fitted.calibration_interval.low > 0
+    out = ~result.details["recalibrated"].between(result.details["low"], result.details["high"])
+    assert out.groupby(result.details["state"]).any().all()
+    belief, truth = forecasts(400)
+    calibrated = scored(belief, truth, states=STATES)
+    assert calibrated.pvalue > 0.01
+    assert calibrated.fitted.calibration_interval.low == 0
+
+
+def test_repetitions_change_nothing():
+    """Breaks if rows were taken for independent outcomes."""
+    belief, truth = forecasts(60)
+    context = np.repeat(np.arange(60), 3)
+    once = scored(belief, truth, states=STATES).fitted
+    thrice = scored(belief[context], truth[context], states=STATES, context=context).fitted
+    assert thrice.brier_interval.low == pytest.approx(once.brier_interval.low)
+    assert thrice.miscalibration == pytest.approx(once.miscalibration)
+    assert thrice.calibration_interval.high == pytest.approx(once.calibration_interval.high)
+
+
+def test_groups_take_the_test_away_and_few_cases_all_numbers():
+    belief, truth = forecasts(40)
+    result = scored(belief, truth, states=STATES, group=np.repeat(np.arange(20), 2))
+    assert math.isnan(result.pvalue)
+    assert result.fitted.brier_interval is not None
+    few = scored(belief[:6], truth[:6], states=STATES)
+    assert math.isnan(few.fitted.brier)
+    assert few.fitted.by_state["miscalibration"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "states must name the 3 columns"),  # two labels came true
+        ({"states": ["a", "b"]}, "states must name the 3 columns"),
+        ({"states": ["a", "b", "c"]}, "truth must hold labels of states; received 'away', 'home'"),
+        ({"states": STATES, "positive": "home"}, "positive names the state of a belief in one"),
+    ],
+)
+def test_columns_must_be_known_by_name(options, said):
+    with pytest.raises(InputError, match=said):
+        scored([[0.5, 0.3, 0.2]] * 40, ["home", "away"] * 20, **options)
+    with pytest.raises(InputError, match="states are the labels of several columns"):
+        scored([0.5] * 40, [0, 1] * 20, states=[0, 1])
+
+
+def test_wide_columns_are_scored_by_themselves():
+    table = pd.concat([wide(model="one"), wide(model="two")], ignore_index=True)
+    worse = table["model"] == "two"
+    columns = [f"p_{state}" for state in STATES]
+    table.loc[worse, columns] = np.roll(table.loc[worse, columns].to_numpy(), 1, axis=1)
+    table.loc[table.index[-1], "theta"] = None
+    report = coherence.analyze(table, rng=1)
+    assert report.scores["model"].tolist() == ["one", "two"]
+    assert report.scores["n_states"].tolist() == [3, 3]
+    belief, truth = forecasts(80)
+    direct = scored(belief, truth, states=STATES).fitted
+    assert report.scores["brier"][0] == pytest.approx(direct.brier)
+    assert report.score_differences["n_contexts"].tolist() == [79]
+    assert report.score_differences["brier_difference"][0] > 0
+    assert report.state_scores.groupby("model", sort=False)["state"].apply(list).tolist() == [
+        STATES,
+        STATES,
+    ]
+    screen, page = " ".join(str(report).split()), report.to_html()
+    for text in (screen, page):
+        assert "sum over the states, from 0 to 2" in text
+        assert "State by state" in text
+        assert "one · draw" in text
+    assert page.count("Reliability, draw.") >= 2
+    record = json.loads(report.to_json())
+    assert {row["state"] for row in record["state_scores"]} == set(STATES)
+
+
+def test_prompts_of_wide_beliefs_are_rows():
+    table = pd.concat([wide(prompt="standard"), wide(prompt="other")], ignore_index=True)
+    report = coherence.analyze(table, rng=1)
+    assert sorted(report.scores["prompt"]) == ["other", "standard"]
+    assert report.scores["brier"].nunique() == 1
+    two = pd.DataFrame({"context": range(40), "theta": ["yes", "no"] * 20, "p_yes": 0.7})
+    two = two.assign(p_no=0.3)
+    both = pd.concat([two, two.assign(prompt="other")], ignore_index=True)
+    both["prompt"] = both["prompt"].fillna("standard")
+    assert coherence.analyze(both, rng=1).scores["brier"].tolist() == pytest.approx([0.29, 0.29])
+
+
+def test_columns_that_are_no_states_of_theta_are_not_scored():
+    report = coherence.analyze(wide().rename(columns={"p_draw": "p_tie"}), rng=1)
+    assert report.scores.empty
+    assert "Name each column of beliefs p_<state>" in " ".join(report.units[0].notes)
+
+
+def test_a_diagram_is_of_one_state():
+    belief, truth = forecasts()
+    result = scored(belief, truth, states=STATES)
+    axes = coherence.plots.plot_reliability(result, state="draw")
+    drawn = next(line for line in axes.lines if line.get_gid() == "reliability")
+    at = result.details[result.details["state"] == "draw"]
+    assert drawn.get_xdata() == pytest.approx(at["forecast"].to_numpy())
+    with pytest.raises(InputError, match="state must be one of the states"):
+        coherence.plots.plot_reliability(result)
