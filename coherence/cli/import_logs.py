@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.reading import add_form_arguments, table_shape, text_form
+from coherence.cli.reading import (
+    add_form_arguments,
+    add_scale_arguments,
+    paired_outcomes,
+    table_shape,
+    text_form,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+    beliefs = parser.add_argument_group("beliefs", "where they are no probabilities of one state")
+    add_scale_arguments(beliefs, beliefs="--map p=P,Q,R")
     add_form_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
@@ -98,22 +106,27 @@ def run(args: argparse.Namespace) -> int:
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.log_format import read_logs, with_shape
     from coherence.table.runs import Runs
+    from coherence.table.scales import Scale
     from coherence.table.writing import write_runs
 
     # Everything that can be wrong with the output is said before the logs are read.
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
-    mapping = _mapping(args.map)
+    mapping, outcomes = _mapping(args.map), {}
+    scale = None if args.scale is None else Scale.parse(args.scale)
+    if args.outcomes is not None:
+        outcomes = paired_outcomes(mapping.pop("p", None), args.outcomes, option="--map p=")
     format, logs = read_logs(
         files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
     )
     _refuse_own(logs)
-    shape = table_shape(args)
+    shape = table_shape(args, outcomes)
     logs = [with_shape(log, shape) for log in logs]
     reading = Reading(
         actions=_actions(args.actions or ""),
         positive=args.positive,
         percent=args.percent,
+        scale=scale,
     )
     imported = assemble(
         logs,
@@ -204,7 +217,8 @@ def _unparsed(runs: "Runs") -> list[str]:
         texts = [clean(str(text), limit=80) for text in dict.fromkeys(raw.dropna())]
         examples = f", such as {', '.join(map(repr, texts[:_EXAMPLES]))}" if texts else ""
         remedy = (
-            "map the field of a scorer that finds them (--map p=FIELD), or see --percent"
+            "map the field of a scorer that finds them (--map p=FIELD), or see --percent and "
+            "--scale"
             if kind == "belief"
             else "map another field (--map action=FIELD), or see --actions"
         )

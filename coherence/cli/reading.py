@@ -61,24 +61,29 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "is whether they are right",
     )
     group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
-    group.add_argument(
-        "--outcomes",
-        metavar="A,B,C",
-        help="columns that are 1 where a state came true and else 0, in the order of the beliefs "
-        "in the states: --belief P,Q,R",
-    )
-    group.add_argument(
-        "--scale",
-        metavar="LOW..HIGH",
-        help="scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 to 1; "
-        "1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
-    )
+    add_scale_arguments(group, beliefs="--belief P,Q,R")
     group.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="COLUMN",
         help="column of your file to leave out; may be given several times",
+    )
+
+
+def add_scale_arguments(group: "argparse._ArgumentGroup", *, beliefs: str) -> None:
+    """Declare what beliefs are given as, where they are no probabilities of one state."""
+    group.add_argument(
+        "--outcomes",
+        metavar="A,B,C",
+        help="columns that are 1 where a state came true and else 0, in the order of the beliefs "
+        f"in the states: {beliefs}",
+    )
+    group.add_argument(
+        "--scale",
+        metavar="LOW..HIGH",
+        help="scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 to 1; "
+        "1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
     )
 
 
@@ -166,15 +171,17 @@ def table_shape(args: argparse.Namespace, outcomes: Mapping[str, str] | None = N
     return Shape(args.where, stack, constants, outcomes or {})
 
 
-def _paired(beliefs: str | None, outcomes: str) -> dict[str, str]:
-    """Return the outcome of each belief."""
+def paired_outcomes(
+    beliefs: str | None, outcomes: str, *, option: str = "--belief "
+) -> dict[str, str]:
+    """Return the outcome of each belief, which an option names."""
     from coherence.errors import InputError
 
     lists = [[name.strip() for name in (text or "").split(",")] for text in (beliefs, outcomes)]
     if len(lists[0]) != len(lists[1]) or len(lists[0]) != len(set(lists[0])) or not beliefs:
         raise InputError(
-            "--outcomes names as many columns as --belief, in the same order, such as --belief "
-            f"P,Q,R --outcomes A,B,C; received --belief {beliefs} and --outcomes {outcomes}."
+            f"--outcomes names as many columns as {option.strip(' =')}, in the same order, such as "
+            f"{option}P,Q,R --outcomes A,B,C; received {option}{beliefs} and --outcomes {outcomes}."
         )
     return dict(zip(*lists, strict=True))
 
@@ -197,7 +204,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     named = {column: getattr(args, _attribute(option)) for option, column in OPTIONS.items()}
     outcomes = {}
     if args.outcomes is not None:
-        outcomes = _paired(named["p"], args.outcomes)
+        outcomes = paired_outcomes(named["p"], args.outcomes)
         named["p"] = None
     return {
         "columns": {column: name for column, name in named.items() if name is not None},

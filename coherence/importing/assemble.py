@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -35,6 +36,7 @@ from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table, with_em
 from coherence.table.exact import EXACT
 from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
 from coherence.table.runs import REFERENCE
+from coherence.table.scales import Scale
 from coherence.table.schema import ACTION_PREFIX, Naming
 from coherence.table.validation import examined
 
@@ -50,6 +52,15 @@ class Reading:
     actions: tuple[str, ...] = ()  # the options that were offered, where the log does not name them
     positive: str | None = None  # label of theta = 1
     percent: bool = False  # whether beliefs are percentages
+    scale: Scale | None = None  # of beliefs that are no probabilities
+
+    def __post_init__(self) -> None:
+        """Refuse two scales."""
+        if self.scale is not None and self.percent:
+            raise InputError(
+                f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
+                "percent (--percent) out."
+            )
 
 
 @dataclass
@@ -107,6 +118,10 @@ def assemble(
         # Shares of log-likelihoods are probabilities whatever the question asked for.
         percent = reading.percent and not scored
         notes += _doubts(log, fields, percent=percent)
+        if reading.scale is not None:
+            stated = ", ".join(name for column, name in fields.items() if is_belief(column))
+            scale = reading.scale
+            notes.append(f"{stated} was read on the scale {scale}: {scale.described()}")
         rows += [
             _belief_row(record, log, fields, reading, shared, percent) for record in log.records
         ]
@@ -209,7 +224,7 @@ def _belief_row(
 ) -> Row:
     row = {**shared, **_plain(record, fields, log)}
     stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
-    form = {"is_text": log.is_text, "percent": percent}
+    form: dict[str, Any] = {"is_text": log.is_text, "percent": percent, "scale": reading.scale}
     if "p" in stated:
         reason = _cut(record, log, fields["p"])
         read = partial(belief_cell, reason=reason, **form)

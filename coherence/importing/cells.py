@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coherence.decoding.decode import decode_belief, decode_choice, worst
+from coherence.table.scales import Scale
 from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
 OFF_FORM = "repaired:layout"
@@ -57,11 +58,20 @@ def read_belief(text: str, reason: str | None, *, percent: bool) -> tuple[float 
     return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
 
 
-def belief_cell(value: object, reason: str | None, *, is_text: bool, percent: bool) -> Cell:
+def belief_cell(
+    value: object,
+    reason: str | None,
+    *,
+    is_text: bool,
+    percent: bool,
+    scale: Scale | None = None,
+) -> Cell:
     """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
     # The sample ended before an answer, or the table has an empty cell.
     if value is None or value == "":
         return Cell(None, "unparsed")
+    if scale is not None:
+        return _on_scale(value, scale)
     number = None if is_text and isinstance(value, str) else as_number(value)
     if number is None:
         return Cell(*read_belief(str(value), reason, percent=percent), str(value))
@@ -72,10 +82,23 @@ def belief_cell(value: object, reason: str | None, *, is_text: bool, percent: bo
     return Cell(share, "ok") if 0 <= share <= 1 else Cell(None, "out_of_range", str(value))
 
 
-def distribution_cells(values: Mapping[str, object], *, is_text: bool, percent: bool) -> Cell:
+def _on_scale(value: object, scale: Scale) -> Cell:
+    """Read a number on a scale, alone in its cell: of other texts nothing says which is meant."""
+    number = as_number(value)
+    if number is None or not math.isfinite(number):
+        return Cell(None, "unparsed", str(value))
+    low, high = sorted((scale.low, scale.high))
+    if not low <= number <= high:
+        return Cell(None, "out_of_range", str(value))
+    return Cell(float(scale.probability(number)), "ok")
+
+
+def distribution_cells(
+    values: Mapping[str, object], *, is_text: bool, percent: bool, scale: Scale | None = None
+) -> Cell:
     """Read the beliefs in several states."""
     cells = {
-        column: belief_cell(value, None, is_text=is_text, percent=percent)
+        column: belief_cell(value, None, is_text=is_text, percent=percent, scale=scale)
         for column, value in values.items()
     }
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}

@@ -182,7 +182,7 @@ def with_shape(log: AnswerLog, shape: "Shape") -> AnswerLog:
     if shape.is_empty:
         return log
     stacked = [name for fields in shape.stack.values() for name in fields]
-    log = with_fields(log, stacked)
+    log = with_fields(log, [*stacked, *shape.outcomes, *shape.outcomes.values()])
     import pandas as pd  # here, so that --help stays fast
 
     # As objects: what a record holds stays as it was written.
@@ -193,6 +193,7 @@ def with_shape(log: AnswerLog, shape: "Shape") -> AnswerLog:
         for record in table.to_dict("records")
     ]
     made = {name: name for name in shape.made if name in COLUMN_NAMES}
+    made |= {name: name for name in shape.beliefs}
     left = {column: name for column, name in log.fields.items() if name not in stacked}
     return replace(log, records=tuple(records), fields=left | made, notes=(*log.notes, *notes))
 

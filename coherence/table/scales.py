@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _RANGE = rf"({_NUMBER})\s*\.\.\s*({_NUMBER})"
 _SCALE = re.compile(rf"\s*{_RANGE}\s*(?:=\s*{_RANGE}\s*)?")
 _SPREAD = "p_sd"
+Values = TypeVar("Values", float, "pd.Series[float]")
 _MOST_SHOWN = 8  # steps of a scale whose probabilities are listed
 
 
@@ -56,7 +58,7 @@ class Scale:
     def __str__(self) -> str:
         return f"{self.low:g}..{self.high:g}"
 
-    def probability(self, values: "pd.Series[float]") -> "pd.Series[float]":
+    def probability(self, values: Values) -> Values:
         """Return the probabilities of values on the scale."""
         share = (values - self.low) / (self.high - self.low)
         return self.p_low + share * (self.p_high - self.p_low)

@@ -71,6 +71,11 @@ class Shape:
         prompt, truth = [PROMPT] if self.stack else [], [TRUTH] if self.outcomes else []
         return [*self.stack, *prompt, *truth, *self.set_columns]
 
+    @property
+    def beliefs(self) -> list[str]:
+        """Names of the columns of beliefs in several states."""
+        return [f"{STATE_PREFIX}{name}" for name in self.outcomes]
+
     def apply(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Return the table as it is to be read, and what was done."""
         notes, left = [], table.attrs.get(NOTES)
@@ -108,7 +113,7 @@ class Shape:
         state = pd.Series(beliefs, index=columns)
         truth = outcomes.fillna(0).idxmax(axis=1).map(state).astype(object).mask(unknown, None)
         table = table.drop(columns=columns)
-        for name in (TRUTH, *(f"{STATE_PREFIX}{name}" for name in beliefs)):
+        for name in (TRUTH, *self.beliefs):
             _require_new(table, name, "--outcomes")
         table = table.rename(columns={name: f"{STATE_PREFIX}{name}" for name in beliefs})
         return table.assign(**{TRUTH: truth}), (

@@ -13,7 +13,7 @@ from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
 from coherence.table.printable import counted
-from coherence.table.probabilities import Tally
+from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
 from coherence.table.runs import UNIT, Runs
 from coherence.table.schema import (
@@ -40,6 +40,8 @@ from coherence.table.states import typed_option
 from coherence.table.typos import column_meant, one_typo_apart
 
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
+_USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
 _SORTED = (*UNIT, "context", "prompt", "z", "z_state")
 
 
@@ -188,17 +190,54 @@ def _marked(cells: pd.Series) -> str:
     return f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
 
 
-def _remedy_outside(numbers: np.ndarray) -> str:
-    """Say what to do about numbers that should be probabilities, of which some lie outside."""
-    largest, smallest = np.nanmax(numbers), np.nanmin(numbers)
+def _remedy_outside(numbers: np.ndarray, *, stated: bool) -> str:
+    """Say what to do about numbers that should be probabilities, of which some lie outside.
+
+    Beliefs that were `stated` may be on a scale.
+    """
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return "Correct them, or leave the cells empty."
+    marks = [mark for mark in _USUAL_MARKS if mark in numbers]
+    rest = numbers[~np.isin(numbers, marks)]
+    if marks and rest.size and stated:
+        listed = ",".join(f"{mark:g}" for mark in marks)
+        missing = typed_option("--missing", listed)
+        inside = rest.max() <= 1 and rest.min() >= 0
+        more = "" if inside else _remedy_outside(rest, stated=stated)
+        return f"If {listed} stands for no answer: {missing}. {more}".rstrip()
+    largest, smallest = numbers.max(), numbers.min()
     if max(largest - 1, -smallest) <= 0.01:
         return f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+    if stated and (ends := _scale_of(numbers)):
+        typed = typed_option("--scale", ends)
+        return f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
     if not 1 < largest <= 100:
         return "Correct them, or leave the cells empty."
     if Tally.of(numbers).mostly_below_1:
         return "Most values are probabilities; correct the others, a percentage by dividing it."
-    scale = "Divide answers on a scale of 0 to 10 by 10. " if largest <= 10 else ""
-    return scale + "Divide percentages by 100. --percent (percent=True) reads them as they are."
+    return "Divide percentages by 100. --percent (percent=True) reads them as they are."
+
+
+def _scale_of(numbers: np.ndarray) -> str:
+    """Return the ends of the scale that answers seem to be on; empty where they seem to be on none.
+
+    Whole numbers from 1, 0 or the negative of the largest are steps; the highest may not have been
+    chosen, so that the next usual number of steps is proposed.
+    """
+    largest, smallest = float(numbers.max()), float(numbers.min())
+    whole = not (numbers % 1).any()
+    top = next((steps for steps in _USUAL_STEPS if largest <= steps), 0)
+    if smallest < 0:
+        reach = max(largest, -smallest)
+        ends = [1, *range(2, 11), 100] if whole else [1, 10, 100]
+        end = next((end for end in ends if reach <= end), 0)
+        return f"-{end}..{end}" if end and largest > 0 else ""
+    if whole and top:
+        return f"{1 if smallest >= 1 else 0}..{top}"
+    if 1 < largest <= 10 and not Tally.of(numbers).mostly_below_1:
+        return "0..10"
+    return ""
 
 
 def _probability_errors(runs: Runs, named: Naming) -> list[str]:
@@ -228,7 +267,8 @@ def _probability_errors(runs: Runs, named: Naming) -> list[str]:
         )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)
         if outside.any():
-            first, remedy = f"{numbers[outside][0]:.10g}", _remedy_outside(numbers)
+            first = f"{numbers[outside][0]:.10g}"
+            remedy = _remedy_outside(numbers, stated=name in stated_columns(runs))
             errors += _broken(named(name), "hold probabilities in [0, 1]", outside, first, remedy)
     if len(runs.states) > 1 and not errors:
         total = _numbers(runs.table, runs.states).sum(axis=1)

@@ -244,3 +244,42 @@ def test_rows_are_kept_fields_stacked_and_marks_emptied(tmp_path, run, ending):
     assert (status, set(runs["model"])) == (0, {"m"})
     assert runs.loc[runs["prompt"] == "P", "p"].tolist() == [0, 0.2, 0.4, 0.6]
     assert runs.loc[runs["prompt"] == "Q", "p"].isna().all()
+
+
+def test_answers_on_a_scale_are_mapped(tmp_path, run):
+    rows = [
+        {"id": at, "rating": rating, "is": at % 2} for at, rating in enumerate([1, 4, 7, 9, ""])
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "log.csv", index=False)
+    command = ["import", tmp_path / "log.csv", "--map", "p=rating", "--map", "theta=is"]
+    command += ["--map", "context=id", "--out", tmp_path / "runs.csv"]
+    status, said, _ = run(*command, "--scale", "1..7")
+    assert "rating was read on the scale 1..7: 1 as 0, 2 as 0.167" in " ".join(said.split())
+    runs = read_runs(tmp_path / "runs.csv")
+    assert (status, runs["p"][:3].tolist()) == (0, [0, 0.5, 1])
+    assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]
+    status, _, err = run(*command, "--scale", "1..7", "--percent", "--force")
+    assert (status, "Leave percent (--percent) out" in err) == (2, True)
+
+
+def test_outcomes_in_a_column_each_are_one_truth(tmp_path, run):
+    rows = pd.DataFrame(
+        {
+            "game": range(12),
+            **{name: [0.5, 0.3, 0.2][at] for at, name in enumerate("abc")},
+            **{
+                f"{name}_won": [int(n % 3 == at) for n in range(12)]
+                for at, name in enumerate("abc")
+            },
+        }
+    )
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    command = ["import", tmp_path / "log.csv", "--map", "context=game"]
+    command += ["--out", tmp_path / "runs.csv", "--outcomes", "a_won,b_won,c_won"]
+    status, said, _ = run(*command, "--map", "p=a,b,c")
+    assert (status, "the table allows scores" in said) == (0, True)
+    runs = read_runs(tmp_path / "runs.csv")
+    assert runs["theta"].tolist() == ["a", "b", "c"] * 4
+    assert runs[["p_a", "p_b", "p_c"]].iloc[0].tolist() == [0.5, 0.3, 0.2]
+    status, _, err = run(*command, "--force")
+    assert (status, "such as --map p=P,Q,R --outcomes A,B,C" in err) == (2, True)

@@ -90,3 +90,36 @@ def test_a_label_beside_yes_and_no_names_the_condition_that_leaves_it_out(rows, 
     assert (status, "--where '`the truth` != \"annulled\"'" in err) == (2, True)
     status, out, _ = run(*command, "--where", '`the truth` != "annulled"')
     assert (status, "where kept 36 of 40 rows" in out) == (0, True)
+
+
+SCALES = {
+    "one to five": ([1, 2, 3, 4, 5], "3 as 0.5"),
+    "one to seven": ([1, 2, 4, 7], "1 as 0, 2 as 0.167"),
+    "minus three to three": ([-3, -1, 0, 3], "0 as 0.5"),
+    "minus one to one": ([-0.7, 0.2, 0.5, 0.9], "-1 as 0, 0 as 0.5, 1 as 1"),
+    "a slider to ten": ([0, 2.5, 7.5, 10], "5 as 0.5"),
+    "percent": ([5, 20, 50, 100], ""),
+    "one to five, -99 for none": ([1, 2, 4, 5, -99], "3 as 0.5"),
+    "probabilities, -99 for none": ([0.1, 0.4, 0.8, -99], ""),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_answers_on_a_scale_name_the_option_that_works_when_typed(name, tmp_path, run):
+    values, mapping = SCALES[name]
+    table = pd.DataFrame({"rating": values * 12, "came_true": [0, 1, 1, 0] * (3 * len(values))})
+    table["id"] = range(len(table))
+    table.to_csv(tmp_path / "survey.csv", index=False)
+    command = ["analyze", tmp_path / "survey.csv", "--belief", "rating", "--truth", "came_true"]
+    command += ["--context", "id"]
+    status, _, err = run(*command)
+    assert status == 2
+    words = [word.strip("().,;") for word in err.split()]
+    typed = []
+    for at, word in enumerate(words):
+        if word.startswith(("--scale", "--missing", "--percent")):
+            typed += [word] if "=" in word or word == "--percent" else [word, words[at + 1]]
+    assert typed, err
+    status, out, err = run(*command, *typed)
+    assert (status, mapping in " ".join(out.split())) == (0, True), err
+    assert "Brier" in out

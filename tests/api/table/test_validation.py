@@ -51,7 +51,7 @@ def test_valid_tables_pass():
             {"p": [10, 85, 0.3]},
             ("'p' must hold probabilities", "2 of 3", "10 (rows 0, 1)", "Divide percentages by"),
         ),
-        ({"p": [7, 8, 0.3]}, ("'p'", "(rows 0, 1)", "scale of 0 to 10", "--percent")),
+        ({"p": [7, 8, 0.3]}, ("'p'", "(rows 0, 1)", "--scale 0..10 (scale='0..10')")),
         ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
         ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
         ({"p": [True, False, True]}, ("'p' must hold numbers",)),
@@ -108,7 +108,7 @@ def test_missing_columns_name_the_closest():
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
 
 
-def test_beliefs_over_three_states_have_no_order_and_no_calibration():
+def test_beliefs_over_three_states_are_compared_with_choices_and_states():
     table = pd.DataFrame(
         {
             "p_a": [0.2, 0.3],
@@ -119,8 +119,9 @@ def test_beliefs_over_three_states_have_no_order_and_no_calibration():
         }
     )
     validate_runs(table)
-    errors = errors_of(table.drop(columns="action"))
-    assert says(errors, "'action' (what was chosen) together with 'theta'")
+    validate_runs(table.drop(columns="action"))  # they are scored
+    errors = errors_of(table.drop(columns=["action", "theta"]))
+    assert says(errors, "there is nothing to check beliefs against")
     two = pd.DataFrame({"p_a": [0.2, 0.3], "p_b": [0.8, 0.7], "prompt": ["standard", "mse"]})
     assert says(errors_of(two), "or the exact posterior", "Found: 'p_a', 'p_b'.")
     validate_runs(two.assign(p_true=0.5, truth_kind="recorded"))
