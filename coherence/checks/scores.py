@@ -196,7 +196,7 @@ def calibration_test(
         settings={"n_draws": n_draws, "unit of resampling": units.name},
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
-        reason="; ".join(filter(None, [untested, same])),
+        reason="; ".join(filter(None, [untested, "" if too_few else units.too_few, same])),
         fitted=scores,
     )
 

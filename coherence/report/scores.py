@@ -45,7 +45,8 @@ DIFFERENCES = (
 )
 SCORES_NOTE = (
     "Lower is better; each case counts once. Log score in nats. Calibration error: root mean "
-    "square over ten bins, without the share of chance. 95% intervals over cases."
+    "square over ten bins, without the share of chance. 95% intervals over cases, or over their "
+    "groups where those were named."
 )
 PARTS_NOTE = (
     "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
@@ -60,6 +61,12 @@ BY_STATE_NOTE = (
     "Each state against all others. Forecast: the mean; happened: the share of cases. Brier scores "
     "and their parts sum to those above."
 )
+PROMPTS_NOTE = (
+    "Root mean square of the differences from the reference prompt, case by case, in probability: "
+    "of mean forecasts as stated, and without the noise of repetitions, which takes two of each "
+    "case and prompt (prompt_consistency)."
+)
+_CONSISTENCY = "prompt_consistency"
 DIFFERENT_CASES = (
     "These forecasts are of different cases: compare the differences on common cases below, not "
     "the scores."
@@ -213,6 +220,43 @@ def score_views(
     if states is not None and len(states):
         views.append(("State by state", _state_view(table, states)))
     return views
+
+
+def prompt_view(units: Sequence[Unit]) -> tuple[str, Counts] | None:
+    """Lay out how far forecasts under other prompts lie from those under the reference prompt."""
+    rows = []
+    for unit in units:
+        for result in unit.results:
+            name, _, prompt = result.check.partition(":")
+            if name != _CONSISTENCY or not prompt or result.details.empty:
+                continue
+            of_prompt = result.details.iloc[0]
+            of_unit = [unit_name(unit.task, unit.model)] if unit.task or unit.model else []
+            interval = result.interval
+            low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+            raw = float(of_prompt["rmse_means"])
+            rows.append(
+                {
+                    "name": " · ".join([*of_unit, clean(prompt)]),
+                    "n_contexts": int(of_prompt["n_contexts"]),
+                    "raw": raw,
+                    "difference": result.statistic,
+                    "d_low": low,
+                    "d_high": high,
+                }
+            )
+    if not rows:
+        return None
+    table = pd.DataFrame(rows)
+    columns = [
+        table["name"].tolist(),
+        [str(count) for count in table["n_contexts"]],
+        _numbers(table["raw"]),
+        _with_ends(table, "difference", "d"),
+    ]
+    headings = ("", "cases", "difference", "without noise")
+    counts = Counts(headings, tuple(zip(*columns, strict=True)), PROMPTS_NOTE)
+    return "Forecasts under other prompts", counts
 
 
 def _several(table: pd.DataFrame) -> str:

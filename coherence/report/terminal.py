@@ -30,6 +30,7 @@ from coherence.report.ranking import (
 )
 from coherence.report.scores import (
     forecasts_alone,
+    prompt_view,
     score_table,
     score_views,
     scores_sentence,
@@ -295,7 +296,9 @@ def _scores(
     """Yield the tables of scores, a row a model."""
     yield _text(scores_sentence(scores), "bold")
     yield from (_text(line, "bold") for line in alert_lines(units))
-    for title, counts in score_views(scores, differences, state_table(units)):
+    views = score_views(scores, differences, state_table(units))
+    of_prompts = prompt_view(units) if forecasts_alone(units) else None
+    for title, counts in [*views, *([of_prompts] if of_prompts else [])]:
         shown = counts.rows if full else counts.rows[:_RANKED]
         yield Text()
         table = _table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))

@@ -169,6 +169,31 @@ def test_versions_of_a_forecast_are_rows():
     assert " 0 contexts" not in str(report)
 
 
+@pytest.mark.parametrize("n_reps", [1, 2])
+def test_forecasts_under_other_prompts_stand_beside_the_scores(n_reps):
+    """Breaks if the one difference between prompts that was estimated is on no screen."""
+    table = forecasters().rename(columns={"model": "prompt"})
+    table = pd.concat([table.assign(rep=rep) for rep in range(n_reps)], ignore_index=True)
+    wide = table[table["rep"] == 0].pivot(index="context", columns="prompt", values="p")
+    difference = ((wide["good"] - wide["noisy"]) ** 2).mean() ** 0.5
+    said = str(coherence.analyze(table, rng=1))
+    row = next(
+        line for line in said[said.index("under other prompts") :].splitlines() if "60" in line
+    )
+    assert row.split()[:3] == ["noisy", "60", f"{difference:.3f}"]
+    assert ("–" in row) is (n_reps == 1)  # without repetitions their noise is not known
+
+
+def test_too_few_groups_are_why_scores_have_no_interval():
+    table = forecasters().query("model == 'good'")
+    report = coherence.analyze(
+        table.assign(group=table["context"] % 6, truth_kind="recorded"), rng=1
+    )
+    assert report.scores["brier_low"].isna().all()
+    assert "6 groups are too few" in report.scores["reason"][0]
+    assert "6 groups are too few" in " ".join(str(report).split())
+
+
 def test_tables_with_actions_have_their_tests_alone():
     """Breaks if calibration entered the correction of tests of coherence unasked."""
     acting = forecasters(action=np.tile(["a", "b"], 60))
