@@ -65,3 +65,45 @@ def test_overconfidence_is_seen_and_the_intervals_of_scores_hold():
         n_log += scores.log_interval.low <= 1 / 2 <= scores.log_interval.high
     assert n_rejected >= 0.8 * N
     assert min(n_brier, n_log) >= stats.binom.ppf(0.001, N, 0.95)
+
+
+def several(rng, n, n_states, power):
+    """Forecasts over several states, calibrated or sharpened by a power, and what happened."""
+    chance = rng.dirichlet(np.full(n_states, 1.5), n)
+    stated = chance**power / (chance**power).sum(axis=1, keepdims=True)
+    outcome = (rng.random((n, 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+    return stated, chance, outcome
+
+
+def true_classwise_error(rng, n_states, power):
+    """Root mean square gap of ten bins of each state, in a population."""
+    stated, chance, _ = several(rng, 400_000, n_states, power)
+    squares = []
+    for state in range(n_states):
+        values = stated[:, state]
+        bins = np.searchsorted(np.quantile(values, np.linspace(0.1, 0.9, 9)), values)
+        gaps = np.bincount(bins, weights=values - chance[:, state]) / np.bincount(bins)
+        squares.append(np.mean(gaps**2))
+    return float(np.sqrt(np.mean(squares)))
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(
+    ("n_states", "n_cases", "power"), [(3, 60, 1.0), (3, 200, 1.8), (5, 200, 1.8), (4, 30, 1.0)]
+)
+def test_forecasts_over_several_states_keep_size_and_coverage(n_states, n_cases, power):
+    """Breaks if states were taken as independent, in the redrawing or in the interval."""
+    rng = np.random.default_rng([11, n_states, n_cases])
+    true, options = true_classwise_error(rng, n_states, power), {"states": range(n_states)}
+    n_rejected = n_missed = 0
+    for _ in range(N):
+        stated, _, outcome = several(rng, n_cases, n_states, power)
+        result = calibration_test(stated, outcome, n_draws=99, rng=rng, **options)
+        n_rejected += rejects(result.pvalue)
+        interval = result.fitted.calibration_interval
+        n_missed += not interval.low <= true <= interval.high
+    assert n_missed <= stats.binom.ppf(0.999, N, 0.05)
+    if power == 1:
+        assert n_rejected <= stats.binom.ppf(0.999, N, 0.05)
+    else:
+        assert n_rejected > N / 2
