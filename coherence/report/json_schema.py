@@ -339,6 +339,7 @@ def results_schema() -> dict[str, Any]:
             seed={"type": ["integer", "null"], "description": "Null where a generator was given."},
             positive=_texts("States that were named as the one that `p` is the probability of."),
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
+            state=_text("What choices are compared with: auto, exact or realised."),
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
             twins=_count("Twins of each unit; only where some were asked for."),
             margin=_number("Largest difference that counts as none; only where one was given."),

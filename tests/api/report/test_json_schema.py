@@ -63,6 +63,7 @@ TABLES = {
     "policies": (lambda: simulated(policies=True), {"checks": [*QUICK, "cmi"]}),
     "published": (simulated, {"published": True, "checks": [*QUICK, "cmi"]}),
     "three states": (three_states, {"checks": ["residual_covariance", "cmi", "calibration"]}),
+    "forecasts over three states": (lambda: three_states().drop(columns="action"), {}),
     "beliefs alone": (lambda: simulated()[["p", "theta"]], {}),
     "unreadable": (unreadable, {"strict": True, "checks": QUICK}),
     "undefined": (one_belief, {"checks": [*QUICK, "cmi"]}),
