@@ -283,7 +283,11 @@ def _trust(
 
 def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:
     """Say how much noise reports have, alongside the names of the tests that this misleads."""
-    suspects = [r for r in results if sentences_of(r.check)[0].scatter_misleads]
+    suspects = [
+        result
+        for result in results
+        if result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
+    ]
     if not suspects:
         return ()
     several = len(suspects) > 1
