@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import load_network, write_network
-from coherence import analyze, compare
+from coherence import analyze, compare, read_runs
 from elicitation import AnswerStore
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
@@ -572,3 +572,22 @@ def test_files_of_the_documentation_are_studies(study, run):
         assert load_study(study.path).models
     for path in (ROOT / "examples").glob("s*.toml"):
         assert load_study(path).tasks
+
+
+@pytest.mark.lengthy
+def test_the_example_finds_the_leaks_planted_in_it(tmp_path):
+    """One verdict a model and task, whatever the others answered."""
+    from coherence.cli.main import main
+
+    out = tmp_path / "study"
+    options = ["--no-report", "--out", str(out)]
+    assert main(["study", "run", str(ROOT / "examples" / "study.toml"), *options]) == 0
+    verdicts = pd.concat(
+        analyze(read_runs(path), checks=["sufficiency", "evidence_leak"], rng=0).verdicts
+        for path in sorted((out / "runs").glob("*.parquet"))
+    )
+    assert len(verdicts) == 6
+    leaky = verdicts["model"] == "leaky"
+    assert set(verdicts["verdict"][leaky]) == {"acts_on_more"}
+    assert set(verdicts["verdict"][~leaky]) <= {"no_evidence", "noise_explains"}
+    assert (verdicts["hidden_share_low"][leaky] > 0).all()
