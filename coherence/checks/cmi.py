@@ -1,14 +1,15 @@
 """Belief sufficiency by information, I(action; truth | belief).
 
 If the stated belief is the belief acted on, the realised state tells nothing more about the action.
-Mesner and Shalizi's (2021) nearest neighbours estimate the information; realised states are
-permuted between whole contexts of like belief (Runge 2018), so that repetitions of a context stay
-together.
+The information is counted in windows of contexts of like belief, and compared with that where
+realised states are permuted between whole contexts (Runge 2018), so that repetitions of a context
+stay together. Mesner and Shalizi's (2021) nearest-neighbour estimate stands alongside.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from coherence.checks.check import INTERVAL_ALONE, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import (
+    FEWEST_DRAWS,
+    INTERVAL_ALONE,
+    Call,
+    CallsAndNotes,
+    Check,
+    Facts,
+    Original,
+    Sentences,
+)
 from coherence.inputs import (
     Codes,
     Floats,
@@ -28,7 +38,7 @@ from coherence.inputs import (
     whole_number,
     with_missing,
 )
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.choices import (
     ChoiceData,
@@ -47,6 +57,7 @@ from coherence.statistics.knn import (
 from coherence.statistics.permutation import (
     Contexts,
     Permuted,
+    Statistic,
     contexts_of,
     permutation_blocks,
     permutation_test,
@@ -72,10 +83,16 @@ NULL = (
 UNIT = "nats"
 # Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
 AVERAGED = 39
+NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = (
-    "{:.3g} nats on average where states are permuted; no interval of known coverage; the p-value "
-    "is that of windows"
+    "no interval of known coverage; the nearest-neighbour estimate is {:.3g} nats, {:.3g} where "
+    "states are permuted"
+)
+NEAREST = "nearest_neighbours"
+"""Name of the nearest-neighbour estimate among the further ones, `CheckResult.also`."""
+MEANING = (
+    "I({action}; truth | {columns}) by {k} nearest neighbours; {mean:.3g} where states are permuted"
 )
 
 
@@ -124,11 +141,11 @@ def cmi_test(
         spread like that of beliefs; booleans, text and categories are labels. Contexts then trade
         states only with contexts of like belief and features.
     isotonic : bool
-        Estimate given the isotonic calibration of the belief, fitted anew in every permutation and
-        resample. The p-value is the same: the states are exchangeable given the belief or not. Two
-        states and no features only.
+        Take the nearest-neighbour estimate given the isotonic calibration of the belief, fitted
+        anew in every permutation and resample. The test is the same: the states are exchangeable
+        given the belief or not. Two states and no features only.
     k : int
-        Neighbours of the estimate; the p-value does not depend on it.
+        Neighbours of the nearest-neighbour estimate; the test does not depend on it.
     n_permutations : int
         Random permutations; ten times as many where the p-value lies within two Monte Carlo errors
         of .05. All arrangements where they are fewer.
@@ -144,12 +161,15 @@ def cmi_test(
     Returns
     -------
     CheckResult
-        `statistic` is the nearest-neighbour estimate with `k` neighbours (nats; it may be below 0),
-        the same with ``published=True``. `details` holds it and the information in windows of both
-        sizes, each with its mean over permutations (of the estimate over 39 of them), the excess
-        over that mean and, of windows, the p-value that it has alone. There is no interval, because
-        none of known coverage is at hand; with ``published=True`` there is the paper's, and no
-        p-value. NaN with a reason where fewer than ten contexts can be permuted.
+        `statistic` is the information in windows of the tested size less its mean over permutations
+        (nats); it may be below 0, by chance. ``settings["window"]`` is how many contexts such a
+        window holds. ``also["nearest_neighbours"]`` is the nearest-neighbour estimate (nats; it may
+        be below 0). `details` holds that estimate and the information in windows of both sizes,
+        each with its mean over permutations (of the estimate over 39 of them), the excess over that
+        mean and, of windows, the p-value that it has alone. There is no interval, because none of
+        known coverage is at hand. NaN with a reason where fewer than ten contexts can be permuted.
+        With ``published=True`` `statistic` is the nearest-neighbour estimate, with the paper's
+        interval and no p-value.
 
     Raises
     ------
@@ -160,22 +180,25 @@ def cmi_test(
     Notes
     -----
     The p-value ranks the information between state and choice that is counted in windows of the 10%
-    and of the 70% of contexts nearest in belief (and features), at least eight: the larger of the
-    two, each in standard deviations over the same permutations. The first sees a state that matters
-    differently at different beliefs, the second one that matters everywhere. Windows lie about at
-    most 60 contexts, and every context weighs the same in them, however many answers it has. Blocks
-    of contexts are those of `residual_covariance_test`: equal beliefs (to 1e-9) together, and
-    neighbouring ones joined until a block holds four contexts; given several columns, nearest
-    neighbours no more than .1 apart (.4 standard deviations of a numeric feature). Given several
-    columns, contexts that are alike are further apart: what a quadratic polynomial of the columns
-    explains is taken out of the choices before they are counted, so that choices which only follow
-    the belief are no information. Assumes that contexts are independent.
+    and of the 70% of contexts nearest in belief (and features), at least eight: the larger excess
+    of the two, each in standard deviations over the same permutations, which `statistic` gives in
+    nats. As the larger of two it is a little above 0 on average under the null. The first windows
+    see a state that matters differently at different beliefs, the second one that matters
+    everywhere. Windows lie about at most 60 contexts, and every context weighs the same in them,
+    however many answers it has. Blocks of contexts are those of `residual_covariance_test`: equal
+    beliefs (to 1e-9) together, and neighbouring ones joined until a block holds four contexts;
+    given several columns, nearest neighbours no more than .1 apart (.4 standard deviations of a
+    numeric feature). Given several columns, contexts that are alike are further apart: what a
+    quadratic polynomial of the columns explains is taken out of the choices before they are
+    counted, so that choices which only follow the belief are no information. Assumes that contexts
+    are independent.
 
-    Probabilities of actions give the information between the policy and the truth. The estimate
-    takes each probability in units of its spread, two policies as far apart as the most different
-    of them; windows count in which quarter of the window's contexts each probability lies (within
-    groups, after what belief and group explain is taken out), so that a state is seen that moves
-    their spread alone. There is no published procedure for them, and no calibration of the belief.
+    Probabilities of actions give the information between the policy and the truth. Nearest
+    neighbours take each probability in units of its spread, two policies as far apart as the most
+    different of them; windows count in which quarter of the window's contexts each probability lies
+    (within groups, after what belief and group explain is taken out), so that a state is seen that
+    moves their spread alone. There is no published procedure for them, and no calibration of the
+    belief.
 
     References
     ----------
@@ -207,12 +230,14 @@ def cmi_test(
     if condition_on is not None:
         settings["numeric_features"] = given.numeric
         settings["discrete_features"] = given.discrete
+    names = {
+        "action": "action" if data.policy is None else "policy",
+        "columns": "belief" if condition_on is None else "belief, features",
+    }
     result = CheckResult(
         check="cmi",
         null=NULL.format(
-            action="action" if data.policy is None else "policy",
-            given="belief" if condition_on is None else "belief and features",
-            columns="belief" if condition_on is None else "belief, features",
+            given="belief" if condition_on is None else "belief and features", **names
         ),
         statistic=math.nan,
         unit=UNIT,
@@ -234,39 +259,42 @@ def cmi_test(
     estimate = partial(_estimate, data, given, k=k, isotonic=isotonic)
     if published:
         return _published(result, estimate, data.truth, n_bootstraps, generator)
-    line = _on_a_line(given)
-    contexts = contexts_of(data, group, None if line else given.summary)
-    summary = contexts.belief if line else given.summary[contexts.order]
-    cuts, pooled = permutation_blocks(summary, contexts.group)
     similar = "belief" if condition_on is None else "belief and features"
-    if few := too_few(cuts[0], contexts.state, similar):
+    windows = _windows(data, given, group)
+    contexts = windows.contexts
+    if few := too_few(windows.cuts[0], contexts.state, similar):
         return replace(result, reason=few)
-    position = contexts.position[data.context]
-    statistic = local_information(
-        summary, _choices(data, contexts, summary, line), len(data.states)
-    )
     permuted = permutation_test(
-        lambda _: statistic, _larger, cuts, contexts.state, n_permutations, generator
+        lambda _: windows.information(SIZES),
+        _larger,
+        windows.cuts,
+        contexts.state,
+        n_permutations,
+        generator,
     )
     every = np.arange(data.n_rows)
     value = estimate(every, data.truth)
+    position, n_averaged = contexts.position[data.context], min(n_permutations, AVERAGED)
     averaged = np.concatenate(
-        list(permuted_states(cuts[0], contexts.state, min(n_permutations, AVERAGED), generator))
+        list(permuted_states(windows.cuts[0], contexts.state, n_averaged, generator))
     )
     mean = float(np.mean([estimate(every, states[position]) for states in averaged]))
+    tested, excess = _tested(permuted)
+    meaning = MEANING.format(k=k, mean=mean, **names)
     return replace(
         result,
-        statistic=value,
+        statistic=excess,
         pvalue=float(permuted.pvalues[0]),
         settings={
             **settings,
+            "window": window_size(data.n_contexts, SIZES[tested]),
             "unit of resampling": "context" if group is None else "group",
-            **({"pooled": pooled} if pooled else {}),
+            **({"pooled": windows.pooled} if windows.pooled else {}),
             **permuted.settings,
         },
         details=_details(value, mean, permuted, data.n_contexts),
-        # The estimate alone would be read against 0.
-        reason=NO_INTERVAL.format(mean),
+        reason=NO_INTERVAL.format(value, mean),
+        also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
         assumptions=(
             "contexts are independent" if group is None else "groups are independent",
             EXACT_REPORT,
@@ -394,6 +422,32 @@ def _conditioning(
     return gather_conditioning(belief, condition_on, data.context, data.n_contexts)
 
 
+@dataclass(frozen=True)
+class Windows:
+    """Contexts in the order of what is conditioned on, with what windows of them count."""
+
+    contexts: Contexts
+    cuts: list[Codes]  # ways of putting contexts into blocks whose states are exchangeable
+    pooled: str  # which groups were too small for blocks of their own; empty for none
+    summary: Floats  # what is conditioned on
+    choices: Choices
+    n_states: int
+
+    def information(self, sizes: Sequence[float]) -> Statistic:
+        """Prepare the information in windows of these sizes."""
+        return local_information(self.summary, self.choices, self.n_states, sizes)
+
+
+def _windows(data: ChoiceData, given: Conditioning, group: ArrayLike | None) -> Windows:
+    """Order contexts and cut them into blocks."""
+    line = _on_a_line(given)
+    contexts = contexts_of(data, group, None if line else given.summary)
+    summary = contexts.belief if line else given.summary[contexts.order]
+    cuts, pooled = permutation_blocks(summary, contexts.group)
+    choices = _choices(data, contexts, summary, line)
+    return Windows(contexts, cuts, pooled, summary, choices, len(data.states))
+
+
 def _on_a_line(given: Conditioning) -> bool:
     """Tell whether one belief is all that is conditioned on."""
     return bool(given.summary.shape[1] == 1)
@@ -431,10 +485,23 @@ def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     """Return the larger value in standard deviations over the arrangements, and either alone."""
     every = np.vstack([observed, drawn])
     spread = every.std(axis=0)
-    scale = np.where(spread > 1e-12, spread, np.inf)
+    scale = np.where(spread > NO_SPREAD, spread, np.inf)
     scores = ((every - every.mean(axis=0)) / scale).max(axis=1, keepdims=True)
     scores = np.hstack([scores, every])
     return scores[0], scores[1:]
+
+
+def _tested(permuted: Permuted) -> tuple[int, float]:
+    """Return which size of windows is tested, and the excess of its information.
+
+    Over permutations of all cuts together; of one cut it is the size that `_larger` takes.
+    """
+    excess = permuted.observed - permuted.drawn.mean(axis=0)
+    spread = permuted.drawn.std(axis=0)
+    # Where permutations move nothing, sums in another order leave a last bit.
+    excess = np.where(spread > NO_SPREAD, excess, 0.0)
+    tested = int(np.argmax(excess / np.where(spread > NO_SPREAD, spread, np.inf)))
+    return tested, float(excess[tested])
 
 
 def _details(value: float, mean: float, permuted: Permuted, n_contexts: int) -> pd.DataFrame:
@@ -482,12 +549,47 @@ def _published(
     )
 
 
+def _same_window(
+    original: Original,
+    rng: np.random.Generator | None,
+    *,
+    arrays: tuple[Any, Any, Any],
+    options: Mapping[str, Any],
+) -> dict[str, float] | None:
+    """Return the excess of a twin in windows of the size that the original shows.
+
+    Without nearest neighbours, and without a p-value: a mean over few permutations is enough.
+    """
+    shown = original.results.get(CHECK.name)
+    if shown is None or "window" not in shown.settings:
+        return None
+    data = as_choices(*arrays, options["context"], positive=options["positive"], oriented=False)
+    if data.degenerate:
+        return {CHECK.name: math.nan}
+    windows = _windows(data, _conditioning(data, None, False), options["group"])
+    state = windows.contexts.state
+    if too_few(windows.cuts[0], state):
+        return {CHECK.name: math.nan}
+    sizes = [window_size(shown.n_contexts, share) for share in SIZES]
+    information = windows.information([SIZES[sizes.index(shown.settings["window"])]])
+    part, generator = -(-FEWEST_DRAWS // len(windows.cuts)), as_generator(rng)
+    drawn = [
+        information(states)
+        for blocks in windows.cuts
+        for states in permuted_states(blocks, state, part, generator)
+    ]
+    excess = information(state[None])[0, 0] - np.concatenate(drawn).mean()
+    return {CHECK.name: float(excess)}
+
+
 def _plan(facts: Facts) -> CallsAndNotes:
     options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
-    test = partial(cmi_test, facts.belief, facts.action, facts.truth, **options)
-    # The estimate needs no permutation.
+    arrays = facts.belief, facts.action, facts.truth
     yield Call(
-        partial(test, published=facts.published), facts.n_dropped, fewest={"n_permutations": 1}
+        partial(cmi_test, *arrays, **options, published=facts.published),
+        facts.n_dropped,
+        fewest={"n_permutations": FEWEST_DRAWS},
+        effects=partial(_same_window, arrays=arrays, options=options),
     )
 
 

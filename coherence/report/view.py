@@ -71,9 +71,8 @@ TWINS_NOTE = (
     "Twins are what the nearest rational agent would give, with the noise of these reports. p of "
     "twins is the share of them whose effect is at least as extreme (these data counted as one "
     "more; twice the smaller side where an effect may have either sign), without a correction over "
-    "checks. It is not the p-value of the check, which may take reports as exact, and which for "
-    "cmi is that of another statistic than the estimate compared here. noise is the median of the "
-    "twins over what was observed."
+    "checks. It is not the p-value of the check, which may take reports as exact. noise is the "
+    "median of the twins over what was observed."
 )
 MOSTLY = 0.5  # of the answers, above which more of the same would not help
 BOUNDS_NOTE = (

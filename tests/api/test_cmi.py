@@ -33,20 +33,65 @@ def test_flags_the_leaky_agent_and_not_the_rational_one():
     assert checked(*arrays(n_contexts=200, n_reps=5)).pvalue > 0.05
 
 
-def test_the_headline_is_the_estimate_that_was_asked_for():
+def of_null(seed, n=30):
+    rng = np.random.default_rng([11, seed])
+    belief = rng.integers(0, 11, n) / 10
+    return belief, rng.random(n) < belief, rng.random(n) < belief, None
+
+
+def test_the_headline_is_the_excess_of_the_windows_that_were_tested():
+    """Breaks if the statistic is of another size, or has another sign, than what p ranks."""
+    sizes, signs = set(), set()
+    for seed in range(20):
+        result = checked(*of_null(seed), n_permutations=99)
+        windows = result.details.set_index("contexts").drop(index=np.nan)
+        tested = windows.loc[result.settings["window"]]
+        assert result.statistic == tested["excess"]
+        assert (result.statistic > 0) == (tested["nats"] > tested["permuted"])
+        # The excess of the other size is of another scale: shares that reach it rank the two.
+        assert tested["pvalue"] <= windows["pvalue"].min() + 0.1
+        sizes.add(result.settings["window"])
+        signs.add(result.statistic > 0)
+    assert (sizes, signs) == ({8, 21}, {True, False})
+
+
+def test_a_local_effect_is_shown_in_small_windows_and_a_general_one_in_large_ones():
+    rng = np.random.default_rng(4)
+    belief = np.repeat(np.arange(1, 10) / 10, 40)
+    truth = rng.random(belief.size) < 0.5
+    pushes = {36: np.where(belief * 10 % 2 > 0.5, 0.3, -0.3), 252: 0.2}
+    for window, push in pushes.items():
+        action = rng.random(belief.size) < 0.5 + push * np.where(truth, 1, -1)
+        result = checked(belief, action, truth, None)
+        assert (result.settings["window"], result.pvalue) == (window, 1 / 200)
+        assert result.statistic > 0
+
+
+@pytest.mark.lengthy
+def test_what_lies_below_its_permuted_mean_is_not_rejected():
+    """Breaks if a row shows a negative effect with a p-value of another quantity."""
+    found = [checked(*of_null(seed), n_permutations=99, rng=seed) for seed in range(200)]
+    assert min(result.statistic for result in found) < 0
+    assert all(result.statistic > 0 for result in found if result.pvalue <= 0.05)
+    assert all(result.pvalue > 0.4 for result in found if result.statistic < 0)
+
+
+def test_the_nearest_neighbour_estimate_is_the_published_one():
     belief, action, truth, context = arrays()
     for k in (1, 3, 7):
         ours, paper = (
             checked(belief, action, truth, context, k=k, published=published, n_bootstraps=50)
             for published in (False, True)
         )
-        assert ours.statistic == paper.statistic
+        assert ours.also["nearest_neighbours"].value == paper.statistic
+        assert f"by {k} nearest neighbours" in ours.also["nearest_neighbours"].meaning
     assert paper.pvalue is None
     assert "rows" in paper.interval.method
     assert ours.interval is None
     estimate = ours.details.set_index("quantity").loc["estimate"]
-    assert estimate["nats"] == ours.statistic
-    assert estimate["excess"] == pytest.approx(ours.statistic - estimate["permuted"])
+    assert estimate["nats"] == paper.statistic
+    assert estimate["excess"] == pytest.approx(paper.statistic - estimate["permuted"])
+    assert f"{estimate['nats']:.3g} nats, {estimate['permuted']:.3g} where" in ours.reason
 
 
 def test_the_mean_of_permuted_estimates_is_about_what_the_rational_agent_has():
@@ -219,8 +264,9 @@ def test_isotonic_estimate_uses_calibrated_beliefs():
     calibrated = IsotonicRegression(out_of_bounds="clip").fit_transform(belief, truth)
     plain = checked(calibrated, action, truth, context, n_permutations=1)
     assert result.settings["isotonic"] is True
-    assert result.statistic == plain.statistic != raw.statistic
-    assert result.pvalue == raw.pvalue
+    values = [each.also["nearest_neighbours"].value for each in (result, plain, raw)]
+    assert values[0] == values[1] != values[2]
+    assert (result.statistic, result.pvalue) == (raw.statistic, raw.pvalue)
     hit = np.where(truth == 1, "hit", "miss")
     named = checked(belief, action, hit, context, n_permutations=49, isotonic=True, positive="hit")
     assert named.details.equals(result.details)

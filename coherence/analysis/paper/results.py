@@ -17,7 +17,7 @@ from coherence.analysis.reading import as_runs, read_units
 from coherence.analysis.unit import UnitRows
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
-from coherence.checks.cmi import cmi_test
+from coherence.checks.cmi import NEAREST, cmi_test
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.report.report import Report
@@ -45,10 +45,10 @@ WITH_PUBLISHED = (
 COLUMNS = (
     *("procedure", "task", "model", "check", "statistic", "unit", "low", "high", "level"),
     *("interval_method", "pvalue", "pvalue_holm", "n_tests", "n_rows", "n_contexts", "n_dropped"),
-    *("null", "reason"),
+    *("null", "reason", NEAREST),
 )
 """Columns of results.parquet of a paper, from `coherence.result.CheckResult.to_row` but the first
-three."""
+three and the last: of `cmi`, the nearest-neighbour estimate that the papers show."""
 NOT_RUN = {
     PUBLISHED: "The published procedure was not run; --published runs it.",
     REPAIRED: "Only the published procedure was run.",
@@ -83,7 +83,11 @@ class PaperResults:
             (name, *result) for name, results in self.supplements.items() for result in results
         ]
         rows = [
-            {"procedure": procedure, "task": task, "model": model, **result.to_row()}
+            {
+                **{"procedure": procedure, "task": task, "model": model},
+                **result.to_row(),
+                NEAREST: result.also[NEAREST].value if NEAREST in result.also else math.nan,
+            }
             for procedure, task, model, result in (*reported, *added)
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS))

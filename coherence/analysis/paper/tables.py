@@ -23,6 +23,7 @@ from coherence.analysis.paper.results import (
     as_sentence,
     in_paper_order,
 )
+from coherence.checks.cmi import NEAREST
 from coherence.report.tables import Cell, Column, PaperTable, spoken_range, text_cell
 from coherence.report.unit import Unit as ReportUnit
 from coherence.report.wording import format_numbers, format_pvalue
@@ -48,6 +49,7 @@ class Block:
     tested: bool = True  # whether the repaired result has a p-value
     # whether the published number is a share to be shown in percent
     published_percent: bool = False
+    repaired: str = "statistic"  # column of the frame of results that has the repaired number
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,10 @@ _RAW = Block(
     "kNN CMI, nats",
     "kNN CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats, "
     "estimated by nearest neighbours; it may fall below 0. Published: with a percentile interval, "
-    "of which no error rate is controlled. Repaired: the same estimate, with a p-value from "
-    "permuting states between whole contexts of like belief.",
+    "of which no error rate is controlled. Repaired: the same estimate; p is that of the test cmi, "
+    "which counts information in windows of contexts of like belief and permutes states between "
+    "whole contexts.",
+    repaired=NEAREST,
 )
 _GAIN = (
     "the part of the out-of-sample log-loss of the action, in percent, that boosted trees save by "
@@ -166,6 +170,7 @@ TABLES = (
                 "CMI after isotonic calibration, nats",
                 "After calibration, p is replaced by its isotonic regression on θ, which is fitted "
                 "anew in every permutation and in every resample of an interval.",
+                repaired=NEAREST,
             ),
         ),
     ),
@@ -196,7 +201,8 @@ def _table(
             cell = partial(_cell, results, rows, PUBLISHED, check, percent=block.published_percent)
             columns.append((column, cell))
         column = Column(f"{check}.{REPAIRED}", block.repaired_heading, group)
-        columns.append((column, partial(_cell, results, rows, REPAIRED, check)))
+        cell = partial(_cell, results, rows, REPAIRED, check, number=block.repaired)
+        columns.append((column, cell))
         if block.tested:
             columns.append((Column("", "p (Holm)", group), partial(_tested, rows, check)))
     units = [(unit.task, unit.model) for unit in results.units]
@@ -255,16 +261,17 @@ def _cell(
     unit: Unit,
     *,
     percent: bool = False,
+    number: str = "statistic",
 ) -> Cell:
     """Show a number with its interval, or say why there is none."""
     row = rows.get((procedure, *unit, check))
     if row is None:
         return Cell("not run", note=results.why_absent(procedure, *unit, check))
-    exact = {"": row["statistic"]} | {name: row[name] for name in _EXACT}
+    exact = {"": row[number]} | {name: row[name] for name in _EXACT}
     note = as_sentence(row["reason"])
-    if math.isnan(row["statistic"]):
+    if math.isnan(row[number]):
         return Cell("undefined", exact, note)
-    numbers = [row["statistic"]]
+    numbers = [row[number]]
     if not math.isnan(row["low"]):
         numbers += [row["low"], row["high"]]
     texts = [f"{100 * n:.1f}%" for n in numbers] if percent else format_numbers(numbers)

@@ -1,5 +1,7 @@
 """Plans of twins: who has them, what is left out and why, and which side is extreme."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from coherence.analysis.planning import plan_unit
 from coherence.analysis.twins import agent_of, plan_twins, with_twins
 from coherence.analysis.unit import UnitRows
 from coherence.checks import CHECKS
+from coherence.checks.check import Original
 from coherence.rational.fit import ONE_REPORT
 
 LIGHT = tuple(name for name in CHECKS if name != "predictive_gain")
@@ -138,3 +141,27 @@ def test_each_statistic_is_extreme_where_its_check_says(planned):
     assert found["calibration:rmse"] is None
     assert found["rational_agent"].pvalue == pytest.approx(2 * 11 / 40)  # either side
     assert np.isnan(found["rational_agent"].noise_share)
+
+
+def test_cmi_of_a_twin_is_the_excess_in_windows_of_the_size_that_the_original_shows():
+    """Breaks if a twin shows windows that it would test itself, or another quantity."""
+    options = {"prompts": ["standard"], "iterated": False, "rng": 3}
+    unit = UnitRows(simulate("leaky", n_contexts=50, n_reps=3, **options))
+    (result,) = results_of(unit, ("cmi",))
+    windows = result.details.dropna(subset="contexts").set_index("contexts")["excess"]
+    streams = {name: np.random.default_rng(2) for name in CHECKS}
+    (job,), _ = plan_unit(unit, ("cmi",), published=False, streams=streams)
+    agent = agent_of(unit)[0]
+    for window, excess in windows.items():
+        shown = replace(result, settings={**result.settings, "window": window})
+        drawn = [
+            job.call.statistics(Original({"cmi": shown}, agent), np.random.default_rng(seed))["cmi"]
+            for seed in range(9)
+        ]
+        # Means of 99 permutations vary by a tenth of their standard deviation.
+        assert np.std(drawn) < 0.005
+        assert np.mean(drawn) == pytest.approx(excess, abs=0.005)
+    assert abs(windows.diff().iloc[1]) > 0.02
+    undefined = replace(result, statistic=np.nan, settings={})
+    alone = job.call.statistics(Original({"cmi": undefined}, agent), np.random.default_rng(0))
+    assert set(alone) == {"cmi"}

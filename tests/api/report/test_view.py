@@ -44,7 +44,7 @@ def test_a_row_for_each_result_with_twins(twinned):
     assert twins.rows[0] == ("cmi", "0.0312", "0.0156", "[0.0010, 0.0300]", "0.025", "50%")
     assert [row[-1] for row in twins.rows] == ["50%", "all", "–"]
     assert "noise of these reports" in twins.note
-    # It stands near the p-value of the check, which is another: cmi has .0312 nats with either.
+    # It stands near the p-value of the check, which is another.
     assert twins.headings[4] == "p of twins"
     assert "It is not the p-value of the check" in twins.note
 

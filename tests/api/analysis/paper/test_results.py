@@ -22,9 +22,18 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
         assert sizes[procedure] == len(report.results) + extra
         rows = frame[frame["procedure"] == procedure].head(len(report.results))
         shared = [name for name in COLUMNS if name in report.results]
-        assert len(shared) == len(COLUMNS) - 1
+        assert len(shared) == len(COLUMNS) - 2  # the procedure, and nearest neighbours
         told = report.results[shared].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
+        estimates = [
+            result.also["nearest_neighbours"].value
+            for unit in report.units
+            for result in unit.results
+            if "nearest_neighbours" in result.also
+        ]
+        shown = rows["nearest_neighbours"].dropna()
+        assert shown.tolist() == estimates
+        assert set(rows["check"][shown.index]) == ({"cmi"} if estimates else set())
     assert not frame.duplicated(["procedure", "task", "model", "check"]).any()
 
 

@@ -58,8 +58,10 @@ def test_numbers_equal_those_of_the_results(name, tables, stored):
                 assert column not in numbers or table[column].isna().all()
                 numbers -= {key for key in numbers if key.startswith(f"{column}")}
                 continue
+            # The paper's number of sufficiency is the estimate, whatever the test shows.
+            nearest = procedure == "repaired" and check in ("cmi", "cmi:isotonic")
             for of_csv, of_results in (
-                ("", "statistic"),
+                ("", "nearest_neighbours" if nearest else "statistic"),
                 *((f".{key}", key) for key in ("low", "high", "pvalue", "pvalue_holm")),
                 *((f".{key}", key) for key in ("n_rows", "n_contexts", "n_dropped")),
             ):
