@@ -5,7 +5,7 @@ a contingency table, gives the mutual information of state and choice there, whi
 windows. Such a plug-in value is biased upwards: it is for comparison with permuted states.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import xlogy
@@ -81,10 +81,8 @@ def ranked(policy: Floats, context: Codes) -> Choices:
     return quarters
 
 
-def local_information(
-    summary: Floats, choices: Choices, n_states: int, sizes: Sequence[float] = SIZES
-) -> Statistic:
-    """Prepare the information in windows of each size, as a function of contexts' states.
+def local_information(summary: Floats, choices: Choices, n_states: int) -> Statistic:
+    """Prepare the information in windows of both sizes, as a function of contexts' states.
 
     Parameters
     ----------
@@ -94,13 +92,11 @@ def local_information(
         What the contexts of a window choose.
     n_states : int
         Number of states.
-    sizes : sequence of float
-        Of windows, as shares of all contexts.
 
     Returns
     -------
     Statistic
-        Of arrangements of states, shape (n, n_contexts): nats, shape (n, n_sizes).
+        Of arrangements of states, shape (n, n_contexts): nats, shape (n, 2).
     """
     points = ordered_levels(summary.reshape(len(summary), -1))
     n = len(points)
@@ -109,7 +105,7 @@ def local_information(
         points[np.lexsort(points.T[::-1])][spread], axis=0, return_counts=True
     )
     prepared = []
-    for size, share in enumerate(sizes):
+    for size, share in enumerate(SIZES):
         for centre, weight in zip(centres, times / times.sum(), strict=True):
             distance = np.abs(points - centre).max(axis=1)
             last = window_size(n, share) - 1
@@ -120,7 +116,7 @@ def local_information(
 
     def information(states: Codes) -> Floats:
         happened = [(states == state).astype(np.float64) for state in range(1, n_states)]
-        nats = np.zeros((len(states), len(sizes)))
+        nats = np.zeros((len(states), len(SIZES)))
         for size, weight, window, tables in prepared:
             flat = tables.reshape(len(tables), -1)
             counts = [each[:, window] @ flat for each in happened]
