@@ -280,10 +280,12 @@ def _beside(verdict: Verdict, facts: Facts) -> str:
     excludes = result.interval.low > 0 or result.interval.high < 0
     if verdict is Verdict.ACTS_ON_MORE_TURNING or excludes == facts.rejected:
         return ""
-    if facts.says("test") == MOMENTS:
+    if (
+        facts.says("test") == MOMENTS
+        or facts.says("p_turn") is None
+        or (facts.direction_rejects() != excludes)
+    ):
         why = "the test weighs all actions together, the interval is that of one"
-    elif facts.says("p_turn") is None:
-        why = "the interval is that of one difference"
     else:
         why = (
             "the interval is that of the direction alone "

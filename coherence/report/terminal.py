@@ -405,7 +405,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     headings = ["task · model", "effect", heading]
     calibration = calibration_column(shown)
     if tested := any(is_test(result) for row in ranked for result in row.unit.results):
-        headings += ["p (Holm)", "rejected tests"]
+        headings += ["p", "rejected tests"]
     n_of_test = len(headings)
     headings += [CALIBRATION_HEADING.replace(" ", "\n")] if calibration else []
     table = _table(headings, right=(3,))

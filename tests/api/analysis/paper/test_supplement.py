@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, cmi_test, holm
+from coherence import InputError, cmi_test
 from coherence.analysis.paper.results import supplement
 
 
@@ -55,11 +55,11 @@ def test_the_calibrated_test_is_the_public_one(runs):
 
 
 @pytest.mark.lengthy
-def test_further_tests_are_adjusted_over_those_of_the_report_too(runs):
-    beside = [0.001, 0.2, 0.03]
-    found = results_of(runs, beside=beside)["cmi:isotonic"]
-    assert found.n_tests == 4
-    assert found.pvalue_holm == holm([found.pvalue, *beside])[0]
+def test_further_tests_stand_in_no_family(runs):
+    """They are of a paper's table, and correct nothing in the report."""
+    found = results_of(runs)["cmi:isotonic"]
+    assert 0 < found.pvalue <= 1
+    assert (found.pvalue_holm, found.n_tests) == (None, None)
 
 
 def test_published_runs_the_calibrated_estimate_alone(runs):
