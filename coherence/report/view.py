@@ -210,7 +210,8 @@ def view(unit: Unit) -> View:
     return View(
         heading=unit_heading(unit),
         moves=moves_sentence(unit.movement),
-        little=little_sentence(unit.movement),
+        # A verdict that it hardly moves says so itself.
+        little="" if unit.verdict is Verdict.HARDLY_MOVES else little_sentence(unit.movement),
         conclusion=tuple(map(clean, unit.conclusion)),
         next=_next_step(unit),
         alerts=tuple(map(clean, unit.alerts)),
