@@ -50,10 +50,10 @@ class Facts:
 
     @property
     def still(self) -> bool:
-        """Whether choices hardly vary, or beliefs do and nothing is seen in spite of it."""
+        """Whether choices or beliefs hardly vary, and nothing is seen in spite of it."""
         if self.moves is None:
             return False
-        return self.moves.one_sided or (self.moves.narrow and not self.rejected)
+        return (self.moves.one_sided or self.moves.narrow) and not self.rejected
 
     def says(self, name: str) -> object:
         """Return a setting of the primary test."""
@@ -144,9 +144,14 @@ def _reason(facts: Facts) -> str:
 
 
 def _too_few_reports(facts: Facts) -> str:
+    if not (ask := facts.says("ask")):
+        return (
+            "Cannot tell: its reports of a case differ, and more of them would not help "
+            f"({_reason(facts)}). Let answers be computed."
+        )
     return (
         "Cannot tell: its reports of a case differ and are too few a case. Ask each case "
-        f"{facts.says('ask')} times, or let answers be computed ({_reason(facts)})."
+        f"{ask} times, or let answers be computed ({_reason(facts)})."
     )
 
 
@@ -186,8 +191,8 @@ def _turning(facts: Facts) -> str:
 def _explained(facts: Facts) -> str:
     assert facts.primary is not None
     return (
-        "It looks as if it acted on more than it says, but the spread of its reports explains it: "
-        f"the test that allows for it does not reject ({_p(facts.primary.pvalue)})."
+        "It looks as if it acted on more than it says, but the spread of its reports can explain "
+        f"it: the test that allows for it does not reject ({_p(facts.primary.pvalue)})."
         f"{_compatible(facts)}"
     )
 
@@ -262,6 +267,8 @@ def _compatible(facts: Facts) -> str:
     result = facts.primary
     assert result is not None
     if result.interval is None or math.isnan(result.interval.high):
+        if reason := clean(result.reason):
+            return f" {reason[0].upper()}{reason[1:]}."
         return " There is no interval: what effect was missed is not known."
     component = clean(result.settings.get("component", ""))
     low, high = _percent(result.interval.low), _percent(result.interval.high)

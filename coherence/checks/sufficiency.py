@@ -69,6 +69,7 @@ GROUPS = "the covariance of choices and state takes ten groups for its error"
 SEVERAL_STATES = "it is estimated for two states"
 ENOUGH = {True: 5, False: 3}
 """Reports of a case that the moment test takes, with the exact state or the realised one."""
+MOST_ASKED = 5  # what a calibration of the highest degree takes: more would not help
 
 
 def sufficiency_test(
@@ -225,7 +226,7 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
     settings.pop("p_turn", None)
     settings.pop("lack", None)
     if found.reason:
-        settings |= {"lack": str(found.lack), "ask": ENOUGH[data.exact is not None]}
+        settings |= {"lack": str(found.lack), "ask": _more_reports(data)}
         return replace(
             result,
             statistic=math.nan,
@@ -252,6 +253,12 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
         contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
         also=_without(NOISY),
     )
+
+
+def _more_reports(data: ChoiceData) -> int | None:
+    """Say how many reports a case to ask for; None where half of the cases have as many as help."""
+    median = float(np.median(np.bincount(data.context)))
+    return next((ask for ask in (ENOUGH[data.exact is not None], MOST_ASKED) if ask > median), None)
 
 
 def _slope(data: ChoiceData, group: ArrayLike | None) -> Estimate:

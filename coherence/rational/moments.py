@@ -47,10 +47,14 @@ LITTLE_OPEN = (
     "belief 1/2, and the test takes {fewest:g}"
 )
 CURVED = (
-    "the calibration bends more than a polynomial of degree {degree} (p = {pvalue:.2g}), and the "
-    "reports of a context are too few for a higher one: what it misses would look like knowledge. "
-    "Five reports a context suffice, and computed answers have no noise"
+    "the calibration bends more than a polynomial of degree {degree} (p = {pvalue:.2g}), and "
+    "{higher}: what it misses would look like knowledge. {remedy}omputed answers have no noise"
 )
+TOO_FEW = (
+    "the reports of a context are too few for a higher one",
+    "Five reports a context suffice, and c",
+)
+HIGHEST = ("no higher one is tried", "C")
 FEW_VALUES = (
     "reports take only {n} values, of which a polynomial of the calibration and whether it bends "
     "further cannot be told"
@@ -96,7 +100,9 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
             break
         found = _of_degree(degree, n_reports, data, report, units)
     if found.bend < BENT:
-        curved = CURVED.format(degree=found.degree, pvalue=found.bend)
+        higher, remedy = TOO_FEW if found.degree < DEGREES[-1] else HIGHEST
+        found_bent = {"degree": found.degree, "pvalue": found.bend}
+        curved = CURVED.format(**found_bent, higher=higher, remedy=remedy)
         return replace(undefined, reason=curved, lack=Lack.REPORTS)
     return found
 
@@ -127,7 +133,7 @@ def _of_degree(
     if not np.abs(direction).max() > 0:
         return replace(undefined, reason=SAME, lack=Lack.ACTIONS)
     direction = direction / np.abs(direction).max()
-    moments = _Moments.of(report - mean.mean(), data.context, used, share, state, degree)
+    moments = _Moments.of(report - mean.mean(), data.context, used, data.share, state, degree)
     estimate = _jackknifed(moments, direction, units)
     left = 4 * used.size * estimate.value[-1]
     if not left >= FEWEST_OPEN:
@@ -198,9 +204,9 @@ class _Moments:
 
     @classmethod
     def of(
-        cls, report: Floats, context: Codes, used: Codes, share: Floats, state: Floats, degree: int
+        cls, report: Floats, context: Codes, used: Codes, rows: Floats, state: Floats, degree: int
     ) -> "_Moments":
-        """Multiply different reports of each context that is used."""
+        """Multiply different reports of each context that is used; `rows` are shares of actions."""
         order = np.argsort(context, kind="stable")
         counts = np.bincount(context)[used]
         first = np.searchsorted(context[order], used)
@@ -219,7 +225,11 @@ class _Moments:
         others = np.stack([w / comb(counts - 1, k)[:, None] for k, w in enumerate(without)], axis=2)
         # One power more than there are coefficients tells whether the calibration bends further.
         of_report = np.stack([value**j * there for j in range(degree + 2)], axis=2)
-        share, state = share[used], state[used]
+        # A choice may have been made on the very report of its row, so that it is multiplied by
+        # the others.
+        chosen = rows[order][np.minimum(places, len(order) - 1)] * there[:, :, None]
+        share_powers = np.einsum("ira,irk->iak", chosen, others) / counts[:, None, None]
+        share, state = chosen.sum(axis=1) / counts[:, None], state[used]
         instruments = of_report.sum(axis=1) / counts[:, None]
         return cls(
             regressors=np.einsum("irj,irk->ijk", of_report, others) / counts[:, None, None],
@@ -227,7 +237,7 @@ class _Moments:
             powers=powers,
             state=state,
             share=share,
-            share_powers=share[:, :, None] * powers[:, None, :],
+            share_powers=share_powers,
             share_state=share * state[:, None],
             state_powers=state[:, None] * powers,
         )

@@ -22,6 +22,8 @@ MISLEADING = 0.25
 NEGLIGIBLE = 0.01
 """Share of the variance of contexts' mean reports that is noise, times the root of their number, up
 to which noise moves no test: its bias then is below a quarter of a standard error."""
+FEWEST_REPEATED = 0.5
+"""Share of contexts that must have reports to compare before agreement speaks for the others."""
 
 
 class Reports(StrEnum):
@@ -29,7 +31,7 @@ class Reports(StrEnum):
 
     EXACT = "exact"  # repeated, and so alike that their noise moves nothing
     DIFFER = "differ"
-    SINGLE = "single"  # one each: nothing is known
+    SINGLE = "single"  # one each, or few repeated, which agree: nothing is known
 
 
 def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
@@ -49,8 +51,12 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
         noise = float(away @ away) / (sizes[sizes > 1] - 1).sum() * float((1 / sizes).mean())
         if noise > 0:
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
-    small = share * math.sqrt(len(sizes)) <= NEGLIGIBLE
-    return (Reports.EXACT if small else Reports.DIFFER), share
+    if share * math.sqrt(len(sizes)) > NEGLIGIBLE:
+        return Reports.DIFFER, share
+    # A row that is there twice agrees with itself.
+    if (sizes > 1).mean() < FEWEST_REPEATED:
+        return Reports.SINGLE, math.nan
+    return Reports.EXACT, share
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,15 @@ def test_reports_without_noise_or_without_repetitions():
     assert kind_of_reports(belief, context)[0] is Reports.DIFFER
 
 
+@pytest.mark.parametrize(("repeated", "kind"), [(1, "single"), (9, "single"), (10, "exact")])
+def test_agreement_of_a_few_cases_says_nothing_of_the_others(repeated, kind):
+    context = np.r_[np.arange(20), np.arange(repeated)]
+    belief = np.linspace(0, 1, 20)[context]
+    assert kind_of_reports(belief, context)[0] == kind
+    belief[-1] += 0.2
+    assert kind_of_reports(belief, context)[0] is Reports.DIFFER
+
+
 def test_ids_may_be_of_any_type():
     """Ids of several types have no order, and tuples are no array of two columns."""
     ids = [1, 1, "b", "b", (2, 3), (2, 3)]

@@ -95,6 +95,29 @@ def test_an_agent_that_says_one_half_throughout_and_acts_on_the_truth_is_accused
     assert of(runs).verdict is Verdict.ACTS_ON_MORE
 
 
+def test_a_rejection_is_told_however_rare_an_action():
+    runs = simulated("clairvoyant", n=300, reps=1)
+    treated = runs["theta"].eq(1) & (runs["p_true"] < 0.2)
+    runs = runs.assign(action=np.where(treated, "treat", "wait"), p=0.5).drop(columns="p_true")
+    assert treated.mean() < 0.05
+    assert of(runs).verdict is Verdict.ACTS_OR_NOISY
+
+
+def test_choices_that_the_belief_settles_hide_no_effect():
+    runs = simulated("rational", n=60)
+    said = of(runs.assign(action=np.where(runs["p"] > 0.5, "yes", "no"))).conclusion[0]
+    assert "The stated belief settles the action" in said
+    assert "not known" not in said
+
+
+def test_reports_that_no_number_of_them_would_help_are_not_asked_for():
+    runs = simulated("noisy", n=60, reps=10)
+    unit = of(runs.assign(p=np.where(runs["p"] > 0.5, 0.9, 0.1)))
+    assert unit.verdict is Verdict.TOO_FEW_REPORTS
+    assert "more of them would not help" in unit.conclusion[0]
+    assert "Ask each case" not in unit.conclusion[0]
+
+
 def test_other_models_and_tasks_change_no_verdict_and_no_pvalue():
     one, other = simulated("shaded", seed=4), simulated("noisy", seed=5)
     options = {"checks": [*CHECKS, "monotone_choice"], "rng": 1}

@@ -132,6 +132,27 @@ def test_reports_that_differ_go_to_the_moment_test():
     assert math.isnan(result.also["hidden_share"].value)
 
 
+def test_a_choice_may_be_made_on_the_very_report_of_its_row():
+    pvalues = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        belief, context = rng.beta(1.5, 1.5, 100), np.repeat(np.arange(100), 5)
+        report = (belief[context] + 0.1 * rng.normal(size=500)).clip(0, 1)
+        yes = 1 / (1 + np.exp(-8 * (report - 0.5)))
+        options = {"exact": belief[context], "context": context, "n_draws": 99, "rng": 1}
+        result = sufficiency_test(report, policies(yes), **options)
+        assert result.settings["test"] == MOMENTS
+        pvalues.append(result.pvalue)
+    assert np.mean(np.array(pvalues) <= 0.05) <= 0.15
+
+
+@pytest.mark.parametrize("n_reps", [5, 10])
+def test_a_case_is_not_to_be_asked_less_often_than_it_was(n_reps):
+    rows = of_agent("noisy", 60, n_reps, 1)
+    result = found_in(rows.assign(p=np.where(rows["p"] > 0.5, 0.9, 0.1)))
+    assert (result.settings["lack"], result.settings["ask"]) == ("reports", None)
+
+
 def test_too_few_reports_say_how_many_to_ask():
     bent = replace(named_agent("miscalibrated"), report_noise=0.1)
     result = found_in(of_agent(bent, 200, 2, 1))
