@@ -19,9 +19,10 @@ MISLEADING = 0.25
 """Bias of a test by noise, in standard errors, from which it is warned of."""
 
 
-NEGLIGIBLE = 0.01
-"""Share of the variance of contexts' mean reports that is noise, times the root of their number, up
-to which noise moves no test: its bias then is below a quarter of a standard error."""
+NEGLIGIBLE = 0.03
+"""Share of the variance of contexts' mean reports that is noise, times their number, up to which
+noise moves no test. The number and not its root: a policy that follows the belief exactly leaves
+nothing but the noise, whose covariance with the state then grows with the root of the product."""
 FEWEST_REPEATED = 0.5
 """Share of contexts that must have reports to compare before agreement speaks for the others."""
 
@@ -51,7 +52,7 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
         noise = float(away @ away) / (sizes[sizes > 1] - 1).sum() * float((1 / sizes).mean())
         if noise > 0:
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
-    if share * math.sqrt(len(sizes)) > NEGLIGIBLE:
+    if share * len(sizes) > NEGLIGIBLE:
         return Reports.DIFFER, share
     # A row that is there twice agrees with itself.
     if (sizes > 1).mean() < FEWEST_REPEATED:

@@ -88,6 +88,14 @@ def test_agreement_of_a_few_cases_says_nothing_of_the_others(repeated, kind):
     assert kind_of_reports(belief, context)[0] is Reports.DIFFER
 
 
+@pytest.mark.parametrize(("n", "kind"), [(60, "exact"), (1_000, "differ")])
+def test_the_more_cases_the_less_noise_is_too_small_to_move_a_test(n, kind):
+    context = np.repeat(np.arange(n), 5)
+    noise = np.tile([-0.01, 0.005, 0.0, 0.005, 0.0], n)
+    belief = np.linspace(0.1, 0.9, n)[context] + noise
+    assert kind_of_reports(belief, context)[0] == kind
+
+
 def test_ids_may_be_of_any_type():
     """Ids of several types have no order, and tuples are no array of two columns."""
     ids = [1, 1, "b", "b", (2, 3), (2, 3)]
