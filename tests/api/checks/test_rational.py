@@ -76,29 +76,37 @@ def test_the_difference_is_that_of_products_of_different_reports():
     centre = runs.groupby("context")["p"].mean().mean()
     for _, rows in runs.groupby("context"):
         p, y = rows["p"].to_numpy() - centre, rows["theta"].iloc[0]
-        treated = (rows["action"] == "treat").mean()
+        treated = (rows["action"] == "treat").to_numpy()
         orders = list(permutations(range(4), 3))
         for first, second, third in orders:
             powers = np.array([1.0, p[first], p[first] * p[second]]) / len(orders)
             moments += np.outer(p[third] ** np.arange(3), powers)
             state_moments += y * p[third] ** np.arange(3) / len(orders)
-            of_action, of_state = of_action + treated * powers, of_state + y * powers
-        both, alone = both + treated * y, alone + y
+            # A choice is multiplied by reports of other rows.
+            of_action, of_state = of_action + treated[third] * powers, of_state + y * powers
+        both, alone = both + treated.mean() * y, alone + y
     coefficients = np.linalg.solve(moments, state_moments)
     expected = (both - of_action @ coefficients) / (alone - of_state @ coefficients)
     assert checked(runs, describe=False).statistic == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("reps", [2, 5])
-def test_neither_the_order_of_rows_nor_the_pairing_of_answers_matters(reps):
+def test_the_order_of_rows_does_not_matter(reps):
     runs = drawn(5, n=80, reps=reps)
     result = checked(runs, describe=False)
-    mixed = runs.sample(frac=1, random_state=1)
-    paired = runs.assign(p=runs["p"].to_numpy().reshape(-1, reps)[:, ::-1].ravel())
-    for other in (mixed, paired):
-        again = checked(other, describe=False)
-        assert again.pvalue == pytest.approx(result.pvalue, rel=1e-6)
-        assert again.statistic == pytest.approx(result.statistic, rel=1e-6)
+    again = checked(runs.sample(frac=1, random_state=1), describe=False)
+    assert again.pvalue == pytest.approx(result.pvalue, rel=1e-6)
+    assert again.statistic == pytest.approx(result.statistic, rel=1e-6)
+
+
+def test_the_pairing_of_answers_asked_apart_matters_little():
+    """It is arbitrary there; a choice made on the report of its row takes it to be the row's."""
+    runs = drawn(5, n=200, reps=5)
+    result = checked(runs, describe=False)
+    paired = runs.assign(p=runs["p"].to_numpy().reshape(-1, 5)[:, ::-1].ravel())
+    again = checked(paired, describe=False)
+    error = (result.interval.high - result.interval.low) / 4
+    assert again.statistic == pytest.approx(result.statistic, abs=error / 2)
 
 
 @pytest.mark.lengthy
