@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coherence.analysis.margins import held_against, smallest_margin
-from coherence.checks.sufficiency import MOMENTS, SHARE, SLOPE
+from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
 from coherence.report.movement import Movement, little_sentence
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_pvalue
-from coherence.result import CheckResult, Estimate, Lack, rejects
+from coherence.result import LEVEL, CheckResult, Estimate, Lack, rejects
 from coherence.statistics.scatter import Reports
 
 PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
@@ -287,17 +287,16 @@ def _beside(verdict: Verdict, facts: Facts) -> str:
     excludes = result.interval.low > 0 or result.interval.high < 0
     if verdict is Verdict.ACTS_ON_MORE_TURNING or excludes == facts.rejected:
         return ""
-    if (
-        facts.says("test") == MOMENTS
-        or facts.says("p_turn") is None
-        or (facts.direction_rejects() != excludes)
-    ):
+    direction = _number(facts.says("p_direction"))
+    together = facts.says("test") == MOMENTS or facts.says("p_turn") is None
+    if together or facts.direction_rejects() != excludes:
         why = "the test weighs all actions together, the interval is that of one"
+    elif excludes and direction <= OF_DIRECTION * LEVEL:
+        why = "the test allows for what the rounding of statements leaves unsaid"
     else:
         why = (
-            "the interval is that of the direction alone "
-            f"({_p(_number(facts.says('p_direction')))}), and the test also looks for an effect "
-            "that turns"
+            f"the interval is that of the direction alone ({_p(direction)}), and the test also "
+            "looks for an effect that turns"
         )
     return f"(The interval {'excludes' if excludes else 'holds'} 0: {why}.)"
 

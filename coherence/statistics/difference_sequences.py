@@ -118,15 +118,21 @@ class RunSums:
         sizes = self.sizes(weights)
         return float((sizes >= sizes[0] - _margin(sizes[0])).mean())
 
-    def with_turn(self, of_direction: float, of_turn: float) -> tuple[float, float, float]:
-        """Return the p-values of the first score, of its turn, and of the two together.
+    def with_turn(
+        self, of_direction: float, of_turn: float, allowed: float = 0.0
+    ) -> tuple[float, float]:
+        """Return the p-values of the turn of the first score, and of the score and it together.
 
         The turn is the product times the belief of the window, less so much of the direct sum that
         the two are uncorrelated under the signs. Together: the smaller of the two p-values, each
-        over its part of the level, referred to the same of the draws.
+        over its part of the level, referred to the same of the draws. A mean product of a size that
+        is `allowed` does not count against the score.
         """
         direct, turn = np.zeros((2, len(self.observed)))
         direct[0], turn[self.n_scores] = 1.0, 1.0
+        if self.observed[-1] > NOTHING:
+            most = min(allowed * self.n_windows, abs(self.observed[0]))
+            direct[-1] = -math.copysign(most, self.observed[0]) / self.observed[-1]
         covariance = self.cover * self.spread
         between = np.atleast_2d(np.cov(self.totals, rowvar=False))
         if covariance[0, 0] - between[0, 0] > NOTHING:
@@ -138,7 +144,7 @@ class RunSums:
         ]
         both = np.minimum(reached[0] / of_direction, reached[1] / of_turn)
         together = float((both <= both[0] * (1 + 1e-9)).mean())
-        return float(reached[0][0]), float(reached[1][0]), together
+        return float(reached[1][0]), together
 
     def error(self, column: int, over: int = -1) -> float:
         """Return the standard error of the ratio of a column to another, the last one."""

@@ -12,6 +12,7 @@ from coherence.statistics.scatter import (
     Scatter,
     kind_of_reports,
     noise_bias,
+    rounding_bound,
     scatter_within,
 )
 
@@ -100,3 +101,28 @@ def test_ids_may_be_of_any_type():
     """Ids of several types have no order, and tuples are no array of two columns."""
     ids = [1, 1, "b", "b", (2, 3), (2, 3)]
     assert scatter_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9, 0.7]), ids).n_groups == 3
+
+
+@pytest.mark.parametrize(
+    ("shares", "mean_square"),
+    [
+        ({0.1: 1.0}, 0.01),
+        ({0.05: 1.0}, 0.0025),
+        ({0.01: 1.0}, 0.0001),
+        ({0.1: 0.5, 0.05: 0.5}, 0.00625),
+        ({0.1: 0.5, 0.01: 0.5}, 0.00505),
+        ({0.05: 0.3, 0.01: 0.7}, 0.00082),
+        ({0.25: 1.0}, 0.0625),
+        ({0.5: 1.0}, 0.25),
+    ],
+)
+def test_rounding_is_told_from_how_often_round_numbers_occur(shares, mean_square):
+    rng = np.random.default_rng(1)
+    steps = rng.choice(list(shares), 40_000, p=list(shares.values()))
+    rounded = np.round(np.round(rng.uniform(0.05, 0.95, 40_000) / steps) * steps, 10)
+    expected = 1.5 * mean_square / 12
+    assert rounding_bound(rounded) == pytest.approx(expected, rel=0.15)
+
+
+def test_beliefs_that_are_no_round_numbers_were_not_rounded():
+    assert rounding_bound(np.random.default_rng(1).random(1000)) == 0
