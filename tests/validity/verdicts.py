@@ -2,12 +2,13 @@
 
     PYTHONPATH=. python tests/validity/verdicts.py --tables 200 --seed 1 --jobs 2
 
-writes ``tests/validity/verdicts.csv``: a line for each agent, number of cases, reports a case and
-state (exact or realised), with the share of tables that get each verdict, and how often the 95%
-interval of the points and the sentence hold. Tables come from `coherence.simulate`, a report and a
-choice at a time, and are analysed by `coherence.analyze` as a user would, with the primary test and
-`evidence_leak`. A coherent agent is accused where the verdict is that it acts on more than it says.
-Table t of cell c draws from the seed [seed, c, t].
+writes ``tests/validity/verdicts.csv``: a line for each agent, number of cases and state (exact or
+realised), with the share of tables that get each verdict, and how many of the 95% intervals of the
+points hold the true value (that of 20,000 cases, of coherent agents 0): of all tables, and of those
+whose sentence prints it because it accuses, or because it does not. Tables come from
+`coherence.simulate`, a report and a choice at a time, and are analysed by `coherence.analyze` as a
+user would, with the primary test and `evidence_leak`. A coherent agent is accused where the verdict
+is that it acts on more than it says. Table t of cell c draws from the seed [seed, c, t].
 """
 
 import argparse
@@ -63,6 +64,19 @@ def verdict_of(name: str, n: int, state: str, seed: list[int]) -> tuple[str, flo
     return str(row["verdict"]), float(row["low"]), float(row["high"]), float(row["estimate"])
 
 
+def true_points(name: str) -> float:
+    """Return the points of very many cases."""
+    agent, _, coherent = agent_of(name)
+    if coherent or name == "clairvoyant":
+        return 0.0
+    options = {"n_contexts": 20_000, "n_reps": 2, "prompts": ["standard"], "iterated": False}
+    still = replace(agent, report_noise=0.0)  # noise of reports moves no choice
+    runs = coherence.simulate(still, **options, rng=0)
+    arrays = runs["p"], runs["action"]
+    few = {"exact": runs["p_true"], "context": runs["context"], "n_draws": 128, "rng": 0}
+    return float(coherence.sufficiency_test(*arrays, **few).statistic)
+
+
 def main() -> None:
     """Simulate and write the shares."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -82,10 +96,20 @@ def main() -> None:
         counts = Counter(verdict for verdict, *_ in found)
         accused = sum(counts[str(v)] for v in Verdict if v.accuses) / args.tables
         coherent = AGENTS[cell[0]][3]
-        held = np.mean([low <= 0 <= high for _, low, high, _ in found if not np.isnan(low)])
+        true = true_points(cell[0])
+        held = {"held": [], "held_accusing": [], "held_else": []}
+        for verdict, low, high, _ in found:
+            if not np.isnan(low):
+                inside = low <= true <= high
+                held["held"].append(inside)
+                accusing = Verdict(verdict).accuses
+                if accusing or not Verdict(verdict).marked:
+                    held["held_accusing" if accusing else "held_else"].append(inside)
         shares = {str(v): counts[str(v)] / args.tables for v in Verdict if counts[str(v)]}
         row = dict(zip(("agent", "cases", "state"), cell, strict=True))
-        row |= {"coherent": coherent, "accused": accused, "held_0": held}
+        row |= {"coherent": coherent, "accused": accused, "true_points": true}
+        row |= {name: np.mean(values) if values else np.nan for name, values in held.items()}
+        row |= {f"n_{name}": len(values) for name, values in held.items()}
         rows.append(row | {str(v): shares.get(str(v), 0.0) for v in Verdict})
         rows[-1] |= {"tables": args.tables, "seed": args.seed}
         print(*cell, f"accused {accused:.3f}", shares, flush=True)
