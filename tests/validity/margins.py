@@ -22,7 +22,7 @@ from coherence.analysis.margins import smallest_margin
 
 RESULTS = Path(__file__).parent / "margins.csv"
 MARGIN = 0.1
-SIZES = (50, 100, 200, 400, 800)
+SIZES = (50, 100, 200, 400, 800, 1_600)
 FEW = {"n_draws": 99}  # the p-value is not looked at
 
 

@@ -140,7 +140,8 @@ def test_columns_must_be_known_by_name(options, said):
         scored([0.5] * 40, [0, 1] * 20, states=[0, 1])
 
 
-def test_wide_columns_are_scored_by_themselves():
+def test_wide_columns_are_scored_by_themselves(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # workers of a parallel run have 80, where headings wrap
     table = pd.concat([wide(model="one"), wide(model="two")], ignore_index=True)
     worse = table["model"] == "two"
     columns = [f"p_{state}" for state in STATES]
