@@ -103,7 +103,8 @@ def main() -> None:
     columns = ["design", "n_contexts", "difference", "claimed", "median_margin"]
     table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"]).round(4)
     if known is not None:
-        table = pd.concat([known[~known["design"].isin(args.designs)], table])
+        kept = known["design"].isin(DESIGNS) & ~known["design"].isin(args.designs)
+        table = pd.concat([known[kept], table])
         order = table["design"].map(list(DESIGNS).index)
         table = table.iloc[np.argsort(order, kind="stable")]
     table.to_csv(args.out, index=False)

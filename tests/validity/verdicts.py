@@ -12,6 +12,7 @@ is that it acts on more than it says. Table t of cell c draws from the seed [see
 """
 
 import argparse
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,9 @@ def verdict_of(name: str, n: int, state: str, seed: list[int]) -> tuple[str, flo
 def true_points(name: str) -> float:
     """Return the points of very many cases."""
     agent, _, coherent = agent_of(name)
-    if coherent or name == "clairvoyant":
+    if name == "clairvoyant":  # of the two states it has two
+        return math.nan
+    if coherent:
         return 0.0
     options = {"n_contexts": 20_000, "n_reps": 2, "prompts": ["standard"], "iterated": False}
     still = replace(agent, report_noise=0.0)  # noise of reports moves no choice
@@ -99,7 +102,7 @@ def main() -> None:
         true = true_points(cell[0])
         held = {"held": [], "held_accusing": [], "held_else": []}
         for verdict, low, high, _ in found:
-            if not np.isnan(low):
+            if not np.isnan(low) and not np.isnan(true):
                 inside = low <= true <= high
                 held["held"].append(inside)
                 accusing = Verdict(verdict).accuses
