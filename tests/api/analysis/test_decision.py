@@ -133,7 +133,7 @@ def test_other_models_and_tasks_change_no_verdict_and_no_pvalue():
 def test_primary_and_further_tests_are_corrected_apart():
     report = coherence.analyze(
         simulated("leaky", n=60),
-        checks=["sufficiency", "residual_covariance", "monotone_choice", "predictive_gain"],
+        checks=["sufficiency", "residual_covariance", "monotone_choice"],
         rng=1,
     )
     by_family = report.results.set_index("check")[["family", "pvalue", "pvalue_holm", "n_tests"]]
@@ -143,7 +143,8 @@ def test_primary_and_further_tests_are_corrected_apart():
     pairs = by_family[by_family.index.str.startswith("monotone_choice")]
     assert set(pairs["family"]) == {"second"}
     assert set(pairs["n_tests"]) == {3.0}
-    assert math.isnan(by_family.loc["predictive_gain", "pvalue"])
+    assert by_family.loc["monotone_direction", "family"] == "estimate"
+    assert math.isnan(by_family.loc["monotone_direction", "pvalue"])
 
 
 def test_direction_and_primary_test_share_their_arrangements():
