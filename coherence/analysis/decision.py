@@ -90,7 +90,7 @@ TABLE: tuple[tuple[Verdict, Callable[[Facts], bool]], ...] = (
     ),
     (
         Verdict.ACTS_ON_MORE_TURNING,
-        lambda f: f.rejected and f.says("p_turn") is not None and not f.direction_rejects(),
+        lambda f: f.rejected and not rejects(_number(f.says("p_beyond_rounding"), otherwise=0.0)),
     ),
     (Verdict.ACTS_ON_MORE, lambda f: f.rejected),
     (
@@ -301,8 +301,8 @@ def _beside(verdict: Verdict, facts: Facts) -> str:
     return f"(The interval {'excludes' if excludes else 'holds'} 0: {why}.)"
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, float) else math.nan
+def _number(value: object, otherwise: float = math.nan) -> float:
+    return float(value) if isinstance(value, float) else otherwise
 
 
 def _p(pvalue: float | None) -> str:

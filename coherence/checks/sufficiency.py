@@ -122,8 +122,9 @@ def sufficiency_test(
         alone, its inverted test. `also` has ``plain_average``, the same with every case alike, and
         ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``:
         direction and turn, moments, or permuted blocks), what reports tell of their noise
-        (``reports``: exact, differ or single), ``p_direction`` and ``p_turn``. Where there is no
-        p-value, `reason` says why and ``lack`` what for.
+        (``reports``: exact, differ or single), ``p_direction``, the same beyond what rounding
+        explains (``p_beyond_rounding``) and ``p_turn``. Where there is no p-value, `reason` says
+        why and ``lack`` what for.
 
     Raises
     ------
@@ -224,8 +225,8 @@ def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> Che
     if not found.scores.directed:  # one belief throughout: nothing can turn
         return result
     allowed = rounding * found.part * abs(math.prod(_slopes(found)))
-    p_turn, pvalue = found.sums.with_turn(OF_DIRECTION, OF_TURN, allowed)
-    settings = {**result.settings, "p_turn": p_turn, "rounding": rounding}
+    beyond, p_turn, pvalue = found.sums.with_turn(OF_DIRECTION, OF_TURN, allowed)
+    settings = {**result.settings, "p_beyond_rounding": beyond, "p_turn": p_turn}
     return replace(result, pvalue=pvalue, settings=settings)
 
 
@@ -234,9 +235,8 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
     units = as_units(group, data.context, data.contexts)
     found = beyond_belief(data, units)
     settings = {**result.settings, "test": MOMENTS}
-    settings["p_direction"] = settings.pop("p_direction")
-    settings.pop("p_turn", None)
-    settings.pop("lack", None)
+    for name in ("p_turn", "p_beyond_rounding", "lack"):
+        settings.pop(name, None)
     if found.reason:
         settings |= {"lack": str(found.lack), "ask": _more_reports(data)}
         return replace(

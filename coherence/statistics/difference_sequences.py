@@ -120,8 +120,8 @@ class RunSums:
 
     def with_turn(
         self, of_direction: float, of_turn: float, allowed: float = 0.0
-    ) -> tuple[float, float]:
-        """Return the p-values of the turn of the first score, and of the score and it together.
+    ) -> tuple[float, float, float]:
+        """Return the p-values of the first score, of its turn, and of the two together.
 
         The turn is the product times the belief of the window, less so much of the direct sum that
         the two are uncorrelated under the signs. Together: the smaller of the two p-values, each
@@ -144,7 +144,7 @@ class RunSums:
         ]
         both = np.minimum(reached[0] / of_direction, reached[1] / of_turn)
         together = float((both <= both[0] * (1 + 1e-9)).mean())
-        return float(reached[1][0]), together
+        return float(reached[0][0]), float(reached[1][0]), together
 
     def error(self, column: int, over: int = -1) -> float:
         """Return the standard error of the ratio of a column to another, the last one."""

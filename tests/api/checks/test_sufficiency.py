@@ -218,3 +218,16 @@ def test_an_agent_that_rounds_what_it_says_is_not_accused():
         alone.append(result.settings["p_direction"] <= 0.05)
     assert all(alone)
     assert not any(rejected)
+
+
+def test_a_turn_beside_rounding_is_called_a_turn():
+    """The direction rejects by what rounding leaves unsaid, which does not count."""
+    rng = np.random.default_rng(11)
+    belief = rng.random(400)
+    said = np.round(belief, 1)
+    exact = np.clip(belief + 0.1 * rng.normal(size=400), 0.01, 0.99)
+    utility = 8 * (belief - 0.5) + 10 * (exact - belief) * np.sign(said - 0.5)
+    share = 1 / (1 + np.exp(-utility))
+    found = sufficiency_test(said, policies(share), exact=exact, rng=1).settings
+    assert found["p_turn"] < 0.01
+    assert found["p_beyond_rounding"] > found["p_direction"]
