@@ -39,7 +39,7 @@ from coherence.table.runs import Runs
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
-COVARIANCE, RATIONAL = "residual_covariance", "rational_agent"
+PRIMARY, COVARIANCE, RATIONAL = "sufficiency", "residual_covariance", "rational_agent"
 """The tests of what the bars allow: of reports as they are, and with the noise around them."""
 POINT = 0.05  # height of a point and its edge over that of the axis
 
@@ -185,10 +185,12 @@ def _states(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps
         states=unit.state_names,
         urls=_state_urls(found, rows, to),
     )
+    ran = {result.check for result in unit.results}
+    alone = RATIONAL if noisy else COVARIANCE
     caption = (
         _bars(noun, report_noise, noisy=noisy),
         _hidden_bars(shown, scales),
-        _outside(unit, table, shown, RATIONAL if noisy else COVARIANCE),
+        _outside(unit, table, shown, PRIMARY if PRIMARY in ran else alone),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     text, width = " ".join(filter(None, caption)), {1: 5.4, 2: 8.0}.get(len(actions), 11.0)
