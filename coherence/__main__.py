@@ -4,4 +4,9 @@ import sys
 
 from coherence.cli.main import main
 
-sys.exit(main())
+status = main()
+# Ctrl-C inside an exec of text, as dataclasses make their methods by, leaves a mark by which
+# `python -m` ends with the signal in place of the status, though it was caught; the next such
+# exec takes the mark away.
+exec("")  # noqa: S102
+sys.exit(status)
