@@ -42,7 +42,13 @@ HOMES = {
     ),
     "pgmpy": ("bayesnets/conversion.py",),
     "torch": ("elicitation/models/*", "elicitation/training/*", "elicitation/commands/*"),
-    "rich": ("coherence/report/terminal.py", "coherence/report/columns.py", "coherence/cli/*"),
+    "rich": (
+        "coherence/report/layout.py",
+        "coherence/report/screen.py",
+        "coherence/report/terminal.py",
+        "coherence/report/columns.py",
+        "coherence/cli/*",
+    ),
 }
 
 

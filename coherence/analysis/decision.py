@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from coherence.analysis.margins import held_against, smallest_margin
 from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
-from coherence.report.movement import Movement, little_sentence
+from coherence.report.movement import Movement, stillness
 from coherence.report.verdicts import Verdict
-from coherence.report.wording import clean, format_pvalue
-from coherence.result import LEVEL, CheckResult, Estimate, Lack, rejects
+from coherence.report.wording import clean, format_pvalue, points, with_interval
+from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.scatter import Reports
 
 PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
@@ -158,7 +158,8 @@ def _too_few_reports(facts: Facts) -> str:
 def _still(facts: Facts) -> str:
     if facts.lack:
         return f"Cannot tell: it hardly moves ({_reason(facts)})."
-    return f"Cannot tell: it hardly moves. {little_sentence(facts.moves)}"
+    assert facts.moves is not None
+    return f"Cannot tell: it hardly moves. {stillness(facts.moves)}"
 
 
 def _acts(facts: Facts) -> str:
@@ -206,12 +207,12 @@ def _within(facts: Facts) -> str:
 def _not_following(facts: Facts) -> str:
     assert facts.primary is not None
     slope = facts.primary.also[SLOPE]
+    between = Interval(slope.low, slope.high)
     if math.isnan(slope.value):
         return f"Its choices are not seen to follow its beliefs: {slope.reason}."
     return (
         "Its choices are not seen to rise with its beliefs: from a belief of 0 to one of 1 the "
-        f"action that rises most changes by {_percent(slope.value)} points "
-        f"[{_percent(slope.low)}, {_percent(slope.high)}]."
+        f"action that rises most changes by {with_interval(slope.value, between, ' points')}."
     )
 
 
@@ -242,13 +243,8 @@ def _points(facts: Facts) -> str:
     component, pvalue = clean(result.settings.get("component", "choice")), _p(result.pvalue)
     if math.isnan(result.statistic):
         return f"choices go with the truth at equal stated belief ({pvalue})"
-    between = ""
-    if result.interval is not None:
-        between = f" [{_percent(result.interval.low)}, {_percent(result.interval.high)}]"
-    return (
-        f"at equal stated belief {component} is {_percent(result.statistic)} points{between}, "
-        f"{pvalue}"
-    )
+    effect = with_interval(result.statistic, result.interval, " points")
+    return f"at equal stated belief {component} is {effect}, {pvalue}"
 
 
 def _unsaid(facts: Facts) -> str:
@@ -271,11 +267,12 @@ def _compatible(facts: Facts) -> str:
             return f" {reason[0].upper()}{reason[1:]}."
         return " There is no interval: what effect was missed is not known."
     component = clean(result.settings.get("component", ""))
-    low, high = _percent(result.interval.low), _percent(result.interval.high)
+    low, high = points([result.interval.low, result.interval.high])
     of = f" for {component}" if component else ""
+    taken = ", single reports taken as exact" if facts.says("reports") == Reports.SINGLE else ""
     return (
-        f" Effects from {low} to {high} points{of} are compatible with the data; not rejecting is "
-        "no evidence of coherence."
+        f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
+        "rejecting is no evidence of coherence."
     )
 
 
@@ -307,11 +304,4 @@ def _number(value: object, otherwise: float = math.nan) -> float:
 
 def _p(pvalue: float | None) -> str:
     text = format_pvalue(pvalue)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
-def _percent(value: float) -> str:
-    """Return a difference of probabilities in points: whole ones from one point on."""
-    points = 100 * value
-    digits = 0 if abs(points) >= 0.95 else 1
-    return f"{points:z.{digits}f}"
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"

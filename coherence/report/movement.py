@@ -137,6 +137,22 @@ def moves_sentence(moves: Movement | None) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
+def stillness(moves: Movement) -> str:
+    """Say how little beliefs or choices vary, which they do."""
+    said = []
+    if moves.narrow:
+        low, high = (f"{100 * end:.0f}" for end in (moves.low, moves.high))
+        said.append(f"it states {low}%" if low == high else f"it states {low} to {high}%")
+        if moves.truth:
+            ends = f"{100 * moves.truth_low:.0f} to {100 * moves.truth_high:.0f}%"
+            said[-1] += f" where the {moves.truth} runs from {ends}"
+    if moves.one_sided:
+        action, share = next(iter(moves.actions.items()))
+        said.append(f"{clean(action, limit=30)} is {share:.1%} of its choices")
+    text = ", and ".join(said)
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def little_sentence(moves: Movement | None) -> str:
     """Warn where beliefs or choices hardly vary; empty where they do, or nothing is known."""
     if moves is None or not (moves.narrow or moves.one_sided):

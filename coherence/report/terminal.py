@@ -4,18 +4,16 @@ Names of tasks, models and actions come from files and model output. Every cell 
 cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
-import io
-import shutil
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
-from rich.box import Box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from coherence.report.layout import as_cell, as_text, empty_table, listed, rendered
 from coherence.report.movement import little_sentence
 from coherence.report.ranking import (
     CALIBRATION_HEADING,
@@ -37,6 +35,7 @@ from coherence.report.scores import (
     state_table,
     unscored,
 )
+from coherence.report.screen import has_verdicts, screen
 from coherence.report.unit import Unit
 from coherence.report.view import (
     Counts,
@@ -56,9 +55,8 @@ from coherence.report.wording import (
     unit_heading,
 )
 from coherence.result import Outcome
-from coherence.table.printable import PLAIN, WARNING, counted
+from coherence.table.printable import WARNING, counted
 
-MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 MORE = "--full, or report.html with --out DIR"
 _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"
 _LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
@@ -66,9 +64,6 @@ MOST_NOTES, MOST_NAMED = 3, 8
 WORTH_SAYING = 0.01
 """Share of unreadable answers from which a summary names the unit."""
 _RANKED, _FAILING = 24, 6
-_LONGEST = 200  # characters of a name that a cell shows
-_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
-"""A rule below the headings, and blanks between columns."""
 
 
 def render_report(
@@ -89,74 +84,18 @@ def render_report(
     if len(scores):
         parts = list(_scores(units, scores, differences, full))
     if not full and forecasts_alone(units):
-        parts += [*_forecast_remarks(units), Text(), _text(f"{_BESIDE_SCORES}: {more}.", "dim")]
+        parts += [*_forecast_remarks(units), Text(), as_text(f"{_BESIDE_SCORES}: {more}.", "dim")]
+    elif not full and len(units) <= FEW and has_verdicts(units):
+        parts += [*screen(units, more), *_over_tasks(units)]
     elif not full and len(units) > FEW:
-        parts += [*_summary(units), Text(), _text(f"All results of every unit: {more}.", "dim")]
+        parts += [*_summary(units), Text(), as_text(f"All results of every unit: {more}.", "dim")]
     else:
         for unit in units:
             parts += [*_unit(unit, full), Text(), Text()]
         over = list(_over_tasks(units))
         parts += [*over, Text(), Text()] if over else []
-        parts = parts[:-2] if full else [*parts, _text(f"{_LEFT_OUT}: {more}.", "dim")]
-    return _rendered(parts, width, color, ascii_only)
-
-
-def _rendered(
-    parts: Sequence[RenderableType], width: int | None, color: bool, ascii_only: bool
-) -> str:
-    if width is None:
-        width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
-    # What the environment says of colours and widths was asked by the caller, of the real stream.
-    console = Console(
-        file=io.StringIO(),
-        width=max(MIN_WIDTH, width),
-        height=24,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ={},
-    )
-    for part in parts:
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
-    return text.translate(PLAIN) if ascii_only else text
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Return safe text: no markup is read in a `Text`, and `clean` leaves no code in it."""
-    return Text(clean(text), style=style, overflow="fold")
-
-
-def _cell(text: str, style: str = "") -> Text:
-    return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
-
-
-def _listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableType]:
-    """Set sentences below each other, each behind a point."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=len(lead))
-    grid.add_column(ratio=1)
-    for sentence in sentences:
-        grid.add_row(Text(lead), _text(sentence))
-    if sentences:
-        yield grid
-
-
-def _table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
-    """Return a table without rows; its first column gives way where the width does not do."""
-    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for at, heading in enumerate(headings):
-        table.add_column(
-            Text(heading, style="dim"),
-            overflow="fold",
-            justify="right" if at in right else "left",
-            no_wrap=at > 1,
-        )
-    return table
+        parts = parts[:-2] if full else [*parts, as_text(f"{_LEFT_OUT}: {more}.", "dim")]
+    return rendered(parts, width, color, ascii_only)
 
 
 # One unit
@@ -164,9 +103,9 @@ def _table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
 
 def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
     said = view(unit)
-    yield _text(said.heading, "bold")
+    yield as_text(said.heading, "bold")
     yield _opening(said)
-    yield from (_text(_alert(alert), "bold") for alert in said.alerts)
+    yield from (as_text(_alert(alert), "bold") for alert in said.alerts)
     shown = [
         (question, [row for row in group if full or row.leads])
         for question, group in said.questions
@@ -177,13 +116,13 @@ def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
     else:
         yield Text("No check could be run.")
     if hidden := len(said.rows) - sum(len(group) for _, group in shown):
-        yield _text(f"and {counted(hidden, 'further result')} (--full)", "dim")
+        yield as_text(f"and {counted(hidden, 'further result')} (--full)", "dim")
     for counts in (said.twins, said.answers, said.bounds)[: None if full else 1]:
         yield from _counts(counts)
     remarks = list(filter(None, _all_remarks(unit, said) if full else _remarks(unit, said)))
     if remarks:
         yield Text()
-        yield from _listed(remarks)
+        yield from listed(remarks)
 
 
 def _alert(alert: str) -> str:
@@ -203,7 +142,7 @@ def _opening(said: View) -> Table:
         ("What next", said.next, ""),
     ):
         if text:
-            grid.add_row(Text(heading, style="dim"), _text(text, how))
+            grid.add_row(Text(heading, style="dim"), as_text(text, how))
     return grid
 
 
@@ -211,16 +150,17 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     """One table, in which a question heads its answers; then what the numbers alone do not say."""
     shown = [row for _, group in groups for row in group]
     marked = any(row.rejects or row.is_sign for row in shown)
-    table = _table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
+    table = empty_table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
     for question, group in groups:
-        table.add_row(_text(question, "bold"))
+        table.add_row(as_text(question, "bold"))
         for row in group:
             style = "bold" if row.rejects else ""
             mark = ["rejects" if row.rejects else "sign" if row.is_sign else ""] * marked
             name = f"{row.words} ({row.check})" if row.words else row.check
             cells = (row.effect, row.numbers[2], row.tested, *mark)
             table.add_row(
-                Padding(_cell(name, style), (0, 0, 0, 2)), *(_cell(text, style) for text in cells)
+                Padding(as_cell(name, style), (0, 0, 0, 2)),
+                *(as_cell(text, style) for text in cells),
             )
     yield table
     # Which effects are of one action, which lie below their interval, and why a number is missing:
@@ -230,7 +170,7 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     for row, note in [*effects, *((row, row.result.reason) for row in shown)]:
         notes.setdefault(clean(note), []).append(row.check)
     notes.pop("", None)
-    yield from _listed(
+    yield from listed(
         [f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in notes.items()], " "
     )
 
@@ -239,9 +179,9 @@ def _counts(counts: Counts) -> Iterator[RenderableType]:
     if not counts.rows:
         return
     yield Text()
-    table = _table(counts.headings, right=range(1, len(counts.headings)))
+    table = empty_table(counts.headings, right=range(1, len(counts.headings)))
     for row in counts.rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(as_cell, row))
     yield table
 
 
@@ -294,20 +234,20 @@ def _scores(
     units: Sequence[Unit], scores: pd.DataFrame, differences: pd.DataFrame | None, full: bool
 ) -> Iterator[RenderableType]:
     """Yield the tables of scores, a row a model."""
-    yield _text(scores_sentence(scores), "bold")
-    yield from (_text(line, "bold") for line in alert_lines(units))
+    yield as_text(scores_sentence(scores), "bold")
+    yield from (as_text(line, "bold") for line in alert_lines(units))
     views = score_views(scores, differences, state_table(units))
     of_prompts = prompt_view(units) if forecasts_alone(units) else None
     for title, counts in [*views, *([of_prompts] if of_prompts else [])]:
         shown = counts.rows if full else counts.rows[:_RANKED]
         yield Text()
-        table = _table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
+        table = empty_table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
         for row in shown:
-            table.add_row(*map(_cell, row))
+            table.add_row(*map(as_cell, row))
         yield table
         if hidden := len(counts.rows) - len(shown):
-            yield _text(f"and {hidden} more (--full)", "dim")
-        yield _text(counts.note, "dim")
+            yield as_text(f"and {hidden} more (--full)", "dim")
+        yield as_text(counts.note, "dim")
     yield Text()
 
 
@@ -329,7 +269,7 @@ def _forecast_remarks(units: Sequence[Unit]) -> Iterator[RenderableType]:
     shown = sorted(remarks, key=lambda text: WARNING not in text)[: MOST_NOTES + 1]
     if len(remarks) > len(shown):
         shown.append(f"{counted(len(remarks) - len(shown), 'further note')}.")
-    yield from _listed(list(filter(None, shown)))
+    yield from listed(list(filter(None, shown)))
 
 
 # Many units
@@ -338,8 +278,8 @@ def _forecast_remarks(units: Sequence[Unit]) -> Iterator[RenderableType]:
 def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
     check, ranked = rank(units)
     title = f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}"
-    yield _text(title, "bold")
-    yield from (_text(line, "bold") for line in alert_lines(units))
+    yield as_text(title, "bold")
+    yield from (as_text(line, "bold") for line in alert_lines(units))
     yield Text()
     yield from _overview(check, ranked)
     yield from _over_tasks(units)
@@ -347,24 +287,24 @@ def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
     if failing:
         yield from (Text(), Rule(style="dim", characters="─"))
     for row in failing[:_FAILING]:
-        yield _text(unit_heading(row.unit), "bold")
-        yield from _listed([" ".join(row.unit.conclusion)], " ")
+        yield as_text(unit_heading(row.unit), "bold")
+        yield from listed([" ".join(row.unit.conclusion)], " ")
     if len(failing) > _FAILING:
         rest = counted(len(failing) - _FAILING, "more unit")
-        yield _text(f"and {rest} in which a test rejects.")
+        yield as_text(f"and {rest} in which a test rejects.")
     tested = [row for row in ranked if any(map(is_test, row.unit.results))]
     yield from _passing([row for row in tested if not row.rejected])
     remarks = list(_shared_remarks(ranked))
     if remarks:
         yield Text()
-        yield from _listed(remarks)
+        yield from listed(remarks)
 
 
 def _over_tasks(units: Sequence[Unit]) -> Iterator[RenderableType]:
     for heading, sentences in pooled_sentences(units):
         yield Text()
-        yield _text(heading, "bold")
-        yield from _listed(sentences)
+        yield as_text(heading, "bold")
+        yield from listed(sentences)
 
 
 def alert_lines(units: Sequence[Unit]) -> list[str]:
@@ -398,9 +338,9 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     components = {Row(row.result).component for row in shown if row.result}
     same = components.pop() if len(components) == 1 else ""
     effect = ", ".join(filter(None, [clean(check), same]))
-    yield _text(f"By the effect of {effect}, the furthest from 0 first{among}:")
+    yield as_text(f"By the effect of {effect}, the furthest from 0 first{among}:")
     if several := concerns_all(row.result for row in shown if row.result):
-        yield _text(f"({several})")
+        yield as_text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
     headings = ["task · model", "effect", heading]
     calibration = calibration_column(shown)
@@ -408,11 +348,11 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
         headings += ["p", "rejected tests"]
     n_of_test = len(headings)
     headings += [CALIBRATION_HEADING.replace(" ", "\n")] if calibration else []
-    table = _table(headings, right=(3,))
+    table = empty_table(headings, right=(3,))
     table.columns[n_of_test - 1].no_wrap = not tested
     for measure, of_measure in parts:
         if measure:
-            table.add_row(_cell(measure, "dim"))
+            table.add_row(as_cell(measure, "dim"))
         for row in of_measure:
             style = "bold" if row.rejected else ""
             numbers, of = ["not run", "", ""], ""
@@ -423,14 +363,14 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             rejected = ", ".join(clean(result.check) for result in row.rejected)
             cells = [unit_heading(row.unit), *numbers, rejected][:n_of_test]
             cells += [calibration[row.number]] if calibration else []
-            table.add_row(*(_cell(cell, style) for cell in cells))
+            table.add_row(*(as_cell(cell, style) for cell in cells))
             if of:
-                table.add_row(_cell(of, "dim"))
+                table.add_row(as_cell(of, "dim"))
     yield table
     if len(ranked) > len(shown):
         others = ", in other units of measurement," if len(by_measure(ranked)) > 1 else ""
         more = counted(len(ranked) - len(shown), "more unit")
-        yield _text(f"and {more} with smaller effects{others} or none.")
+        yield as_text(f"and {more} with smaller effects{others} or none.")
 
 
 def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
@@ -443,7 +383,7 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
     uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
     little = [row.unit for row in passing if little_sentence(row.unit.movement)]
     yield Text()
-    yield _text(
+    yield as_text(
         f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
         f"{_units_named([row.unit for row in passing])}. Not rejecting "
         "is not evidence of coherence: the intervals hold the effects compatible with the data."

@@ -300,8 +300,8 @@ def _next_step(unit: Unit) -> str:
     alone = unit.verdict is Verdict.NOT_TESTED
     if unit.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         grouped = "group" in unit.rows.names
-        return "Look at the figure and at what was said." + (
-            "" if grouped else " Do the contexts share a template (--group)?"
+        return "Look at the figures and at what was said (--out DIR)." + (
+            "" if grouped else " Do cases share a template? Name it (--group COLUMN)."
         )
     if unit.verdict is Verdict.TOO_FEW_REPORTS:
         return "Ask each case more often (--reps), or let answers be computed (--answers exact)."
@@ -313,16 +313,16 @@ def _next_step(unit: Unit) -> str:
     if not tests:
         return ""
     if max(result.n_contexts for result in unit.results) < MIN_CONTEXTS:
-        return f"Ask about more contexts: tests need {MIN_CONTEXTS}, and see little below 60."
+        return f"Ask about more cases: tests need {MIN_CONTEXTS}, and see little below 60."
     if little_sentence(unit.movement):
         return (
-            "Another prompt, task or way of answering, under which beliefs and choices vary: more "
-            "contexts would show no more."
+            "Another prompt, task or way of answering, under which beliefs and choices vary; more "
+            "cases would not help."
         )
-    power = "'coherence power --like' tells how many contexts would show a smaller effect"
+    power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
     if not any(result.interval for result in tests):
         return f"{power}."
-    return f"{power}; --margin X tells whether the effects shown lie within X."
+    return f"{power}; --margin 0.05 whether effects lie within 5 points."
 
 
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:

@@ -5,10 +5,10 @@ print. It and `format_numbers` stand in `coherence.table.printable`, where figur
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from coherence.report.unit import Unit
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Interval
 from coherence.table.audit import STATED, Answering, FormMass
 from coherence.table.printable import WARNING, counted, unit_name
 from coherence.table.printable import clean as clean
@@ -50,6 +50,26 @@ def format_pvalue(pvalue: float | None) -> str:
         return NOT_GIVEN
     # Permutation p-values below that say more of the number of permutations than of the data.
     return "<0.001" if pvalue < 0.001 else f"{pvalue:.3f}"
+
+
+def points(values: Sequence[float]) -> list[str]:
+    """Return differences of probabilities that belong together in points, hundredths.
+
+    Whole ones; with one decimal where they span less than five points, or all are below one.
+    """
+    hundredths = [100 * value for value in values]
+    wide = max(hundredths) - min(hundredths) >= 5 or len(values) == 1
+    digits = 0 if wide and max(map(abs, hundredths)) >= 0.95 else 1
+    # "z" takes the sign off a number that rounds to zero.
+    return [f"{value:z.{digits}f}" for value in hundredths]
+
+
+def with_interval(value: float, interval: Interval | None, unit: str = "") -> str:
+    """Return a difference of probabilities in points, its interval behind it."""
+    if interval is None or math.isnan(interval.low):
+        return f"{points([value])[0]}{unit}"
+    shown, low, high = points([value, interval.low, interval.high])
+    return f"{shown}{unit} [{low}, {high}]"
 
 
 def concerns_all(results: Iterable[CheckResult]) -> str:

@@ -79,6 +79,7 @@ PLAIN = str.maketrans(
         **dict.fromkeys("─–—−·", "-"),
         **dict.fromkeys("│┃", "|"),
         **dict.fromkeys("●○•", "*"),
+        **{"✗": "x", "✓": "v"},
         **dict.fromkeys("“”", '"'),
         **dict.fromkeys("‘’", "'"),
         **dict.fromkeys("\u00a0\u202f", " "),

@@ -17,9 +17,9 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
     first, second = text.split("asia · smollm2")
     assert "means of 80 contexts" in first
     assert "rejects" in first
-    assert "Look at the figure and at what was said." in first
+    assert "Look at the figures and at what was said (--out DIR)." in first
     assert "tests of belief against choice can see little here" in second
-    assert "more contexts would show no more" in second
+    assert "more cases would not help" in second
     page = example.to_html()
     assert page.count("<dt>What next</dt>") == 2
 
@@ -35,7 +35,7 @@ def test_what_next_fits_small_tables_and_what_was_given():
     """Breaks if eight contexts are sent to intervals, or a group that was named is asked for."""
     few = simulate("leaky", n_contexts=8, n_reps=2, rng=1)
     said = " ".join(str(analyze(few, checks=["residual_covariance"], rng=1)).split())
-    assert "Ask about more contexts: tests need 10" in said
+    assert "Ask about more cases: tests need 10" in said
     assert "--margin" not in said
     caught = simulate("leaky", n_contexts=120, n_reps=2, rng=1)
     for table, asks in (
@@ -43,8 +43,8 @@ def test_what_next_fits_small_tables_and_what_was_given():
         (caught.assign(group=caught["context"].str[-2:]), False),
     ):
         said = " ".join(str(analyze(table, checks=["residual_covariance"], rng=1)).split())
-        assert "Look at the figure" in said
-        assert ("(--group)" in said) == asks
+        assert "Look at the figures" in said
+        assert ("(--group COLUMN)" in said) == asks
     cmi = analyze(simulate("rational", n_contexts=60, n_reps=2, rng=1), checks=["cmi"], rng=1)
     assert "--margin" not in str(cmi)
 

@@ -1,0 +1,82 @@
+"""How text of a report is laid out by rich: lines, lists and tables as wide as the terminal.
+
+Names of tasks, models and actions come from files and model output. Every cell is a `Text` of a
+cleaned string, so that rich reads no markup, emoji or escape in it.
+"""
+
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+
+from rich.box import Box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from coherence.report.wording import clean
+from coherence.table.printable import PLAIN
+
+MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
+_LONGEST = 200  # characters of a name that a cell shows
+_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+"""A rule below the headings, and blanks between columns."""
+
+
+def rendered(
+    parts: Sequence[RenderableType], width: int | None, color: bool, ascii_only: bool
+) -> str:
+    """Print parts below each other."""
+    if width is None:
+        width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
+    # What the environment says of colours and widths was asked by the caller, of the real stream.
+    console = Console(
+        file=io.StringIO(),
+        width=max(MIN_WIDTH, width),
+        height=24,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    for part in parts:
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    return text.translate(PLAIN) if ascii_only else text
+
+
+def as_text(text: str, style: str = "") -> Text:
+    """Return safe text: no markup is read in a `Text`, and `clean` leaves no code in it."""
+    return Text(clean(text), style=style, overflow="fold")
+
+
+def as_cell(text: str, style: str = "") -> Text:
+    """Return safe text of a cell, cut where it is very long."""
+    return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
+
+
+def listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableType]:
+    """Set sentences below each other, each behind a point."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=len(lead))
+    grid.add_column(ratio=1)
+    for sentence in sentences:
+        grid.add_row(Text(lead), as_text(sentence))
+    if sentences:
+        yield grid
+
+
+def empty_table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
+    """Return a table without rows; its first column gives way where the width does not do."""
+    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for at, heading in enumerate(headings):
+        table.add_column(
+            Text(heading, style="dim"),
+            overflow="fold",
+            justify="right" if at in right else "left",
+            no_wrap=at > 1,
+        )
+    return table

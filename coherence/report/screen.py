@@ -1,0 +1,203 @@
+"""The short report of a few evaluations: the verdict of each, then one table with a column each.
+
+Differences of probabilities are in points, hundredths. The mark is that of the primary test: no
+other row has one, and nothing but the verdict concludes.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.box import Box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from coherence.report.layout import as_cell, as_text, listed
+from coherence.report.unit import Unit
+from coherence.report.verdicts import Verdict
+from coherence.report.view import View, unparsed_share, view
+from coherence.report.wording import LOW, NOT_GIVEN, clean, unit_heading, with_interval
+from coherence.result import CheckResult, Estimate, Family
+from coherence.table.printable import WARNING, counted
+
+MOST_WARNINGS = 3
+FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
+"""Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
+_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+
+
+def has_verdicts(units: Sequence[Unit]) -> bool:
+    """Tell whether any evaluation has the primary test, on which a verdict rests."""
+    return any(_primary(unit) for unit in units)
+
+
+def screen(units: Sequence[Unit], more: str) -> Iterator[RenderableType]:
+    """Yield the parts of the short report."""
+    seen = [(unit, view(unit)) for unit in units]
+    for unit, said in seen:
+        yield _head(unit)
+        yield from (as_text(f"{WARNING.capitalize()}: {text}", "bold") for text in said.alerts)
+        yield from _verdict(unit, said)
+    yield Text()
+    yield _table(units)
+    warnings = list(_warnings(seen))
+    if warnings:
+        yield from listed(warnings)
+    yield as_text(f"{FOUND} primary test, p ≤ .05. Everything else: {more}.", "dim")
+
+
+def _primary(unit: Unit) -> CheckResult | None:
+    return next((r for r in unit.results if r.family is Family.PRIMARY), None)
+
+
+def mark(verdict: Verdict) -> str:
+    """Return the sign of a verdict."""
+    if verdict.marked:
+        return FOUND
+    if verdict is Verdict.WITHIN_MARGIN:
+        return WITHIN
+    return OPEN if verdict.open else KEPT
+
+
+def _head(unit: Unit) -> Table:
+    """Name an evaluation, and say on the right what it rests on."""
+    grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    grid.add_column(overflow="fold")
+    grid.add_column(justify="right", overflow="fold")
+    grid.add_row(as_cell(unit_heading(unit), "bold"), as_text(_basis(unit), "dim"))
+    return grid
+
+
+def _basis(unit: Unit) -> str:
+    """Say how many cases and answers there are, how they were read, and what stands for truth."""
+    parts, primary = [], _primary(unit)
+    if primary is not None:
+        parts.append(counted(primary.n_contexts, "case"))
+    if not unit.statuses.empty:
+        share = unparsed_share(unit)
+        parts.append(counted(int(unit.statuses["rows"].sum()), "answer"))
+        parts.append(f"{max(share, 0.001):.1%} unparsed" if share else "all parsed")
+    text = ", ".join(parts)
+    if primary is not None and "state" in primary.settings:
+        exact = primary.settings["state"] == "exact"
+        text += "; exact posteriors" if exact else "; realised states"
+    return text
+
+
+def _verdict(unit: Unit, said: View) -> Iterator[RenderableType]:
+    """Yield what an evaluation shows, and what to do next."""
+    # Without the primary test the further ones are what there is.
+    shows = said.conclusion if unit.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=3, justify="right")
+    grid.add_column(ratio=1)
+    found = unit.verdict.marked
+    text = " ".join(shows) or "No verdict: the primary test was not run."
+    grid.add_row(Text(mark(unit.verdict)), as_text(text, "bold" if found else ""))
+    if unit.answering and (low := [m.median for m in unit.answering.masses if m.median < LOW]):
+        unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
+        grid.add_row(Text(""), as_text(f"{_share(min(low))} {unasked}"))
+    if said.next:
+        grid.add_row(Text(""), as_text(f"Next: {said.next}", "dim"))
+    yield grid
+
+
+def _share(share: float) -> str:
+    """Return a small share, of which 1.8e-06 must not read as 0."""
+    return f"{share:.1%}" if share >= 0.001 else f"{share:.1g}"
+
+
+# The table
+
+
+def _effect(result: CheckResult | None) -> str:
+    """Return a difference of probabilities in points, with its interval."""
+    if result is None or math.isnan(result.statistic):
+        return NOT_GIVEN
+    return with_interval(result.statistic, result.interval)
+
+
+def _by_name(unit: Unit, name: str) -> CheckResult | None:
+    return next((result for result in unit.results if result.check == name), None)
+
+
+def _at_equal_belief(unit: Unit) -> str:
+    primary = _primary(unit)
+    if unit.verdict is Verdict.ACTS_ON_MORE_TURNING:
+        return f"turns {FOUND}"  # one number would average its two directions away
+    sign = f" {FOUND}" if unit.verdict.marked and unit.verdict is not Verdict.KNOWS_TRUTH else ""
+    return f"{_effect(primary)}{sign}"
+
+
+def _also(unit: Unit, name: str) -> Estimate | None:
+    primary = _primary(unit)
+    found = primary.also.get(name) if primary is not None else None
+    return None if found is None or math.isnan(found.value) else found
+
+
+def _hidden_share(unit: Unit) -> str:
+    share = _also(unit, "hidden_share")
+    if share is None or unit.verdict.open:
+        return NOT_GIVEN
+    value, low, high = (
+        min(max(number, 0.0), 1.0) for number in (share.value, share.low, share.high)
+    )
+    return f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _follows(unit: Unit) -> str:
+    slope = _also(unit, "slope")
+    return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
+
+
+def _prompts(unit: Unit) -> str:
+    apart = [r for r in unit.results if r.check.partition(":")[0] == "prompt_consistency"]
+    known = [r for r in apart if not math.isnan(r.statistic)]
+    return _effect(max(known, key=lambda r: r.statistic, default=None))
+
+
+def _brier(unit: Unit) -> str:
+    # Beside the exact posterior the Brier score says nothing new.
+    known = _by_name(unit, "calibration:rmse") is not None
+    return NOT_GIVEN if known else _effect(_by_name(unit, "calibration:brier"))
+
+
+ROWS: tuple[tuple[str, Callable[[Unit], str]], ...] = (
+    ("choice at equal belief, points", _at_equal_belief),
+    ("hidden share", _hidden_share),
+    ("choices follow belief", _follows),
+    ("prompt variants differ by, points", _prompts),
+    ("gap after evidence, points", lambda unit: _effect(_by_name(unit, "iterated_expectation"))),
+    ("RMSE to the posterior, points", lambda unit: _effect(_by_name(unit, "calibration:rmse"))),
+    ("Brier score, hundredths", _brier),
+)
+"""Rows of the table, and what stands in them; one that all evaluations lack is left out."""
+
+
+def _table(units: Sequence[Unit]) -> Table:
+    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
+    one_task = len({unit.task for unit in units}) == 1 and len(units) > 1
+    for unit in units:
+        heading = clean(unit.model, limit=80) if one_task else unit_heading(unit)
+        table.add_column(Text(heading, style="dim"), justify="right", overflow="fold")
+    for name, cell_of in ROWS:
+        cells = [cell_of(unit) for unit in units]
+        if any(cell != NOT_GIVEN for cell in cells):
+            table.add_row(Text(f"  {name}"), *map(as_cell, cells))
+    return table
+
+
+def _warnings(seen: Sequence[tuple[Unit, View]]) -> Iterator[str]:
+    """Yield what may mislead, each once with the evaluations that it is about."""
+    about: dict[str, list[Unit]] = {}
+    for unit, said in seen:
+        for text in (*said.warnings, *said.notes):
+            if text.startswith(WARNING):
+                about.setdefault(text, []).append(unit)
+    for number, (text, of) in enumerate(about.items()):
+        if number == MOST_WARNINGS:
+            yield f"{counted(len(about) - number, 'further warning')}."
+            return
+        named = "" if len(of) == len(seen) else f"{', '.join(map(unit_heading, of))}: "
+        yield named + text
