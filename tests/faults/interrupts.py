@@ -56,10 +56,14 @@ def interrupted(words: list[str], interrupts: int, seed: int) -> tuple[Counter[s
         while counts["interrupted"] < interrupts:
             life = start(words, out)
             time.sleep(float(rng.uniform(STARTED, seconds)))
+            running = life.poll() is None
+            if running:
+                os.killpg(life.pid, signal.SIGSTOP)  # while its files are looked at
             written = shown(out) == files
-            sent, running = time.monotonic(), life.poll() is None
+            sent = time.monotonic()
             if running:
                 os.killpg(life.pid, signal.SIGINT)
+                os.killpg(life.pid, signal.SIGCONT)
             _, error = life.communicate(timeout=60)
             if not running:
                 counts["finished before"] += 1
