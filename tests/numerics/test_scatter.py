@@ -124,5 +124,22 @@ def test_rounding_is_told_from_how_often_round_numbers_occur(shares, mean_square
     assert rounding_bound(rounded) == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("points", "step"),
+    [
+        (np.linspace(0, 1, 4), 1 / 3),
+        (np.linspace(0, 1, 4).round(2), 1 / 3),
+        (np.linspace(0, 1, 7), 1 / 6),  # answers from 1 to 7
+        (np.linspace(0, 1, 9), 1 / 8),
+        ([0.2, 0.5, 0.8], 0.3),
+        (np.arange(0.05, 1, 0.1), 0.1),
+        ([0.1, 0.3, 0.5, 0.9], 0.2),
+    ],
+)
+def test_points_of_an_even_scale_are_steps(points, step):
+    said = np.random.default_rng(1).choice(points, 200)
+    assert rounding_bound(said) == pytest.approx(1.5 * step**2 / 12, rel=0.03)
+
+
 def test_beliefs_that_are_no_round_numbers_were_not_rounded():
     assert rounding_bound(np.random.default_rng(1).random(1000)) == 0
