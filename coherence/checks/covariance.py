@@ -296,6 +296,8 @@ def _arranged(
     )
     if whole <= NOTHING:
         return lacking(undefined, ALIKE, Lack.OPEN)
+    if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
+        return lacking(undefined, SEPARATED, Lack.OPEN)
     # What the fit takes of products with the state it takes twice of squares; of the toss's
     # variance it takes what it takes of products.
     part = math.sqrt(min(max(kept / whole, least), 1.0))

@@ -238,7 +238,7 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
     for name in ("p_turn", "p_beyond_rounding", "lack"):
         settings.pop(name, None)
     if found.reason:
-        settings |= {"lack": str(found.lack), "ask": _more_reports(data)}
+        settings |= {"lack": str(found.lack), "ask": _more_reports(data, bends=found.bend < 1)}
         return replace(
             result,
             statistic=math.nan,
@@ -267,10 +267,14 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
     )
 
 
-def _more_reports(data: ChoiceData) -> int | None:
-    """Say how many reports a case to ask for; None where half of the cases have as many as help."""
+def _more_reports(data: ChoiceData, *, bends: bool) -> int | None:
+    """Say how many reports a case to ask for; None where half of the cases have as many as help.
+
+    A calibration that `bends` takes as many as help.
+    """
     median = float(np.median(np.bincount(data.context)))
-    return next((ask for ask in (ENOUGH[data.exact is not None], MOST_ASKED) if ask > median), None)
+    enough = MOST_ASKED if bends else ENOUGH[data.exact is not None]
+    return next((ask for ask in (enough, MOST_ASKED) if ask > median), None)
 
 
 def _slope(data: ChoiceData, group: ArrayLike | None) -> Estimate:

@@ -103,7 +103,7 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
         higher, remedy = TOO_FEW if found.degree < DEGREES[-1] else HIGHEST
         found_bent = {"degree": found.degree, "pvalue": found.bend}
         curved = CURVED.format(**found_bent, higher=higher, remedy=remedy)
-        return replace(undefined, reason=curved, lack=Lack.REPORTS)
+        return replace(undefined, reason=curved, lack=Lack.REPORTS, bend=found.bend)
     return found
 
 

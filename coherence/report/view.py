@@ -304,6 +304,8 @@ def _next_step(unit: Unit) -> str:
             "" if grouped else " Do cases share a template? Name it (--group COLUMN)."
         )
     if unit.verdict is Verdict.TOO_FEW_REPORTS:
+        if not any(result.settings.get("ask") for result in unit.results):
+            return "Let answers be computed (--answers exact)."
         return "Ask each case more often (--reps), or let answers be computed (--answers exact)."
     if unparsed_share(unit) > MOSTLY:
         return (
@@ -320,7 +322,9 @@ def _next_step(unit: Unit) -> str:
             "cases would not help."
         )
     power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
-    if not any(result.interval for result in tests):
+    averages = (result.also.get("plain_average") for result in unit.results)
+    held = any(average is not None and not math.isnan(average.value) for average in averages)
+    if not held or unit.verdict is Verdict.WITHIN_MARGIN:  # nothing to hold, or held already
         return f"{power}."
     return f"{power}; --margin 0.05 whether effects lie within 5 points."
 

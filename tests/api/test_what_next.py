@@ -3,6 +3,7 @@
 import pytest
 
 from coherence import analyze, read_runs, simulate
+from coherence.report.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,31 @@ def test_what_next_fits_small_tables_and_what_was_given():
         assert ("(--group COLUMN)" in said) == asks
     cmi = analyze(simulate("rational", n_contexts=60, n_reps=2, rng=1), checks=["cmi"], rng=1)
     assert "--margin" not in str(cmi)
+
+
+@pytest.mark.parametrize(
+    ("agent", "margin", "verdict", "asks"),
+    [
+        ("rational", None, Verdict.NO_EVIDENCE, True),
+        ("rational", 0.2, Verdict.WITHIN_MARGIN, False),
+        ("noisy", 0.2, Verdict.NOISE_EXPLAINS, False),  # nothing can be held against a margin
+    ],
+)
+def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, verdict, asks):
+    runs = simulate(agent, n_contexts=60, n_reps=5, rng=1)
+    report = analyze(runs, checks=["sufficiency"], margin=margin, rng=1)
+    assert report.units[0].verdict is verdict
+    assert ("--margin X" in str(report)) == asks
+
+
+def test_more_reports_are_not_asked_for_where_they_would_not_help():
+    """Reports of 0 and 1 take too few values however many there are."""
+    runs = simulate("rational", n_contexts=40, n_reps=6, rng=1)
+    said = runs["p"].gt(runs["rep"].map(lambda rep: 0.2 + 0.1 * rep)).astype(float)
+    report = analyze(runs.assign(p=said.where(runs["p"].notna())), checks=["sufficiency"], rng=1)
+    text = " ".join(str(report).split())
+    assert "more of them would not help" in text
+    assert "Ask each case" not in text
 
 
 def test_models_under_another_name_are_a_warning():

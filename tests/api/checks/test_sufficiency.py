@@ -160,6 +160,18 @@ def test_too_few_reports_say_how_many_to_ask():
     assert (result.settings["lack"], result.settings["ask"]) == ("reports", 5)
 
 
+def test_reports_that_overlap_may_foretell_every_state_in_their_means():
+    """No products are left of the mean reports, and the moment test asks for five reports."""
+    options = {"prompts": ["standard"], "iterated": False, "rng": 5027}
+    rows = coherence.simulate("noisy", n_contexts=21, n_reps=2, **options)
+    arrays, context = (rows["p"], rows["action"], rows["theta"]), rows["context"]
+    direction = residual_covariance_test(*arrays, context=context, rng=1)
+    assert direction.settings["lack"] == "open"
+    result = sufficiency_test(*arrays, context=context, rng=1)
+    assert (result.settings["lack"], result.settings["ask"]) == ("reports", 5)
+    assert "Five reports a context suffice" in result.reason
+
+
 def test_computed_beliefs_have_no_noise_and_single_reports_are_known_to_be_single():
     rows = of_agent("noisy", 60, 1, 1)
     assert found_in(rows).settings["reports"] == "single"
