@@ -197,7 +197,9 @@ def sufficiency_test(
     )
     if not two_states:
         return result
-    result = _turned(result, found, 0.0 if computed else rounding_bound(data.belief))
+    result = _turned(
+        result, found, 0.0 if computed else rounding_bound(data.belief, data.n_contexts)
+    )
     if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
         result = _by_moments(result, data, group)
     return replace(result, also={**result.also, SLOPE: _slope(data, group)})

@@ -60,18 +60,17 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     return Reports.EXACT, share
 
 
-FINEST_EVEN = 0.04  # smaller steps leave less unsaid than moves a test
-HALF_PERCENT = 0.0051  # what rounding to .01 moves the points of a scale, such as .33 and .67
+REPEATED = 3  # cases a value from which values are taken for the words of a scale
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
 
 
-def rounding_bound(belief: Floats) -> float:
+def rounding_bound(belief: Floats, n_cases: int) -> float:
     """Return a bound on what rounding takes of the variance of beliefs: 1.5 times what it does.
 
-    Where all beliefs are multiples of .5, .25 or .2, that is the step, and where three values and
-    more lie in even steps above .04, such as the points of a scale, these are. Else the shares
-    rounded to .1 and to .05 are told by how often multiples of .1 and odd ones of .05 occur: to
-    .05, one in two is a multiple of .1; to .01, one in ten each.
+    Where all beliefs are multiples of .5, .25 or .2, that is the step. Else the shares rounded to
+    .1 and to .05 are told by how often multiples of .1 and odd ones of .05 occur: to .05, one in
+    two is a multiple of .1; to .01, one in ten each. Three values and more that occur often, such
+    as the words of a scale, are at least as wide as they lie apart.
     """
 
     def multiples(step: float) -> NDArray[np.bool_]:
@@ -79,7 +78,7 @@ def rounding_bound(belief: Floats) -> float:
 
     for step in (0.5, 0.25, 0.2):
         if multiples(step).all():
-            return STEEPER * max(step, _even_step(belief)) ** 2 / 12
+            return STEEPER * max(step**2, _between_values(belief, n_cases)) / 12
     tenths, percents = float(multiples(0.1).mean()), bool(multiples(0.01).all())
     odd = float(multiples(0.05).mean()) - tenths
     by_chance = 0.1 if percents else 0.0
@@ -88,18 +87,17 @@ def rounding_bound(belief: Floats) -> float:
     to_twentieths = min(max(to_twentieths, 0.0), 1 - to_tenths)
     finer = (1 - to_tenths - to_twentieths) * (0.01**2 if percents else 0.0)
     rounded = to_tenths * 0.1**2 + to_twentieths * 0.05**2 + finer
-    return STEEPER * max(rounded, _even_step(belief) ** 2) / 12
+    return STEEPER * max(rounded, _between_values(belief, n_cases)) / 12
 
 
-def _even_step(belief: Floats) -> float:
-    """Return the even step in which beliefs lie, themselves rounded to .01 or not; 0 if in none."""
-    values = np.unique(np.round(belief, 6))
-    if len(values) < 3 or (smallest := float(np.diff(values).min())) < FINEST_EVEN:
+def _between_values(belief: Floats, n_cases: int) -> float:
+    """Return the mean square of a value's distance to the nearest other; 0 where few repeat."""
+    values, times = np.unique(np.round(belief, 6), return_counts=True)
+    if len(values) < 3 or REPEATED * len(values) > n_cases:
         return 0.0
-    number = (values - values[0]) / smallest
-    step = float(values[-1] - values[0]) / float(np.round(number[-1]))
-    away = np.abs((values - values[0]) - step * np.round((values - values[0]) / step))
-    return step if away.max() <= HALF_PERCENT else 0.0
+    gaps = np.diff(values)
+    nearest = np.minimum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
+    return float(times @ nearest**2) / len(belief)
 
 
 @dataclass(frozen=True)

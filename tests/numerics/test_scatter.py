@@ -121,25 +121,32 @@ def test_rounding_is_told_from_how_often_round_numbers_occur(shares, mean_square
     steps = rng.choice(list(shares), 40_000, p=list(shares.values()))
     rounded = np.round(np.round(rng.uniform(0.05, 0.95, 40_000) / steps) * steps, 10)
     expected = 1.5 * mean_square / 12
-    assert rounding_bound(rounded) == pytest.approx(expected, rel=0.15)
+    assert rounding_bound(rounded, 40_000) == pytest.approx(expected, rel=0.15)
 
 
 @pytest.mark.parametrize(
-    ("points", "step"),
+    ("points", "mean_square"),
     [
-        (np.linspace(0, 1, 4), 1 / 3),
-        (np.linspace(0, 1, 4).round(2), 1 / 3),
-        (np.linspace(0, 1, 7), 1 / 6),  # answers from 1 to 7
-        (np.linspace(0, 1, 9), 1 / 8),
-        ([0.2, 0.5, 0.8], 0.3),
-        (np.arange(0.05, 1, 0.1), 0.1),
-        ([0.1, 0.3, 0.5, 0.9], 0.2),
+        (np.linspace(0, 1, 4), 1 / 9),
+        (np.linspace(0, 1, 4).round(2), 1 / 9),
+        (np.linspace(0, 1, 7), 1 / 36),  # answers from 1 to 7
+        (np.linspace(0, 1, 9), 1 / 64),
+        ([0.2, 0.5, 0.8], 0.09),
+        (np.arange(0.05, 1, 0.1), 0.01),
+        ([0.1, 0.3, 0.5, 0.9], (3 * 0.04 + 0.16) / 4),
+        ([0.05, 0.25, 0.5, 0.75, 0.95], (4 * 0.04 + 0.0625) / 5),  # words of uneven distance
     ],
 )
-def test_points_of_an_even_scale_are_steps(points, step):
+def test_values_that_occur_often_are_as_wide_as_they_lie_apart(points, mean_square):
     said = np.random.default_rng(1).choice(points, 200)
-    assert rounding_bound(said) == pytest.approx(1.5 * step**2 / 12, rel=0.03)
+    assert rounding_bound(said, 200) == pytest.approx(1.5 * mean_square / 12, rel=0.1)
+
+
+def test_few_cases_a_value_are_no_words_of_a_scale():
+    said = np.random.default_rng(1).permutation(np.tile(np.linspace(0.013, 0.913, 10), 3))
+    assert rounding_bound(said, 30) > 0
+    assert rounding_bound(said[:29], 29) == 0
 
 
 def test_beliefs_that_are_no_round_numbers_were_not_rounded():
-    assert rounding_bound(np.random.default_rng(1).random(1000)) == 0
+    assert rounding_bound(np.random.default_rng(1).random(1000), 1000) == 0
