@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     FEWEST_DRAWS,
     INTERVAL_ALONE,
@@ -98,11 +99,13 @@ MEANING = (
 )
 
 
+@takes_columns("belief", "action", "truth", "context", "group", "condition_on")
 def cmi_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
@@ -129,6 +132,8 @@ def cmi_test(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Realised state, two or more labels, constant within a context.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
@@ -221,11 +226,11 @@ def cmi_test(
     (True, True)
     """
     require_aligned(belief=belief, condition_on=condition_on, group=group)
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
+    choices = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    given = _conditioning(data, condition_on, isotonic)
+    given = _conditioning(choices, condition_on, isotonic)
     generator = as_generator(rng)
     settings: dict[str, object] = {"k": k, "published": published}
     if isotonic:
@@ -234,7 +239,7 @@ def cmi_test(
         settings["numeric_features"] = given.numeric
         settings["discrete_features"] = given.discrete
     names = {
-        "action": "action" if data.policy is None else "policy",
+        "action": "action" if choices.policy is None else "policy",
         "columns": "belief" if condition_on is None else "belief, features",
     }
     result = CheckResult(
@@ -246,24 +251,24 @@ def cmi_test(
         unit=UNIT,
         interval=None,
         pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
+        n_rows=choices.n_rows,
+        n_contexts=choices.n_contexts,
         settings=settings,
     )
-    if data.degenerate:
-        return replace(result, reason=data.degenerate)
+    if choices.degenerate:
+        return replace(result, reason=choices.degenerate)
     require(
-        k < data.n_rows,
-        f"k must be below the number of rows; received k={k} for {data.n_rows} rows. "
+        k < choices.n_rows,
+        f"k must be below the number of rows; received k={k} for {choices.n_rows} rows. "
         "Use fewer neighbours.",
     )
-    if published and data.policy is not None:
+    if published and choices.policy is not None:
         return replace(result, pvalue=None, reason=NO_PUBLISHED)
-    estimate = partial(_estimate, data, given, k=k, isotonic=isotonic)
+    estimate = partial(_estimate, choices, given, k=k, isotonic=isotonic)
     if published:
-        return _published(result, estimate, data.truth, n_bootstraps, generator)
+        return _published(result, estimate, choices.truth, n_bootstraps, generator)
     similar = "belief" if condition_on is None else "belief and features"
-    windows = _windows(data, given, group)
+    windows = _windows(choices, given, group)
     contexts = windows.contexts
     if few := too_few(windows.cuts[0], contexts.state, similar):
         return replace(result, reason=few)
@@ -276,9 +281,9 @@ def cmi_test(
         n_permutations,
         generator,
     )
-    every = np.arange(data.n_rows)
-    value = estimate(every, data.truth)
-    position, n_averaged = contexts.position[data.context], min(n_permutations, AVERAGED)
+    every = np.arange(choices.n_rows)
+    value = estimate(every, choices.truth)
+    position, n_averaged = contexts.position[choices.context], min(n_permutations, AVERAGED)
     averaged = np.concatenate(
         list(permuted_states(windows.cuts[0], contexts.state, n_averaged, generator))
     )
@@ -291,12 +296,12 @@ def cmi_test(
         pvalue=float(permuted.pvalues[0]),
         settings={
             **settings,
-            "window": window_size(data.n_contexts, SIZES[tested]),
+            "window": window_size(choices.n_contexts, SIZES[tested]),
             "unit of resampling": "context" if group is None else "group",
             **({"pooled": windows.pooled} if windows.pooled else {}),
             **permuted.settings,
         },
-        details=_details(value, mean, permuted, data.n_contexts),
+        details=_details(value, mean, permuted, choices.n_contexts),
         reason=NO_INTERVAL.format(value, mean),
         also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
         assumptions=(

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     FEWEST_DRAWS,
     Call,
@@ -85,11 +86,13 @@ MOVES_MOST = "beliefs give no direction, and p is that of the difference that mo
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
 
+@takes_columns("belief", "action", "truth", "exact", "context", "group")
 def residual_covariance_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike | None = None,
     *,
+    data: pd.DataFrame | None = None,
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -112,6 +115,8 @@ def residual_covariance_test(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,), optional
         Labels of the realised state; constant within a context. May be left out with `exact`.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
         Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
         context. It then takes the place of the realised state, whose toss it is free of: the same
@@ -193,9 +198,9 @@ def residual_covariance_test(
     """
     require_aligned(belief=belief, group=group)
     options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    data = as_choices(belief, action, truth, context, **options)
+    choices = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    return covariance_of(data, n_draws, as_generator(rng), group=group)
+    return covariance_of(choices, n_draws, as_generator(rng), group=group)
 
 
 def covariance_of(

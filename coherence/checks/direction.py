@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     FEWEST_DRAWS,
     Call,
@@ -79,10 +80,12 @@ def used_bins(belief: Floats, context: Codes, n_bins: int) -> tuple[Codes, NDArr
     return (np.cumsum(enough) - 1)[bins[kept]], kept
 
 
+@takes_columns("belief", "action", "context", "group")
 def monotone_direction_test(
     belief: ArrayLike,
     action: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     n_bins: int = 5,
@@ -103,6 +106,8 @@ def monotone_direction_test(
     action : array-like, shape (n,) or (n, n_actions)
         Labels, two to six different ones, or the probability of each action; a DataFrame's columns
         name the actions.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional

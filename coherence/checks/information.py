@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
 from coherence.checks.leak import exact_of_contexts
 from coherence.inputs import (
@@ -58,11 +59,13 @@ TRAINING_VARIANCE = 1.5
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
 
 
+@takes_columns("belief", "action", "truth", "exact", "context", "group")
 def action_information(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -83,6 +86,8 @@ def action_information(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Labels; constant within a context.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
         Exact posterior probability of one of the states; constant within a context. Predicted in
         place of the state.
@@ -150,25 +155,25 @@ def action_information(
     ('% of squared error', None)
     """
     require_aligned(belief=belief, action=action, truth=truth, exact=exact, group=group)
-    data = as_choices(belief, action, truth, context, positive=positive)
+    choices = as_choices(belief, action, truth, context, positive=positive)
     require(
-        len(data.states) < 3,
+        len(choices.states) < 3,
         f"truth must have two states, or positive must name the one that the belief is in; "
-        f"received {len(data.states)} states. Name it, to tell it from all others.",
+        f"received {len(choices.states)} states. Name it, to tell it from all others.",
     )
     require(
         not (published and exact is not None),
         "exact must be left out with published=True, which predicts the realised state; received "
         "both. Leave one of them out.",
     )
-    held = one_dimensional(data, "action_information")
-    units = as_units(group, data.context, data.contexts)
+    held = one_dimensional(choices, "action_information")
+    units = as_units(group, choices.context, choices.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_seeds = 1 if published else whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     generator = as_generator(rng)
-    posterior = None if exact is None else exact_of_contexts(exact, data)[data.context]
-    target = data.truth.astype(np.float64) if posterior is None else posterior
+    posterior = None if exact is None else exact_of_contexts(exact, choices)[choices.context]
+    target = choices.truth.astype(np.float64) if posterior is None else posterior
     settings: dict[str, Any] = {
         "learner": "random_forest" if published else "ridge",
         "published": published,
@@ -185,17 +190,17 @@ def action_information(
         unit=UNIT,
         interval=None,
         pvalue=None,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
+        n_rows=choices.n_rows,
+        n_contexts=choices.n_contexts,
         settings=settings,
     )
-    if reason := _no_estimate(data, target, published) or ("" if published else units.too_few):
+    if reason := _no_estimate(choices, target, published) or ("" if published else units.too_few):
         return replace(result, reason=reason)
-    unit_of_row = units.of_context[data.context]
-    share = data.share[:, int(len(data.actions) == 2) :]
+    unit_of_row = units.of_context[choices.context]
+    share = choices.share[:, int(len(choices.actions) == 2) :]
     predict = partial(_forests, np.column_stack([held, share]), target)
     if not published:
-        weight = 1 / np.bincount(data.context)[data.context]
+        weight = 1 / np.bincount(choices.context)[choices.context]
         predict = partial(_regressions, *_designs(held, share), target, weight, unit_of_row)
     squares = []
     for stream in generator.spawn(n_seeds):
@@ -212,7 +217,7 @@ def action_information(
         first, second = without, with_action
     else:
         first, second = context_means(
-            np.column_stack([without, with_action]), data.context, data.n_contexts
+            np.column_stack([without, with_action]), choices.context, choices.n_contexts
         ).T
     gains = first - second
     details["mean_squared_error"] = [first.mean(), second.mean(), gains.mean()]
@@ -237,7 +242,7 @@ def action_information(
     if interval is not None:
         method = f"{interval.method}, variance enlarged for shared training data"
         interval = replace(interval, method=method).within(-math.inf, 100.0)
-    index = pd.Index(data.contexts, tupleize_cols=False)
+    index = pd.Index(choices.contexts, tupleize_cols=False)
     return replace(
         result,
         interval=interval,

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import NO_POSTERIOR
 from coherence.checks.check import (
     FEWEST_DRAWS,
@@ -83,12 +84,14 @@ SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
 
+@takes_columns("belief", "action", "truth", "exact", "context")
 def evidence_leak_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike,
     exact: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
     n_draws: int = 9_999,
@@ -108,6 +111,8 @@ def evidence_leak_test(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Labels; constant within a context.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,)
         Exact posterior probability of the state `positive` given the evidence, in [0, 1]; constant
         within a context.
@@ -168,21 +173,21 @@ def evidence_leak_test(
     True
     """
     require_aligned(belief=belief, action=action, truth=truth, exact=exact, context=context)
-    data = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    choices = as_choices(belief, action, truth, context, positive=positive, oriented=True)
     require(
-        len(data.states) < 3,
+        len(choices.states) < 3,
         f"truth must have two states, or positive must name the one that belief and exact are in; "
-        f"received {len(data.states)} states. Name it, to test it against all others.",
+        f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
-    stated = one_dimensional(data, "evidence_leak_test")
-    posterior = exact_of_contexts(exact, data)
+    stated = one_dimensional(choices, "evidence_leak_test")
+    posterior = exact_of_contexts(exact, choices)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     generator = as_generator(rng)
-    n = data.n_contexts
+    n = choices.n_contexts
     state = np.zeros(n)
-    state[data.context] = data.truth
-    share = context_means(data.share, data.context, n)
-    held = context_means(stated, data.context, n)
+    state[choices.context] = choices.truth
+    share = context_means(choices.share, choices.context, n)
+    held = context_means(stated, choices.context, n)
     result = CheckResult(
         check="evidence_leak",
         null=NULL,
@@ -190,12 +195,12 @@ def evidence_leak_test(
         unit=UNIT,
         interval=None,
         pvalue=math.nan,
-        n_rows=data.n_rows,
+        n_rows=choices.n_rows,
         n_contexts=n,
         settings={"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE},
         assumptions=ASSUMED,
     )
-    if reason := _no_test(data, posterior, state):
+    if reason := _no_test(choices, posterior, state):
         return replace(result, reason=reason)
     basis = _powers(posterior)
     columns = np.column_stack([share, held])
@@ -212,7 +217,7 @@ def evidence_leak_test(
     of_states = calibration_pvalue(posterior[order], state[order] == 1)
     odd = ODD_STATES.format(p=of_states) if of_states < SMALLEST else ""
     found = differences(columns, state, basis)
-    details = _details(data, found, [*_pvalues(size[:, 1:])[0], of_states])
+    details = _details(choices, found, [*_pvalues(size[:, 1:])[0], of_states])
     details.loc[len(details) - 1, "estimate"] = (state - posterior).mean()
     # What the posterior settles has neither an error nor a test.
     nothing = np.flatnonzero(~left.any(axis=0))
@@ -226,14 +231,14 @@ def evidence_leak_test(
         settings={
             **result.settings,
             "component": details["component"][headline],
-            "tested": _tested(data, details),
+            "tested": _tested(choices, details),
         },
         details=details,
         reason=odd,
     )
     if reason := _no_interval(float(value), float(high - low), state):
         return replace(result, reason="; ".join(filter(None, [reason, odd])))
-    index = pd.Index(data.contexts, tupleize_cols=False)
+    index = pd.Index(choices.contexts, tupleize_cols=False)
     added = found.contributions[:, headline]
     return replace(
         result,

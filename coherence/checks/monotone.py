@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     ANY,
     FEWEST_DRAWS,
@@ -60,10 +61,12 @@ _LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 
 
+@takes_columns("belief", "action", "context", "group")
 def monotone_choice_test(
     belief: ArrayLike,
     action: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     pair: tuple[Any, Any],
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -85,6 +88,8 @@ def monotone_choice_test(
         Stated probabilities in [0, 1].
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     pair : tuple of two labels
         First action and the one it is compared with.
     context : array-like, shape (n,), optional

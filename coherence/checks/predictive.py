@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     INTERVAL_ALONE,
     NEVER,
@@ -93,11 +94,13 @@ Evidence = tuple[Floats, NDArray[np.object_]]
 """Features as numbers and words, see `coherence.statistics.learners.as_features`."""
 
 
+@takes_columns("belief", "action", "truth", "context", "group", "features")
 def predictive_gain_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     features: pd.DataFrame | ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -122,6 +125,8 @@ def predictive_gain_test(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
         Labels; constant within a context.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     features : DataFrame or array-like, shape (n, n_features), optional
         Evidence given to both models. Numbers stay numbers and may be missing; everything else
         becomes a category, missing values included.
@@ -215,11 +220,11 @@ def predictive_gain_test(
     True
     """
     require_aligned(belief=belief, features=features, group=group)
-    data = as_choices(belief, action, truth, context, positive=positive)
+    choices = as_choices(belief, action, truth, context, positive=positive)
     if not published:
         # 0.3 and 1 - 0.7 are one belief: neither trees nor folds may part them.
-        data = replace(data, belief=np.round(data.belief, 9))
-    units = as_units(group, data.context, data.contexts)
+        choices = replace(choices, belief=np.round(choices.belief, 9))
+    units = as_units(group, choices.context, choices.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
     least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
     if n_seeds is not None:
@@ -227,7 +232,7 @@ def predictive_gain_test(
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
     _require_learner(learner, published)
     generator = as_generator(rng)
-    evidence = None if features is None else as_features(features, data.n_rows)
+    evidence = None if features is None else as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
         "learner": learner,
         "published": published,
@@ -236,7 +241,7 @@ def predictive_gain_test(
         "n_bootstraps": n_bootstraps,
         "unit of resampling": "row" if published else units.name,
         "folds": "drawn" if published else "by content",
-        **(_tree_settings(published, data.policy is None) if learner == TREES else {}),
+        **(_tree_settings(published, choices.policy is None) if learner == TREES else {}),
     }
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
@@ -245,29 +250,31 @@ def predictive_gain_test(
         unit=UNIT,
         interval=None,
         pvalue=None if published else math.nan,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
+        n_rows=choices.n_rows,
+        n_contexts=choices.n_contexts,
         settings=settings,
     )
-    lack = NO_PUBLISHED if published and data.policy is not None else ""
+    lack = NO_PUBLISHED if published and choices.policy is not None else ""
     few_groups = "" if published else units.too_few
-    if data.degenerate or lack or few_groups:
-        return replace(result, reason=data.degenerate or lack or few_groups)
+    if choices.degenerate or lack or few_groups:
+        return replace(result, reason=choices.degenerate or lack or few_groups)
     if not published:
         # Folds and totals know units alone.
-        data = replace(data, context=units.of_context[data.context], contexts=tuple(range(units.n)))
+        choices = replace(
+            choices, context=units.of_context[choices.context], contexts=tuple(range(units.n))
+        )
     seeds: Any = generator.integers(2**31, size=most) if published else range(most)
-    content = np.arange(data.n_contexts, dtype=np.uint64)
+    content = np.arange(choices.n_contexts, dtype=np.uint64)
     if not published:
-        data, evidence, content = in_canonical_order(data, evidence)
+        choices, evidence, content = in_canonical_order(choices, evidence)
     models = [
-        _losses(learner, published, design, data, content, result.n_contexts)
-        for design in designs(data, evidence)
+        _losses(learner, published, design, choices, content, result.n_contexts)
+        for design in designs(choices, evidence)
     ]
     repetitions: list[list[Floats]] = []
     for seed in seeds:
         repetitions.append([model(n_folds, int(seed)) for model in models])
-        if len(repetitions) >= least and _settled(np.array(repetitions), data):
+        if len(repetitions) >= least and _settled(np.array(repetitions), choices):
             break
     of_seeds = np.array(repetitions)
     n_seeds = len(of_seeds)
@@ -292,13 +299,13 @@ def predictive_gain_test(
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(
-        *(context_sums(sums, data.context, data.n_contexts) for sums in (gains, losses[0])),
+        *(context_sums(sums, choices.context, choices.n_contexts) for sums in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
     )
     assumed = (units.said("contexts are independent"), EXACT_REPORT, *_unproved(n_folds, n_seeds))
     if interval is None:
         reason = SAME_LOSSES
-    elif data.policy is not None:
+    elif choices.policy is not None:
         interval, reason = None, NO_INTERVAL
     else:
         interval, reason = replace(interval, method=units.said(interval.method)), ""

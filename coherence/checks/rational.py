@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
 from coherence.checks.covariance import N_DRAWS, SHIFT, covariance_of
 from coherence.inputs import require
@@ -46,11 +47,13 @@ ONE_REPORT = (
 )
 
 
+@takes_columns("belief", "action", "truth", "exact", "context", "group")
 def rational_agent_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike | None = None,
     *,
+    data: pd.DataFrame | None = None,
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -69,6 +72,8 @@ def rational_agent_test(
     belief, action, truth, context, group, positive, noise
         As for `coherence.fit_rational_agent`; the test itself takes no noise for given. `truth` may
         be left out with `exact`: thresholds, costs and noise are not fitted then.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
         Exact posterior of the state that the belief is in, constant within a context: it takes the
         place of the realised state in the test.
@@ -123,10 +128,10 @@ def rational_agent_test(
     False
     """
     aligned: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    data = as_choices(belief, action, truth, context, **aligned)
+    choices = as_choices(belief, action, truth, context, **aligned)
     require_options(noise=noise)
     require(isinstance(describe, bool), f"describe must be True or False; received {describe!r}.")
-    units = as_units(group, data.context, data.contexts)
+    units = as_units(group, choices.context, choices.contexts)
     undefined = CheckResult(
         check=NAME,
         null=NULL,
@@ -134,19 +139,19 @@ def rational_agent_test(
         unit="probability",
         interval=None,
         pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
+        n_rows=choices.n_rows,
+        n_contexts=choices.n_contexts,
         settings={"unit of resampling": units.name},
     )
-    if lack := lacking(data) or units.too_few:
+    if lack := lacking(choices) or units.too_few:
         return replace(undefined, reason=lack)
     undefined = replace(
         undefined,
         settings={**undefined.settings, "state": "realised" if exact is None else "exact"},
     )
-    described = describe and truth is not None and len(np.unique(data.truth)) > 1
-    agent = fitted(data, units, noise=noise) if described else None
-    result = _tested(undefined, data, units, noise, group)
+    described = describe and truth is not None and len(np.unique(choices.truth)) > 1
+    agent = fitted(choices, units, noise=noise) if described else None
+    result = _tested(undefined, choices, units, noise, group)
     if agent is None:
         return result
     if result.unit == "belief":

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import (
     ONE_OUTCOME,
     as_state,
@@ -72,10 +73,12 @@ DEPENDENT = (
 _NOTHING = 1e-12  # ties of redrawn and observed statistic, but for rounding
 
 
+@takes_columns("belief", "truth", "context", "group")
 def calibration_test(
     belief: ArrayLike,
     truth: ArrayLike,
     *,
+    data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
@@ -94,6 +97,8 @@ def calibration_test(
         Stated probability of the state `positive`, or of every state in rows that sum to 1.
     truth : array-like, shape (n,)
         Labels of the realised state, one for each case.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     context : array-like, shape (n,), optional
         Ids of the cases; each counts once, however many rows it has.
     group : array-like, shape (n,), optional

@@ -19,9 +19,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     FEWEST_DRAWS,
     NEVER,
@@ -72,11 +74,13 @@ ENOUGH = {True: 5, False: 3}
 MOST_ASKED = 5  # what a calibration of the highest degree takes: more would not help
 
 
+@takes_columns("belief", "action", "truth", "exact", "context", "group")
 def sufficiency_test(
     belief: ArrayLike,
     action: ArrayLike,
     truth: ArrayLike | None = None,
     *,
+    data: pd.DataFrame | None = None,
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -97,6 +101,8 @@ def sufficiency_test(
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,), optional
         Realised states, constant within a context; may be left out with `exact`.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
         Exact posterior of the state that the belief is in, constant within a context: it takes the
         place of the realised state.
@@ -171,14 +177,14 @@ def sufficiency_test(
     """
     require_aligned(belief=belief, group=group)
     options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    data = as_choices(belief, action, truth, context, **options)
+    choices = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    kind, noise = kind_of_reports(data.belief, data.context)
+    kind, noise = kind_of_reports(choices.belief, choices.context)
     if computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = examined(data, n_draws, as_generator(rng), group=group)
-    two_states = len(data.states) <= 2 and not in_several_states(data)
+    direction, found = examined(choices, n_draws, as_generator(rng), group=group)
+    two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
         check=NAME,
@@ -198,11 +204,11 @@ def sufficiency_test(
     if not two_states:
         return result
     result = _turned(
-        result, found, 0.0 if computed else rounding_bound(data.belief, data.n_contexts)
+        result, found, 0.0 if computed else rounding_bound(choices.belief, choices.n_contexts)
     )
     if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
-        result = _by_moments(result, data, group)
-    return replace(result, also={**result.also, SLOPE: _slope(data, group)})
+        result = _by_moments(result, choices, group)
+    return replace(result, also={**result.also, SLOPE: _slope(choices, group)})
 
 
 def _slopes(found: Arranged) -> tuple[float, float]:

@@ -1,0 +1,70 @@
+"""Checks take names of columns of a table beside arrays."""
+
+import inspect
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError
+
+RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=2, rng=1)
+ROWS = RUNS[RUNS["action"].notna()]
+COLUMNS = {
+    "belief": "p",
+    "action": "action",
+    "truth": "theta",
+    "exact": "p_true",
+    "context": "context",
+}
+FEW = {"n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1, "describe": False}
+OPTIONS = {
+    "monotone_choice_test": {"pair": ("yes", "no")},
+    "predictive_gain_test": {"learner": "logistic"},
+}
+CHECKS = [
+    name
+    for name in coherence.__all__
+    if inspect.isfunction(found := getattr(coherence, name))
+    and {"belief", "data"} <= {*inspect.signature(found).parameters}
+]
+
+
+def test_every_check_of_arrays_takes_a_table():
+    tests = {name for name in coherence.__all__ if name.endswith("_test")}
+    others = {"iterated_expectation_test", "exact_test"}  # of the runs table, and of counts
+    assert tests - {*CHECKS} == others
+    assert "action_information" in CHECKS
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_columns_give_what_their_arrays_give(name):
+    check = getattr(coherence, name)
+    takes = inspect.signature(check).parameters
+    named = {key: column for key, column in COLUMNS.items() if key in takes}
+    options = {key: value for key, value in FEW.items() if key in takes} | OPTIONS.get(name, {})
+    by_name = check(**named, data=ROWS, **options, rng=3)
+    by_array = check(**{key: ROWS[column] for key, column in named.items()}, **options, rng=3)
+    assert by_name.to_row() == pytest.approx(by_array.to_row(), nan_ok=True)
+
+
+def test_lists_name_several_columns_and_arrays_may_stand_beside_names():
+    table = pd.get_dummies(ROWS["action"], dtype=float).assign(p=ROWS["p"], theta=ROWS["theta"])
+    few = {"n_draws": 999, "rng": 1}
+    policies = ["yes", "no", "defer"]
+    named = coherence.residual_covariance_test(
+        "p", policies, "theta", context=ROWS["context"], data=table, **few
+    )
+    given = coherence.residual_covariance_test(
+        table["p"], table[policies], table["theta"], context=ROWS["context"], **few
+    )
+    assert named.pvalue == given.pvalue
+
+
+def test_what_is_no_column_or_no_table_is_said():
+    with pytest.raises(InputError, match=r"belief must be a column of data; there is no 'P'.*'p'"):
+        coherence.sufficiency_test("P", "action", "theta", data=ROWS)
+    with pytest.raises(InputError, match=r"truth is the name of a column.*'theta'.*data="):
+        coherence.cmi_test(ROWS["p"], ROWS["action"], "theta")
+    with pytest.raises(InputError, match=r"data must be .*dict"):
+        coherence.sufficiency_test("p", "action", "theta", data={"p": [0.1]})
