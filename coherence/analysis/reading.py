@@ -18,6 +18,7 @@ from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
 from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
+from coherence.table.schema import answer_columns
 from coherence.table.states import (
     YES,
     beside_a_pair,
@@ -128,19 +129,28 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
 
 def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:
     """Refuse labels that are no state, as those of questions that were annulled."""
-    column = runs.named.columns.get("theta", "theta")
-    compared = f"!= {_literal(strays[0])}"
-    if len(strays) > 1:
-        compared = f"not in ({', '.join(map(_literal, strays))})"
-    condition = f"{quoted_column(column)} {compared}"
+    column, belief = (quoted_column(runs.named.columns.get(name, name)) for name in ("theta", "p"))
+    # What nobody forecast goes by one condition, however many labels it has.
+    forecasts = rows.loc[rows["p"].notna(), "theta"] if answer_columns(rows) == ["p"] else None
+    left = [label for label in strays if forecasts is None or (forecasts == label).any()]
+    unanswered = len(left) < len(strays)
+    conditions = [f"{belief} != None"] if unanswered else []
+    named = left if unanswered else strays
+    in_python = ["runs['p'].notna()"] if unanswered else []
+    if named:
+        in_python.append(f"~runs['theta'].isin({list(map(str, named))})")
+    if len(named) == 1:
+        conditions.append(f"{column} != {_literal(named[0])}")
+    elif named:
+        conditions.append(f"{column} not in ({', '.join(map(_literal, named))})")
+    condition = " and ".join(conditions)
     n = int(rows["theta"].isin(strays).sum())
     counts = f"{listing(map(repr, strays), 4)} in {n} of {len(rows)} rows"
     return (
         f"{runs.named.plain('theta')} has labels beside those of two states: {counts}. They do "
         "not say which state came true. Leave these rows out: "
-        f"{typed_option('--where', condition)} (in Python "
-        f"runs[~runs['theta'].isin({list(map(str, strays))})]); if such a label is a state, "
-        "give a column p_<state> for every state."
+        f"{typed_option('--where', condition)} (in Python runs[{' & '.join(in_python)}]); if such "
+        "a label is a state, give a column p_<state> for every state."
     )
 
 

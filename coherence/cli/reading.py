@@ -120,9 +120,10 @@ def add_form_arguments(
     shape = parser.add_argument_group("rows", "what your table is made into before it is read")
     shape.add_argument(
         "--where",
+        action=_Conditions,
         metavar="CONDITION",
         help="rows to keep: columns compared with literals, joined by and, or, not, such as "
-        "'type == \"binary\" and score >= 0.5'",
+        "'type == \"binary\" and score >= 0.5'; of several all must hold",
     )
     shape.add_argument(
         "--stack",
@@ -140,6 +141,21 @@ def add_form_arguments(
         help="column to add that is the same throughout, such as prompt=verbal; may be given "
         "several times",
     )
+
+
+class _Conditions(argparse.Action):
+    """Join conditions on rows: one that an error proposes stands beside those that were given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: "str | Sequence[Any] | None",
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        joined = values if before is None else f"({before}) and ({values})"
+        setattr(namespace, self.dest, joined)
 
 
 def text_form(args: argparse.Namespace) -> "TextForm":

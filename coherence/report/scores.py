@@ -443,13 +443,9 @@ def _from_first(
 ) -> Counts | None:
     """Lay out the differences of each row from the first of its task."""
     name_of = dict(zip(table[list(KEY)].itertuples(index=False, name=None), names, strict=True))
-    first = table.drop_duplicates("task").set_index("task")
-    of_first = [
-        (row["other_model"], row["other_prompt"])
-        == tuple(first.loc[row["task"], ["model", "prompt"]])
-        for row in differences.to_dict("records")
-    ]
-    shown = differences[of_first]
+    first = set(table.drop_duplicates("task")[list(KEY)].itertuples(index=False, name=None))
+    others = differences[["task", "other_model", "other_prompt"]]
+    shown = differences[[key in first for key in others.itertuples(index=False, name=None)]]
     if shown.empty:
         return None
     cells = tuple(

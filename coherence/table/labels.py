@@ -16,7 +16,7 @@ import pandas as pd
 
 from coherence.table.printable import counted
 from coherence.table.runs import UNIT
-from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming
+from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
 
 # Their values come from lists of their own.
 _LISTED = ("belief_kind", "status")
@@ -110,6 +110,9 @@ def _shown(texts: Sequence[str]) -> str:
 def label_errors(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """Say which labels differ only in how they are written, one sentence for each column."""
     groups: dict[str, list[str]] = {}
+    if "theta" in runs.columns and (answers := answer_columns(runs)):
+        # The truths of questions that nobody answered by a probability may be numbers and dates.
+        runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
     for group in labels_alike(runs):
         groups.setdefault(group.column, []).append(str(group))
     return [

@@ -5,13 +5,20 @@ or not, and the confidence is the belief that it is. Labels are compared as ever
 are told apart (`coherence.table.labels.form_of`).
 """
 
+import json
 from typing import Any
 
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
 from coherence.table.labels import form_of
-from coherence.table.printable import counted
+from coherence.table.printable import WARNING, counted
+from coherence.table.row_condition import quoted_column
+from coherence.table.states import typed_option
+
+_MOST_LABELS = 10  # of a closed list of right labels
+_MOST_NAMED = 4  # labels that a condition lists as those to leave out
+_TIMES_EACH = 5  # how often each of them must stand there on average
 
 
 def require_both(prediction: Any, gold: Any) -> None:
@@ -41,10 +48,46 @@ def missing_columns(table: pd.DataFrame, prediction: str | None, gold: str | Non
     ]
 
 
+def _never_right(
+    labels: "list[pd.Series[Any]]",
+    forms: "list[pd.Series[Any]]",
+    known: "pd.Series[bool]",
+    prediction: str,
+    gold: str,
+) -> str:
+    """Say which predictions no right label can match, such as "I don't know" among A to D.
+
+    Only where the right labels are a short list that returns: free answers are often wrong in words
+    that no right answer has.
+    """
+    possible = forms[1][known]
+    n_possible = possible.nunique()
+    if not 1 < n_possible <= _MOST_LABELS or len(possible) < _TIMES_EACH * n_possible:
+        return ""
+    odd = known & ~forms[0].isin(set(possible))
+    if not odd.any():
+        return ""
+    counts = labels[0][odd].value_counts()
+    held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
+    operator, these = "not in", list(counts.index)
+    if len(these) > _MOST_NAMED:
+        operator, these = "in", sorted(labels[0][known & ~odd].unique(), key=str)
+    condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
+    return (
+        f"{WARNING}: {counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be "
+        f"right, for {gold!r} has no such label, and count as wrong: {held}. Where such a label is "
+        f"no answer, leave these rows out: {typed_option('--where', condition)}."
+    )
+
+
+def _literal(label: Any) -> str:
+    return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else str(label)
+
+
 def with_right_or_wrong(
     table: pd.DataFrame, prediction: str, gold: str, *, used: frozenset[str] = frozenset()
-) -> tuple[pd.DataFrame, str]:
-    """Put in theta whether each prediction is right; return the table and a note that counts them.
+) -> tuple[pd.DataFrame, list[str]]:
+    """Put in theta whether each prediction is right; return the table and notes that count them.
 
     Both columns go, but for those that are `used` for something else; rows that lack one have no
     state.
@@ -69,5 +112,9 @@ def with_right_or_wrong(
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form and "
         f"type: {n_right} of {counted(n, 'prediction')} right."
     )
+    warning = _never_right(labels, forms, known, prediction, gold)
     theta = right.map(int, na_action="ignore").astype("Int64")
-    return table.assign(theta=theta, theta_name=f"{prediction} is right"), note
+    return table.assign(theta=theta, theta_name=f"{prediction} is right"), [
+        *([warning] if warning else []),
+        note,
+    ]

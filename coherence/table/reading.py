@@ -554,8 +554,9 @@ def as_runs(
         if not lacking:
             n_labels = table[reading.gold].nunique()
             used = frozenset(reading.columns.values())
-            table, note = with_right_or_wrong(table, reading.prediction, reading.gold, used=used)
-            judged_notes.append(note)
+            table, judged_notes = with_right_or_wrong(
+                table, reading.prediction, reading.gold, used=used
+            )
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
     of_scale, mapped = list[str](), list[str]()
     if reading.scale is not None and "p" not in missing:

@@ -7,7 +7,7 @@ other wordings, or beliefs given z. What is absent is assumed or left out by `co
 which says so in its report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 REPAIRS = (
@@ -180,6 +180,16 @@ PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "proba
 def is_state(name: str) -> bool:
     """Tell whether a column, where there is none called p, is the belief in one of the states."""
     return name.startswith(STATE_PREFIX) and name not in COLUMN_NAMES
+
+
+def answer_columns(names: Iterable[object]) -> list[str]:
+    """Return the columns that hold beliefs or choices."""
+    texts = [name for name in names if isinstance(name, str)]
+    return [
+        name
+        for name in texts
+        if name in ("p", "action") or name.startswith(ACTION_PREFIX) or is_state(name)
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 import json
+import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -123,3 +125,39 @@ def test_answers_on_a_scale_name_the_option_that_works_when_typed(name, tmp_path
     status, out, err = run(*command, *typed)
     assert (status, mapping in " ".join(out.split())) == (0, True), err
     assert "Brier" in out
+
+
+def test_the_truth_of_questions_that_were_not_forecast_is_left_out_as_the_error_says(tmp_path, run):
+    """A tournament has questions of several kinds, and updates of forecasts of some of them.
+
+    Breaks if truths of the other kinds are refused for how they are written, or if the condition
+    that is proposed cannot stand beside one that was given.
+    """
+    table = pd.DataFrame(
+        {
+            "question": np.repeat(np.arange(60), 2),
+            "who": ["ann", "bob"] * 60,
+            "kind": np.repeat(["binary", "number", "choice"], 40),
+            "probability": np.tile([0.2, 0.7, 0.6, 0.4, 0.9], 24),
+            "outcome": np.repeat(["yes", "no", "annulled", "yes", "no", "yes"] * 10, 2),
+        }
+    )
+    other = table["kind"] != "binary"
+    table.loc[other, "probability"] = np.nan
+    table.loc[other, "outcome"] = np.tile(["0", "0.0", "3 or more", "Nobody", "yes"], 16)
+    table.to_csv(tmp_path / "forecasts.csv", index=False)
+    words = "--belief probability --truth outcome --context question --model-column who"
+    command = ["analyze", tmp_path / "forecasts.csv", *words.split(), "--checks", "calibration"]
+    status, _, err = run(*command)
+    assert status == 2
+    option, condition = shlex.split(err[err.index("--where") : err.index(" (in Python")])
+    assert condition == 'probability != None and outcome != "annulled"'
+    status, out, _ = run(*command, option, condition)
+    assert (status, "where kept 34 of 120 rows" in out) == (0, True)
+    # A second condition narrows the first.
+    first = ["--where", 'kind == "binary"']
+    status, _, err = run(*command, *first)
+    option, condition = shlex.split(err[err.index("--where") : err.index(" (in Python")])
+    assert (status, condition) == (2, 'outcome != "annulled"')
+    status, out, _ = run(*command, *first, option, condition)
+    assert (status, "where kept 34 of 120 rows" in out) == (0, True)

@@ -1,5 +1,7 @@
 """Confidences in a prediction: what the state is then, and that no test takes them for another."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,3 +135,38 @@ def test_answers_that_differ_within_a_question_are_a_group():
     report = analyze(table.rename(columns={"context": "group"}), checks=["calibration"], rng=1)
     assert not report.units[0].alerts
     assert any(note.startswith("15 groups") for note in report.units[0].notes)
+
+
+def test_an_abstention_among_predictions_is_warned_of():
+    """Breaks if "I don't know" counts as a wrong prediction and nothing says so."""
+    table = answers()
+    table["action"] = table["action"].mask(table.index < 30, "IDK").mask(table.index < 20, "I")
+    options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
+    (warning,) = [
+        note for note in analyze(table, **options).units[0].notes if note.startswith("warning")
+    ]
+    assert "30 predictions of 200 can never be right" in warning
+    assert "'I' (20 rows), 'IDK' (10 rows)" in warning
+    _, condition = shlex.split(warning[warning.index("--where") :].rstrip("."))
+    runs = read_runs(table, prediction="action", gold="theta", where=condition)
+    assert len(runs) == 170
+    assert not [note for note in runs.attrs["notes_of_reading"] if note.startswith("warning")]
+    # Coded labels are numbers in the condition, too.
+    codes = table.assign(theta=table["theta"].map("ABCD".index))
+    codes["action"] = table["action"].map(
+        {"A": 0, "B": 1, "C": 2, "D": 3, "I": -1, "IDK": 9}.__getitem__
+    )
+    said = " ".join(analyze(codes, **options).units[0].notes)
+    assert "--where 'action not in (-1, 9)'" in said
+    kept = read_runs(codes, prediction="action", gold="theta", where="action not in (-1, 9)")
+    assert len(kept) == 170
+
+
+def test_wrong_free_answers_are_no_abstentions():
+    """Breaks if a wrong town among right towns is taken for a refusal to answer."""
+    names = [f"town {number}" for number in range(200)]
+    table = pd.DataFrame({"p": np.linspace(0.5, 1, 200), "action": names, "theta": names})
+    table.loc[table.index < 60, "action"] = "Paris"
+    options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
+    notes = analyze(table, **options).units[0].notes
+    assert not [note for note in notes if note.startswith("warning")]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,33 @@ def test_models_on_other_questions_are_compared_on_common_ones_alone():
     apart = table[~((table["model"] == "good") & (table["context"] >= 25))]
     apart = coherence.analyze(apart, rng=1)
     assert apart.score_differences["brier_difference"].isna().all()  # five common cases
+
+
+def test_hundreds_of_forecasters_who_share_few_cases():
+    """Breaks if common cases are miscounted, or pairs cost a look-up in a table each."""
+    rng = np.random.default_rng(8)
+    answered = [rng.choice(300, rng.integers(1, 30), replace=False) for _ in range(150)]
+    answered[:2] = [np.arange(40), np.arange(20, 60)]
+    table = pd.DataFrame(
+        [(f"f{who}", case) for who, cases in enumerate(answered) for case in cases],
+        columns=["model", "context"],
+    )
+    table["p"] = rng.random(len(table)).round(2)
+    table["theta"] = table["context"] % 2
+    started = time.process_time()
+    report = coherence.analyze(table, checks=["scores"], rng=1)
+    screen = str(report)
+    spent = time.process_time() - started
+    differences = report.score_differences.set_index(["model", "other_model"])
+    assert len(differences) == 150 * 149 / 2
+    for (one, other), n in differences["n_contexts"].sample(200, random_state=1).items():
+        sets = (set(answered[int(name[1:])]) for name in (one, other))
+        assert n == len(set.intersection(*sets))
+    (pair,) = [at for at in differences.index if set(at) == {"f0", "f1"}]
+    assert differences.loc[pair, "n_contexts"] == 20
+    assert math.isfinite(differences.loc[pair, "brier_difference"])
+    assert "150 forecasters" in screen
+    assert spent < 60  # 8 s here; a look-up a pair took six times as long
 
 
 def test_an_infinite_score_is_printed_with_its_count():
