@@ -16,6 +16,8 @@ from coherence.table.printable import WARNING, counted
 from coherence.table.row_condition import quoted_column
 from coherence.table.states import typed_option
 
+STOOD_ASIDE = {"theta": "unmapped_theta"}
+"""What a column of the file is called whose name is that of the state that is made."""
 _MOST_LABELS = 10  # of a closed list of right labels
 _MOST_NAMED = 4  # labels that a condition lists as those to leave out
 _TIMES_EACH = 5  # how often each of them must stand there on average
@@ -105,8 +107,7 @@ def with_right_or_wrong(
         )
     right = (forms[0] == forms[1]).astype(object).where(known, None)
     table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
-    if "theta" in table.columns:
-        table = table.rename(columns={"theta": "unmapped_theta"})
+    table = table.rename(columns=STOOD_ASIDE)
     n, n_right = int(known.sum()), int(right.sum())
     note = (
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form and "

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
@@ -26,7 +26,12 @@ from coherence.table.exact import EXACT, KIND, holds_exact, set_aside
 from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
 from coherence.table.frames import require_path, with_index_columns
 from coherence.table.missing import without_marked_cells
-from coherence.table.predictions import missing_columns, require_both, with_right_or_wrong
+from coherence.table.predictions import (
+    STOOD_ASIDE,
+    missing_columns,
+    require_both,
+    with_right_or_wrong,
+)
 from coherence.table.probabilities import log_notes, read_probabilities
 from coherence.table.runs import NOTES, Runs
 from coherence.table.scales import Scale, with_scale
@@ -57,7 +62,7 @@ ARRAY = ".json"
 STANDARD_INPUT, IN_MEMORY = "standard input", "runs"
 Table: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
 """A file, or a table in memory."""
-DAMAGED = (OSError, ValueError, TypeError, NotImplementedError)
+DAMAGED = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
 _COMPARED = ("prediction", "gold")
 _OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
@@ -557,6 +562,9 @@ def as_runs(
             table, judged_notes = with_right_or_wrong(
                 table, reading.prediction, reading.gold, used=used
             )
+            # The file's own theta stepped aside, and may be meant as something else.
+            aside = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in reading.columns.items()}
+            reading = replace(reading, columns=aside)
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
     of_scale, mapped = list[str](), list[str]()
     if reading.scale is not None and "p" not in missing:

@@ -128,10 +128,12 @@ def _outside(
     first = cells.iloc[int(outside[0])]
     marked = len(np.unique(values[outside])) == 1
     mark = f", or say what cells hold that are missing: --missing={first!s}" if marked else ""
-    whole = math.floor(np.nanmin(values)), math.ceil(np.nanmax(values))
-    return [
+    said = (
         f"column {quoted} must lie on the scale {scale}; {len(outside)} of "
-        f"{int(np.isfinite(values).sum())} values do not, the first is {first!s} (row "
-        f"{outside[0]}). Name a scale that holds them (--scale={whole[0]}..{whole[1]} "
-        f"does){mark}."
-    ]
+        f"{int((~np.isnan(values)).sum())} values do not, the first is {first!s} (row "
+        f"{outside[0]}). "
+    )
+    if np.isinf(values).any():  # no scale holds it
+        return [f"{said}Correct infinite values, or leave their cells empty{mark}."]
+    whole = math.floor(np.nanmin(values)), math.ceil(np.nanmax(values))
+    return [f"{said}Name a scale that holds them (--scale={whole[0]}..{whole[1]} does){mark}."]

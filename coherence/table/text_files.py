@@ -11,7 +11,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -213,7 +213,7 @@ class Header(NamedTuple):
 def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
     """Return the cells of the first line of a table's text, and what separates them."""
     usual, start = SEPARATORS[inner_suffix(path)], text[:_CHUNK]
-    headers: list[Header] = []
+    headers: list[tuple[Header, list[str]]] = []
     for sep in [form.sep] if form.sep is not None else [usual, *_OTHER_SEPARATORS]:
         try:
             cells = next(csv.reader(io.StringIO(start, newline=""), delimiter=sep), [])
@@ -224,6 +224,8 @@ def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
             header = Header(next(rows, []), sep, spaced)
             first = next(filter(None, rows), [])
         except csv.Error as error:
+            if headers:  # a line that this one does not divide may be too long for a cell
+                continue
             raise InputError(
                 f"{path}: the file cannot be read as text ({error}). Check that it is complete."
             ) from None
@@ -232,11 +234,28 @@ def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
                 f"{path}: the first line must name the columns, and is blank. Delete the blank "
                 "lines above the names, or check the export that wrote the file."
             )
-        if len(header.names) > 1 or form.sep is not None:
-            _check_width(path, header.names, first, sep)
-            return header
-        headers.append(header)
-    return headers[0]
+        headers.append((header, first))
+    header, first = _told(headers)
+    if len(header.names) > 1 or form.sep is not None:
+        _check_width(path, header.names, first, header.sep)
+    return header
+
+
+def _told(headers: Sequence[tuple[Header, list[str]]]) -> tuple[Header, list[str]]:
+    """Return the header, and the first row, as the separator that it tells divides them.
+
+    The usual one if it divides the header at all, unless another divides it and the first row into
+    more cells, as many in both: names may hold commas between semicolons.
+    """
+    divided = [each for each in headers if len(each[0].names) > 1]
+    if not divided:
+        return headers[0]
+    told = divided[0]
+    for header, first in divided[1:]:
+        halved = any(name.count('"') % 2 for name in header.names)  # by what stands in quotes
+        if len(header.names) > len(told[0].names) and len(first) == len(header.names):
+            told = told if halved else (header, first)
+    return told
 
 
 def _check_width(path: Path, header: list[str], first: list[str], sep: str) -> None:

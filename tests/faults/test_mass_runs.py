@@ -11,6 +11,7 @@ import attempts
 import calls
 import interrupts
 import kills
+import mutated_tables
 import numpy as np
 import pytest
 import session
@@ -37,6 +38,22 @@ def without_faults(run):
 )
 def test_what_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 1, report))
+
+
+def test_mutated_tables_read_right_or_are_refused():
+    faults: list[str] = []
+    counts = mutated_tables.run(40, 0, faults.append)
+    assert faults == []
+    assert counts["equal: read"] > 10
+    assert counts["refused: refused"] > 5
+    assert counts["beliefs compared with those of pandas"] > 10
+
+
+@pytest.mark.slow
+def test_all_mutated_tables_read_right_or_are_refused():
+    faults: list[str] = []
+    mutated_tables.run(1000, 0, faults.append)
+    assert faults == []
 
 
 @pytest.mark.slow

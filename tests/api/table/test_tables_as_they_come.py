@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs
@@ -332,3 +334,46 @@ def test_a_text_that_stands_for_a_missing_number_names_the_option(tmp_path, case
     with pytest.raises(SchemaError, match="If 'n/a' stands for it: --missing n/a"):
         read(path)
     assert read(path, missing=["n/a"])["p"].isna().sum() == 3
+
+
+def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
+    """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
+    named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
+    semicolons = written(tmp_path, named, sep=";")
+    assert read(semicolons)["p"].tolist() == cases["confidence"].tolist()
+    bars = written(tmp_path, named, sep="|")
+    assert list(read(bars)["size, in cm"]) == [1.5] * 40
+    commas = written(tmp_path, named)
+    assert read(commas)["p"].tolist() == cases["confidence"].tolist()
+    # A line that only the comma divides is no cell that is too long.
+    long = named.assign(prompt_text="x" * 90_000, answer_text="y" * 90_000)
+    assert len(read(written(tmp_path, long))) == 40
+
+
+def test_an_infinite_rating_is_outside_every_scale(tmp_path, cases):
+    ratings = cases.assign(confidence=[4.0] * 39 + [np.inf])
+    with pytest.raises(
+        InputError, match=r"the first is inf \(row 39\).*or leave their cells empty"
+    ):
+        read(written(tmp_path, ratings), scale="1..7")
+    assert read(written(tmp_path, ratings), scale="1..7", missing=["inf"])["p"].isna().sum() == 1
+
+
+def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
+    """Breaks if the file's theta is lost that was mapped to something else."""
+    table = cases.rename(columns={"question": "theta"}).assign(gold="treat")
+    columns = {"p": "confidence", "context": "theta", "prediction": "decision", "gold": "gold"}
+    runs = read(written(tmp_path, table), columns=columns)
+    assert runs["context"].tolist() == cases["question"].tolist()
+    assert runs["theta"].tolist() == (cases["decision"] == "treat").astype(int).tolist()
+
+
+def test_parquet_whose_notes_on_types_are_damaged_is_one_line(tmp_path, cases):
+    table = pa.Table.from_pandas(cases)
+    noted = json.loads(table.schema.metadata[b"pandas"])
+    for column in noted["columns"]:
+        del column["numpy_type"]
+    path = tmp_path / "mine.parquet"
+    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(noted)}), path)
+    with pytest.raises(InputError, match="cannot be read as parquet .* Check that it is complete"):
+        read(path)
