@@ -67,6 +67,7 @@ PROMPTS_NOTE = (
     "case and prompt (prompt_consistency)."
 )
 _CONSISTENCY = "prompt_consistency"
+AVERAGED = "Where a case has several forecasts, as updates of one, their scores are averaged."
 DIFFERENT_CASES = (
     "These forecasts are of different cases: compare the differences on common cases below, not "
     "the scores."
@@ -195,13 +196,15 @@ def score_views(
         else ""
     )
     different = _different_cases(table, differences)
+    averaged = AVERAGED if (table["n_rows"] > table["n_contexts"]).any() else ""
+    remarks = [SCORES_NOTE + infinite, averaged, _several(table), different]
     views = [
         (
             "Scores, the best first",
             Counts(
                 ("", "cases", "Brier score", "log score", "calibration error"),
                 tuple(zip(names, n, brier, log, error, strict=True)),
-                " ".join(filter(None, [SCORES_NOTE + infinite, _several(table), different])),
+                " ".join(filter(None, remarks)),
             ),
         ),
         (
@@ -448,6 +451,9 @@ def _from_first(
     shown = differences[[key in first for key in others.itertuples(index=False, name=None)]]
     if shown.empty:
         return None
+    # Of thousands most share no case with the first; where all do so, the table says it.
+    compared = shown["brier_difference"].notna()
+    shown = shown[compared] if compared.any() else shown
     cells = tuple(
         zip(
             [name_of[key] for key in shown[list(KEY)].itertuples(index=False, name=None)],
@@ -468,4 +474,6 @@ def _from_first(
         if n_pairs > 1
         else "Above 0 the first is better; p is that of the Brier score."
     )
+    if n_left := len(compared) - len(shown):
+        note += f" Left out, as too few cases are common: {n_left} of {len(compared)}."
     return Counts(("", "cases", "Brier score", "p (Holm)", "log score"), cells, note)

@@ -175,7 +175,40 @@ def test_hundreds_of_forecasters_who_share_few_cases():
     assert differences.loc[pair, "n_contexts"] == 20
     assert math.isfinite(differences.loc[pair, "brier_difference"])
     assert "150 forecasters" in screen
+    first = report.scores["model"][0]
+    known = differences.xs(first, level="other_model")["brier_difference"].notna()
+    if known.any():
+        left = f"Left out, as too few cases are common: {(~known).sum()} of 149."
+        assert left in " ".join(screen.split())
     assert spent < 60  # 8 s here; a look-up a pair took six times as long
+
+
+def test_those_who_share_too_few_cases_with_the_first_are_counted_not_listed():
+    table = forecasters()
+    few = table[table["model"] == "noisy"].assign(model="newcomer")
+    table = pd.concat([table, few[few["context"] < 12].assign(p=0.5)], ignore_index=True)
+    table = table[~((table["model"] == "good") & (table["context"] < 6))]
+    report = coherence.analyze(table, checks=["scores"], rng=1)
+    screen = " ".join(str(report).split())
+    assert report.scores["model"][0] == "good"
+    assert "too few cases are common: 1 of 2." in screen
+    below = screen[screen.index("Differences from the first") :]
+    assert "noisy" in below
+    assert "newcomer" not in below
+
+
+def test_updates_of_a_forecast_are_averaged_and_it_is_said():
+    table = forecasters()
+    assert "scores are averaged" not in str(coherence.analyze(table, checks=["scores"], rng=1))
+    updated = pd.concat([table, table[table["context"] < 9].assign(p=0.5)], ignore_index=True)
+    report = coherence.analyze(updated, checks=["scores"], rng=1)
+    assert "several forecasts, as updates of one, their scores are averaged" in " ".join(
+        str(report).split()
+    )
+    losses = (updated["p"] - updated["theta"]) ** 2
+    of_good = losses[updated["model"] == "good"].groupby(updated["context"]).mean()
+    brier = report.scores.set_index("model").loc["good", "brier"]
+    assert brier == pytest.approx(of_good.mean())
 
 
 def test_an_infinite_score_is_printed_with_its_count():
