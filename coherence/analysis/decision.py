@@ -124,7 +124,9 @@ def sentence(verdict: Verdict, facts: Facts) -> str:
     if facts.primary is None and verdict is not Verdict.KNOWS_TRUTH:
         return ""  # without the primary test nothing is concluded
     parts = [_SENTENCES[verdict](facts), _beside(verdict, facts)]
-    if facts.margin is not None and facts.primary and verdict is not Verdict.WITHIN_MARGIN:
+    # What knows the realised state beyond the evidence is outside of what a margin bounds.
+    said = (Verdict.WITHIN_MARGIN, Verdict.KNOWS_TRUTH)
+    if facts.margin is not None and facts.primary and verdict not in said:
         parts.append(held_against(facts.primary, facts.margin))
     return " ".join(filter(None, parts))
 
@@ -282,7 +284,8 @@ def _beside(verdict: Verdict, facts: Facts) -> str:
     if result is None or result.interval is None or not facts.tested or verdict.open:
         return ""
     excludes = result.interval.low > 0 or result.interval.high < 0
-    if verdict is Verdict.ACTS_ON_MORE_TURNING or excludes == facts.rejected:
+    unprinted = (Verdict.ACTS_ON_MORE_TURNING, Verdict.KNOWS_TRUTH)
+    if verdict in unprinted or excludes == facts.rejected:
         return ""
     direction = _number(facts.says("p_direction"))
     together = facts.says("test") == MOMENTS or facts.says("p_turn") is None

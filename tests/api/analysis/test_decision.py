@@ -81,6 +81,13 @@ def test_a_margin_that_nothing_can_be_held_against_says_why():
     assert "Nothing can be held against a margin of 0.1: reports of a case differ" in said
 
 
+def test_a_margin_bounds_nothing_of_what_knows_the_truth_itself():
+    """Its choices differ between the realised states, of which the exact posterior sees nothing."""
+    unit = of(REACHED[Verdict.KNOWS_TRUTH](), margin=0.2)
+    assert unit.verdict is Verdict.KNOWS_TRUTH
+    assert "ithin 0.2" not in unit.conclusion[0]
+
+
 def test_without_the_primary_test_there_is_no_verdict():
     unit = of(simulated("leaky"), checks=["monotone_choice"])
     assert unit.verdict is Verdict.NOT_TESTED
