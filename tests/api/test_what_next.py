@@ -62,7 +62,7 @@ def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, ve
     runs = simulate(agent, n_contexts=60, n_reps=5, rng=1)
     report = analyze(runs, checks=["sufficiency"], margin=margin, rng=1)
     assert report.units[0].verdict is verdict
-    assert ("--margin X" in str(report)) == asks
+    assert ("--margin" in str(report)) == asks
 
 
 def test_more_reports_are_not_asked_for_where_they_would_not_help():
