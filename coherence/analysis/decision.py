@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from coherence.analysis.margins import held_against, smallest_margin
+from coherence.analysis.margins import bounds_margins, held_against, smallest_margin
 from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
 from coherence.report.movement import Movement, stillness
 from coherence.report.verdicts import Verdict
@@ -125,8 +125,10 @@ def sentence(verdict: Verdict, facts: Facts) -> str:
         return ""  # without the primary test nothing is concluded
     parts = [_SENTENCES[verdict](facts), _beside(verdict, facts)]
     # What knows the realised state beyond the evidence is outside of what a margin bounds.
-    said = (Verdict.WITHIN_MARGIN, Verdict.KNOWS_TRUTH)
-    if facts.margin is not None and facts.primary and verdict not in said:
+    said = verdict in (Verdict.WITHIN_MARGIN, Verdict.KNOWS_TRUTH)
+    if facts.primary and verdict.open and not bounds_margins(facts.primary):
+        said = True  # the reason
+    if facts.margin is not None and facts.primary and not said:
         parts.append(held_against(facts.primary, facts.margin))
     return " ".join(filter(None, parts))
 
@@ -209,7 +211,7 @@ def _within(facts: Facts) -> str:
 def _not_following(facts: Facts) -> str:
     assert facts.primary is not None
     slope = facts.primary.also[SLOPE]
-    between = Interval(slope.low, slope.high)
+    between = Interval(slope.low, slope.high).within(-1.0, 1.0)
     if math.isnan(slope.value):
         return f"Its choices are not seen to follow its beliefs: {slope.reason}."
     return (

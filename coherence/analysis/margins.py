@@ -11,7 +11,7 @@ import math
 
 from coherence.checks.sufficiency import PLAIN
 from coherence.errors import InputError
-from coherence.report.wording import clean, format_numbers
+from coherence.report.wording import clean
 from coherence.result import CheckResult
 
 BOUNDED = ("sufficiency",)
@@ -31,27 +31,40 @@ def as_margin(value: object) -> float:
 
 def smallest_margin(result: CheckResult) -> float:
     """Return the margin above which plain averages are excluded; NaN where nothing bounds them."""
-    plain = result.also.get(PLAIN)
-    if plain is None or math.isnan(plain.value):
+    if not bounds_margins(result):
         return math.nan
     ends = result.details[["plain_low", "plain_high"]].dropna()
     return float(ends.abs().to_numpy().max())
 
 
+def bounds_margins(result: CheckResult) -> bool:
+    """Tell whether plain averages are known, which a margin is held against."""
+    plain = result.also.get(PLAIN)
+    return plain is not None and not math.isnan(plain.value)
+
+
 def held_against(result: CheckResult, margin: float) -> str:
     """Say whether the plain average lies within the margin."""
-    least = smallest_margin(result)
-    if math.isnan(least):
+    asked = f"{100 * margin:g} points"
+    if not bounds_margins(result):
         plain = result.also.get(PLAIN)
         why = plain.reason if plain is not None and plain.reason else result.reason
-        return f"Nothing can be held against a margin of {margin:g}: {clean(why)}."
-    amount = format_numbers([least])[0]
+        return f"Nothing can be held against a margin of {asked}: {clean(why)}."
+    least = smallest_margin(result)
+    ends = result.details[["plain_low", "plain_high"]].dropna().to_numpy()
+    # To the side that keeps the sentence true.
+    amount = f"{math.ceil(1000 * least) / 10:g} points"
     if least < margin:
         return (
-            f"Within {margin:g}: two one-sided tests at 2.5% exclude differences of choice at "
-            f"equal belief above {amount}, every case weighed alike."
+            f"Within {asked}: two one-sided tests at 2.5% exclude average differences of any "
+            f"choice at equal belief above {amount}, every case weighed alike."
+        )
+    if (ends[:, 0] > margin).any() or (ends[:, 1] < -margin).any():
+        return (
+            f"Beyond {asked}: the average difference of a choice at equal belief, every case "
+            "weighed alike, is larger."
         )
     return (
-        f"Not shown to be within {margin:g}: differences of choice at equal belief up to {amount} "
-        "are not excluded, every case weighed alike."
+        f"Not shown to be within {asked}: average differences of a choice at equal belief of up to "
+        f"{amount} are not excluded, every case weighed alike."
     )

@@ -225,7 +225,7 @@ def conclude_further(
     )
     if signs:
         return (
-            f"{count}{corrected}; before it, p is at most {LEVEL} in {_named(signs)}.",
+            f"{count}{corrected}; uncorrected, p is at most {LEVEL} in {_named(signs)}.",
             *calibrated,
         )
     return f"{count}.", *calibrated
@@ -286,7 +286,9 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
     suspects = [
         result
         for result in results
-        if result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
+        if result.pvalue is not None
+        and result.family is not Family.PART
+        and sentences_of(result.check)[0].scatter_misleads
     ]
     if not suspects:
         return ()

@@ -91,13 +91,13 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
 
 
 def _between_values(belief: Floats, n_cases: int) -> float:
-    """Return the mean square of a value's distance to the nearest other; 0 where few repeat."""
+    """Return the mean square of a value's distance to its neighbours; 0 where few repeat."""
     values, times = np.unique(np.round(belief, 6), return_counts=True)
     if len(values) < 3 or REPEATED * len(values) > n_cases:
         return 0.0
     gaps = np.diff(values)
-    nearest = np.minimum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
-    return float(times @ nearest**2) / len(belief)
+    width = (np.append(gaps[0], gaps) + np.append(gaps, gaps[-1])) / 2
+    return float(times @ width**2) / len(belief)
 
 
 @dataclass(frozen=True)

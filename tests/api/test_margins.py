@@ -61,8 +61,17 @@ def test_every_action_counts():
 
 def test_no_interval_no_claim(runs):
     few = runs[runs["context"] < 12].assign(theta=lambda rows: (rows["context"] == 0).astype(int))
-    told = analyze(few, checks=CHECKS, margin=0.05, rng=1).units[0].conclusion[-1]
-    assert "Nothing can be held against a margin of 0.05: " in told
+    told = analyze(few, checks=CHECKS, margin=0.05, rng=1).units[0].conclusion[0]
+    assert told.startswith("Cannot tell: too few cases")
+    assert "ithin" not in told
+
+
+def test_what_lies_beyond_a_margin_is_said_to():
+    runs = simulate("leaky", n_contexts=200, n_reps=5, rng=1)
+    (unit,) = analyze(runs, checks=CHECKS, margin=0.05, rng=1).units
+    assert unit.results[0].also["plain_average"].low > 0.05
+    assert "Beyond 5 points: the average difference" in unit.conclusion[0]
+    assert "Not shown" not in unit.conclusion[0]
 
 
 def test_power_counts_studies_within_the_margin():
@@ -77,7 +86,7 @@ def test_power_counts_studies_within_the_margin():
 def test_the_report_keeps_the_margin(runs):
     report = analyze(runs, checks=CHECKS, rng=1, margin=0.05)
     assert report.settings["margin"] == 0.05
-    assert "ithin 0.05" in report.to_html()
+    assert "ithin 5 points" in report.to_html()
 
 
 def test_a_plan_says_that_its_pilot_has_an_error():

@@ -133,8 +133,9 @@ def test_rounding_is_told_from_how_often_round_numbers_occur(shares, mean_square
         (np.linspace(0, 1, 9), 1 / 64),
         ([0.2, 0.5, 0.8], 0.09),
         (np.arange(0.05, 1, 0.1), 0.01),
-        ([0.1, 0.3, 0.5, 0.9], (3 * 0.04 + 0.16) / 4),
-        ([0.05, 0.25, 0.5, 0.75, 0.95], (4 * 0.04 + 0.0625) / 5),  # words of uneven distance
+        ([0.1, 0.3, 0.5, 0.9], (2 * 0.04 + 0.09 + 0.16) / 4),
+        # words of uneven distance
+        ([0.05, 0.25, 0.5, 0.75, 0.95], (2 * 0.04 + 2 * 0.225**2 + 0.0625) / 5),
     ],
 )
 def test_values_that_occur_often_are_as_wide_as_they_lie_apart(points, mean_square):

@@ -73,12 +73,12 @@ def test_a_margin_is_a_verdict_where_nothing_else_is_seen():
     assert of(runs, margin=0.1).verdict is Verdict.WITHIN_MARGIN
     narrow = of(runs, margin=0.0001)
     assert narrow.verdict is Verdict.NO_EVIDENCE
-    assert "Not shown to be within 0.0001" in narrow.conclusion[0]
+    assert "Not shown to be within 0.01 points" in narrow.conclusion[0]
 
 
 def test_a_margin_that_nothing_can_be_held_against_says_why():
     said = of(simulated("noisy"), margin=0.1).conclusion[0]
-    assert "Nothing can be held against a margin of 0.1: reports of a case differ" in said
+    assert "Nothing can be held against a margin of 10 points: reports of a case differ" in said
 
 
 def test_a_margin_bounds_nothing_of_what_knows_the_truth_itself():
