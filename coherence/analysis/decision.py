@@ -172,6 +172,11 @@ def _acts(facts: Facts) -> str:
 
 def _or_noisy(facts: Facts) -> str:
     assert facts.primary is not None
+    if facts.says("n_persons"):
+        return (
+            f"They act on more than they say, or single reports are noisy: {_points(facts)}. The "
+            "noise of reports is averaged over the persons of a case, and else not allowed for."
+        )
     ask = 5 if facts.says("state") == "exact" else 3
     if facts.says("reports") == Reports.DIFFER:  # of several states
         return (

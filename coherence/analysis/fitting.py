@@ -49,6 +49,12 @@ def fit_unit(
         "the table must have rows with a belief in one of two states, an action and a state "
         "(theta); received none. An agent without answers is planned by its name.",
     )
+    if unit.crossed:
+        raise InputError(
+            f"the table must hold answers of one agent; received {unit.rows['person'].nunique()} "
+            "persons who judged the same contexts. Keep the rows of one person, or name an agent "
+            "to plan for."
+        )
     facts = unit.facts(JUDGED_CHOICES, False)
     contexts = as_contexts(facts.context, len(facts.belief))
     enough = facts.group is not None and not as_units(facts.group, *contexts).too_few

@@ -198,6 +198,29 @@ def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
     ]
 
 
+def _persons(unit: UnitRows, checks: Sequence[Check]) -> tuple[list[NotRun | str], list[Check]]:
+    """Say how persons who judged the same cases enter, and which checks take none."""
+    if not unit.crossed:
+        lone = "person" in unit.rows.columns
+        return ["no two persons judged the same case here: persons were not used."] * lone, [
+            *checks
+        ]
+    rows = unit.rows
+    persons, cases = rows["person"].nunique(), rows["context"].nunique()
+    taking = [check for check in checks if check.of_persons]
+    said: list[NotRun | str] = [
+        f"{counted(persons, 'person')} judged {counted(cases, 'case')}: whole cases are compared, "
+        "each person's own belief and taste taken out of choices. Assumed: how persons disagree at "
+        "one mean belief does not go with the state."
+    ]
+    unmet = unit.runs.unmet()
+    others = [
+        check for check in checks if not (check.of_persons or unmet.intersection(check.needs))
+    ]
+    reason = "they take rows of a case for repetitions of one agent, and persons judged it"
+    return [*said, *_not_run(reason, others)], taking
+
+
 def _place(check: Check) -> tuple[bool, int]:
     return check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)
 
@@ -229,10 +252,12 @@ def plan_unit(
     """
     checks = [declaration(name) for name in names]
     checks = [check for check in checks if named or check.by_itself(unit.runs)]
+    of_persons, checks = _persons(unit, checks)
     if unit.runs.given_z.all():
         note = "every row holds a belief given z, and none one without it: untestable."
         return [], [NotRun(note, tuple(names))]
     notes: list[NotRun | str] = [
+        *of_persons,
         *_left_out(unit, checks),
         *_absent(unit, checks),
         *_states(unit, checks),

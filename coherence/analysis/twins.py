@@ -33,6 +33,7 @@ RATIONAL, EXACT = "rational_agent", "residual_covariance"
 PER_TASK = 5  # twins that a process draws before it hands back what it found
 NO_TWINS = "no rational twins were drawn: {why}."
 NO_CHOICES = "no row has a parsed belief, action and state to fit a rational agent to"
+PERSONS = "several persons judged the same cases, and the agent is one"
 NOT_MATCHED = "it is not known which belief is in which state"
 POLICIES = (
     "actions are probabilities, and how these vary at equal belief is no part of the agent: "
@@ -93,6 +94,8 @@ class TwinPlan:
 
 def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
     """Fit the rational agent of a unit, or say why none is."""
+    if unit.crossed:
+        return None, PERSONS
     if unit.in_two_states and unit.unpaired:
         return None, NOT_MATCHED
     if unit.judged.empty:

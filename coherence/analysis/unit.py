@@ -167,6 +167,8 @@ class UnitRows:
         Realised state of `stated` as 0 or 1; NaN where it is not known.
     positive : Any
         Label of the state that is 1; None where the labels say it, or it is not known.
+    crossed : bool
+        Whether several persons judged the same context.
     n_states_seen : int
         Labels of theta where they are more than two and none was named; else 0.
     state_note : str
@@ -199,6 +201,7 @@ class UnitRows:
         self.judged = self.choices[runs.known("theta")[self.choices.index]]
         self.state = pd.Series(np.nan, index=self.stated.index)
         self.exact_state = self._takes_exact(state)
+        self.crossed = runs.crossed
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self._read_states(positive, labels)
 
@@ -282,6 +285,9 @@ class UnitRows:
             rows = rows.drop_duplicates(["context", "prompt"])
             return scatter_within(self.belief(rows), rows["context"], across="wordings")
         rows = self.judged if len(self.judged) else self.stated
+        if self.crossed:  # beliefs of different persons are no copies of one
+            cells = rows["context"].astype(str) + "\n" + rows["person"].astype(str)
+            return scatter_within(self.belief(rows), cells, across="repetitions of one person")
         found = scatter_within(self.belief(rows), rows["context"])
         if found.sd > 0 and len(self.choices):
             return replace(found, bias=self._noise_bias())
@@ -351,6 +357,7 @@ class UnitRows:
             published=published,
             computed=self.runs.computed,
             group=rows.get("group"),
+            person=rows["person"] if self.crossed else None,
             states=tuple(self.states),
             state_of=self._state_of(),
             unpaired=self.unpaired,

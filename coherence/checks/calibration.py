@@ -512,5 +512,6 @@ CHECK = Check(
         for suffix, target in (("_exact", "exact posterior"), ("", "observed frequency"))
     },
     plan=_plan,
+    of_persons=True,
     states_named=True,
 )

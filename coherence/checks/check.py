@@ -85,6 +85,8 @@ class Facts:
     computed: bool = False
     # what contexts share beyond their belief, such as a template; None where nothing was named
     group: pd.Series | None = None
+    # who judged; None where no two persons judged the same context
+    person: pd.Series | None = None
     # columns of beliefs in several states, in the order of `belief`; with two, it is in the second
     states: tuple[str, ...] = ()
     # label of `truth` -> number of its column, where there are three states and more
@@ -189,6 +191,8 @@ class Check:
     # whether it runs on these rows where no check was named; one that was named always does
     by_itself: Callable[[Runs], bool] = lambda runs: True
     family: Family = Family.SECOND  # what its results are in a report
+    # whether it takes contexts that several persons judged, with what belongs to whom
+    of_persons: bool = False
     # name of the check whose stream it draws from anew, so that both see the same arrangements
     draws_as: str = ""
     # further checks that run whenever this one does, on the same rows

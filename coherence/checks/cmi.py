@@ -63,6 +63,7 @@ from coherence.statistics.permutation import (
     permutation_blocks,
     permutation_test,
     permuted_states,
+    settled_by_groups,
     too_few,
 )
 from coherence.statistics.resample import Seed, as_generator, context_means, percentile_interval
@@ -270,7 +271,8 @@ def cmi_test(
     similar = "belief" if condition_on is None else "belief and features"
     windows = _windows(choices, given, group)
     contexts = windows.contexts
-    if few := too_few(windows.cuts[0], contexts.state, similar):
+    few = settled_by_groups(contexts) or too_few(windows.cuts[0], contexts.state, similar)
+    if few:
         return replace(result, reason=few)
     information = windows.information
     permuted = permutation_test(

@@ -38,6 +38,7 @@ from coherence.inputs import Floats, few_contexts, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Family, Interval, Lack
 from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, separated
 from coherence.statistics.difference_sequences import (
+    FEWEST_CONTEXTS,
     NOTHING,
     Line,
     RunSums,
@@ -50,7 +51,13 @@ from coherence.statistics.difference_sequences import (
     shares_reached,
     too_few_runs,
 )
-from coherence.statistics.permutation import Contexts, by_context, contexts_of
+from coherence.statistics.panels import Panel, as_panel
+from coherence.statistics.permutation import (
+    Contexts,
+    by_context,
+    contexts_of,
+    settled_by_groups,
+)
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import STATE_AND_CHOICES
 
@@ -83,6 +90,15 @@ FOLDS = 10
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
+FEW_SHARED = (
+    "{persons} persons share {n} cases, each with one state: what is exchanged is whole cases, "
+    "however many persons judge each, and the test takes {fewest}"
+)
+EXCHANGEABLE = (
+    "contexts of one mean belief are exchangeable, however persons disagree there, and each "
+    "person's choices go with the own belief by a straight line"
+)
+INVERTED = "the test inverted (signs of runs of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
 
@@ -96,6 +112,7 @@ def residual_covariance_test(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
+    person: ArrayLike | None = None,
     positive: Any = None,
     n_draws: int = N_DRAWS,
     rng: Seed = None,
@@ -126,6 +143,9 @@ def residual_covariance_test(
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template: contexts are compared within
         groups. Constant within a context.
+    person : array-like, shape (n,), optional
+        Who judged, where several persons judged each context: beliefs and tastes are then those of
+        persons, and the state that of the context. In two states.
     positive : Any
         Label of the state that a belief in one state is in; of two columns of beliefs, the second
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
@@ -172,6 +192,14 @@ def residual_covariance_test(
     shorter ones. With one belief throughout there are no slopes, and the p-value is that of the
     action that moves most (max-t).
 
+    With persons, a linear mixed model, ``choice ~ 0 + context + belief + (1 + belief | person)``,
+    takes out what each person's own belief and taste explain; contexts have its effects for their
+    shares. Their belief is the mean over persons, less the level of each (``belief ~ 0 + context +
+    (1 | person)``), weighed by how steeply each acts on it. Assumes that what this mean leaves open
+    of the state does not go with how persons disagree there.
+    The p-value concerns these persons; the interval has the variance between persons added
+    (Cameron, Gelbach and Miller 2011, without that of rows), with Student's t.
+
     More than two states: realised states of whole contexts are permuted between contexts of like
     belief, at least four to a block, after a spline is taken out of the actions; each state has its
     own slopes, the statistic sums over states, and a difference is between a state and all others.
@@ -183,7 +211,8 @@ def residual_covariance_test(
     Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
     (2001), Biometrika 88(4), for averages over random orders. Of more states: Runge (2018), AISTATS
     84, for local permutation; Imbens and Kolesar (2016), Review of Economics and Statistics 98(4),
-    for HC3 intervals with Satterthwaite's degrees of freedom.
+    for HC3 intervals with Satterthwaite's degrees of freedom. Of persons: Cameron, Gelbach and
+    Miller (2011), Journal of Business and Economic Statistics 29(2).
 
     Examples
     --------
@@ -196,11 +225,12 @@ def residual_covariance_test(
     >>> result.pvalue < 0.05  # actions know more of the state than the belief says
     True
     """
-    require_aligned(belief=belief, group=group)
+    require_aligned(belief=belief, group=group, person=person)
     options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
     choices = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    return covariance_of(choices, n_draws, as_generator(rng), group=group)
+    panel = None if person is None else as_panel(choices, person)
+    return examined(choices, n_draws, as_generator(rng), group=group, panel=panel)[0]
 
 
 def covariance_of(
@@ -220,6 +250,7 @@ def examined(
     rng: np.random.Generator,
     *,
     group: ArrayLike | None = None,
+    panel: Panel | None = None,
 ) -> tuple[CheckResult, Arranged | None]:
     """Return the test, and what two states were arranged to where it has one."""
     exact = data.exact is not None
@@ -239,16 +270,23 @@ def examined(
         settings={
             "unit of resampling": "context" if group is None else "group",
             "state": "exact" if exact else "realised",
+            **({} if panel is None else {"n_persons": panel.n_persons}),
         },
     )
+    if panel is not None and len(data.actions) > 1 and data.n_contexts < FEWEST_CONTEXTS:
+        shared = {"persons": panel.n_persons, "n": data.n_contexts, "fewest": FEWEST_CONTEXTS}
+        return lacking(undefined, FEW_SHARED.format(**shared), Lack.CASES), None
     if data.degenerate:
         return lacking(undefined, data.degenerate, _lack_of(data)), None
-    if not exact and separated(data):
+    cases, of_case = (data, group) if panel is None else (panel.cases, panel.of_cases(group))
+    if not exact and separated(cases):
         return lacking(undefined, SEPARATED, Lack.OPEN), None
-    contexts = contexts_of(data, group)
+    contexts = contexts_of(cases, of_case)
+    if settled := settled_by_groups(contexts):
+        return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
-    found = _arranged(contexts, n_draws, rng, undefined)
+    found = _arranged(contexts, n_draws, rng, undefined, panel)
     if isinstance(found, CheckResult):
         return found, None
     return _direction_of(data, found, undefined), found
@@ -276,6 +314,45 @@ class Arranged:
     sums: RunSums
     part: float  # of products with the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
+    panel: Panel | None = None  # of persons who judged the same contexts
+
+    def interval(
+        self, column: int, over: int = -1, *, score: int | None = None
+    ) -> tuple[float, float, float]:
+        """Return the ratio of two sums and its interval, with what persons add to it.
+
+        `score` is the column of the scores that the first sum is of; None where that is its own.
+        """
+        value, *ends = self.sums.interval(column, over)
+        if self.panel is None:
+            return value, ends[0], ends[1]
+        of_persons = self.error_of_persons(column if score is None else score, over)
+        added = self.panel.reach * of_persons
+        low, high = (
+            value + side * math.hypot(end - value, added)
+            for side, end in zip((-1.0, 1.0), ends, strict=True)
+        )
+        return value, low, high
+
+    def error(self, column: int) -> float:
+        """Return the standard error of a score's sum over the squares of the state."""
+        return math.hypot(self.sums.error(column), self.error_of_persons(column))
+
+    def error_of_persons(self, score: int, over: int = -1) -> float:
+        """Return the standard error that is due to persons alone."""
+        if self.panel is None or self.sums.observed[over] <= NOTHING:
+            return 0.0
+        line, influence = self.line, self.sums.influence[:, 0 if over == -1 else 1]
+        exposure = influence * line.state
+        weights, exposed = np.zeros((2, len(influence)))
+        cases = self.contexts.order[line.order]
+        weights[cases] = influence / float(self.sums.observed[over])
+        exposed[cases] = exposure / float(exposure.sum())
+        # Scores are linear in the shares of actions, whose signs are turned with the state.
+        share = line.share - line.share.mean(axis=0)
+        column = self.scores.columns[:, score]
+        in_actions = np.linalg.lstsq(share, column - column.mean())[0]
+        return self.panel.error(weights, in_actions, exposed)
 
 
 def _arranged(
@@ -283,6 +360,7 @@ def _arranged(
     n_draws: int,
     rng: np.random.Generator,
     undefined: CheckResult,
+    panel: Panel | None = None,
 ) -> Arranged | CheckResult:
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
@@ -320,7 +398,7 @@ def _arranged(
         rng=rng,
         gathered=(scores.shown, scores.knowing),
     )
-    return Arranged(contexts, line, scores, sums, part, foretold)
+    return Arranged(contexts, line, scores, sums, part, foretold, panel)
 
 
 def _foretold(line: Line, left: Floats) -> Floats:
@@ -339,7 +417,7 @@ def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> 
     """Test the direction in which a higher belief moves choice."""
     contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
     pvalue, of_actions = _pvalues(sums, scores)
-    details = _details(data, sums, scores, pvalue, of_actions)
+    details = _details(data, found, pvalue, of_actions)
     at = scores.shown - scores.first
     surest = int(np.argmin(of_actions[0]))
     # The one shown is chosen without a look at states, so that its interval covers.
@@ -353,7 +431,7 @@ def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> 
     size = math.sqrt(float((added**2).sum()))
     contributions = np.empty(len(added))
     # Of the size that runs of neighbours show, so that differences between models have that error.
-    contributions[line.order] = added * (sums.error(scores.shown) / size if size > 0 else 0.0)
+    contributions[line.order] = added * (found.error(scores.shown) / size if size > 0 else 0.0)
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
@@ -371,6 +449,7 @@ def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> 
         assumptions=(
             "contexts are independent given belief"
             + ("" if contexts.group is None else " and group"),
+            *(() if found.panel is None else (EXCHANGEABLE,)),
             EXACT_REPORT,
             "state and actions are smooth in the belief but for a few jumps",
         ),
@@ -378,7 +457,8 @@ def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> 
     )
     if without_interval:
         return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
-    interval = Interval(low, high, 0.95, "the test inverted (signs of runs of neighbours)")
+    method = INVERTED if found.panel is None else f"{INVERTED}, with the variance between persons"
+    interval = Interval(low, high, 0.95, method)
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 
@@ -453,20 +533,19 @@ def _pvalues(sums: RunSums, scores: Scores) -> tuple[float, Floats]:
     return test, np.stack([alone, together])
 
 
-def _details(
-    data: ChoiceData, sums: RunSums, scores: Scores, pvalue: float, of_actions: Floats
-) -> pd.DataFrame:
+def _details(data: ChoiceData, found: Arranged, pvalue: float, of_actions: Floats) -> pd.DataFrame:
     """Tabulate the difference of every action, and the shift of belief where one can be read."""
+    scores = found.scores
     names = data.difference_names(data.states[1], data.states[0])
     records: list[tuple[Any, ...]] = []
     for at, name in enumerate(names):
         column = scores.first + at
-        estimate, *ends = sums.interval(column)
-        error = sums.error(column)
+        estimate, *ends = found.interval(column)
+        error = found.error(column)
         records.append((name, estimate, error, *ends, *of_actions[:, at]))
     if scores.shift is not None:
-        estimate, *ends = sums.interval(scores.shift)
-        records.append((SHIFT, estimate, sums.error(scores.shift), *ends, pvalue, pvalue))
+        estimate, *ends = found.interval(scores.shift)
+        records.append((SHIFT, estimate, found.error(scores.shift), *ends, pvalue, pvalue))
     columns = ["component", "estimate", "standard_error", "low", "high"]
     return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
 
@@ -537,6 +616,7 @@ def _same_difference(
 def _plan(facts: Facts) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
+        options["person"] = facts.person
         arrays = facts.belief, facts.action, facts.known_truth
         test = partial(residual_covariance_test, *arrays, exact=facts.exact_or_none, **options)
         few = {"n_draws": FEWEST_DRAWS}
@@ -559,5 +639,6 @@ CHECK = Check(
     },
     family=Family.PART,
     plan=_plan,
+    of_persons=True,
     states_named=True,
 )

@@ -582,6 +582,7 @@ CHECK = Check(
     },
     family=Family.SCORES,
     plan=_plan,
+    of_persons=True,
     states_named=True,
     every_prompt=True,
     by_itself=forecasts_alone,

@@ -39,6 +39,7 @@ from coherence.rational.moments import beyond_belief
 from coherence.result import CheckResult, Estimate, Family, Lack
 from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, one_dimensional
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
+from coherence.statistics.panels import as_panel
 from coherence.statistics.resample import Seed, as_generator, as_units, context_means
 from coherence.statistics.scatter import Reports, kind_of_reports, rounding_bound
 from coherence.table.needs import STATE_AND_CHOICES
@@ -68,6 +69,7 @@ OPPOSITE = (
 )
 NOISY = "reports of a case differ, and the noise of a statement passes for what it leaves unsaid"
 GROUPS = "the covariance of choices and state takes ten groups for its error"
+PERSONS = "persons differ in it, and its interval would be of contexts alone"
 SEVERAL_STATES = "it is estimated for two states"
 ENOUGH = {True: 5, False: 3}
 """Reports of a case that the moment test takes, with the exact state or the realised one."""
@@ -84,6 +86,7 @@ def sufficiency_test(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
+    person: ArrayLike | None = None,
     positive: Any = None,
     computed: bool = False,
     n_draws: int = N_DRAWS,
@@ -110,6 +113,8 @@ def sufficiency_test(
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template. Constant within a context.
+    person : array-like, shape (n,), optional
+        Who judged, where several persons judged each context: see `residual_covariance_test`.
     positive : Any
         Label of the state that the belief is in; may be left out where the labels say it.
     computed : bool
@@ -175,15 +180,18 @@ def sufficiency_test(
     >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
     (0.4, 0.7, 1.0)
     """
-    require_aligned(belief=belief, group=group)
+    require_aligned(belief=belief, group=group, person=person)
     options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
     choices = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    kind, noise = kind_of_reports(choices.belief, choices.context)
+    panel = None if person is None else as_panel(choices, person)
+    # Beliefs of different persons are no copies of one; who judges twice may tell of noise.
+    copies = choices.context if panel is None else panel.cell
+    kind, noise = kind_of_reports(choices.belief, copies)
     if computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = examined(choices, n_draws, as_generator(rng), group=group)
+    direction, found = examined(choices, n_draws, as_generator(rng), group=group, panel=panel)
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
@@ -203,9 +211,13 @@ def sufficiency_test(
     )
     if not two_states:
         return result
-    result = _turned(
-        result, found, 0.0 if computed else rounding_bound(choices.belief, choices.n_contexts)
-    )
+    rounding = 0.0 if computed else rounding_bound(choices.belief, choices.n_contexts)
+    if panel is not None:
+        result = _turned(result, found, panel.of_means(rounding))
+        return replace(
+            result, also={**result.also, SLOPE: _slope(panel.cases, panel.of_cases(group))}
+        )
+    result = _turned(result, found, rounding)
     if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
         result = _by_moments(result, choices, group)
     return replace(result, also={**result.also, SLOPE: _slope(choices, group)})
@@ -224,7 +236,8 @@ def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> Che
     if found is None:
         return replace(result, also=_without(result.reason))
     plain = _plain_averages(found)
-    also = {SHARE: _hidden_share(found), PLAIN: plain[found.scores.shown - found.scores.first]}
+    share = _hidden_share(found) if found.panel is None else _none(SHARE, PERSONS)
+    also = {SHARE: share, PLAIN: plain[found.scores.shown - found.scores.first]}
     details = result.details.copy()
     for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
         column = [getattr(each, name) for each in plain]
@@ -323,7 +336,8 @@ def _plain_averages(found: Arranged) -> list[Estimate]:
     averages = []
     for action in range(scores.n_actions):
         column = sums.n_scores + sums.n_turned + scores.first + action
-        value, low, high = (float(end) for end in sums.interval(column, -2))
+        score = scores.first + action
+        value, low, high = (float(end) for end in found.interval(column, -2, score=score))
         low, high = max(low, -1.0), min(high, 1.0)
         averages.append(Estimate(value, low, high, UNIT[PLAIN], MEANING[PLAIN]))
     return averages
@@ -361,7 +375,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
         return
     options: dict[str, Any] = {"context": facts.context, "positive": facts.positive}
     arrays = facts.belief, facts.action, facts.known_truth
-    options |= {"group": facts.group, "computed": facts.computed}
+    options |= {"group": facts.group, "person": facts.person, "computed": facts.computed}
     test = partial(sufficiency_test, *arrays, exact=facts.exact_or_none, **options)
     few = {"n_draws": FEWEST_DRAWS}
     yield Call(test, facts.n_dropped, fewest=few, twins=NEVER)
@@ -380,6 +394,7 @@ CHECK = Check(
         ),
     },
     plan=_plan,
+    of_persons=True,
     states_named=True,
     family=Family.PRIMARY,
     draws_as="residual_covariance",

@@ -36,6 +36,7 @@ HOLDS = {
     "exact": "exact posteriors of the state, given the evidence",
     "context": "ids of the cases; rows of one case are not independent",
     "group": "what cases share beyond their belief, such as a template",
+    "person": "who judged, where several persons judged the same cases",
     "rep": "repetitions",
     "prompt": "wordings of the belief question",
     "task": "tasks",

@@ -26,6 +26,7 @@ from coherence.report.wording import (
     unit_heading,
 )
 from coherence.result import CheckResult, Family, ForecastScores, Outcome
+from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
@@ -299,7 +300,7 @@ def _next_step(unit: Unit) -> str:
     ]
     alone = unit.verdict is Verdict.NOT_TESTED
     if unit.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
-        grouped = "group" in unit.rows.names
+        grouped = {"group", "person"} & set(unit.rows.names)
         return "Look at the figures and at what was said (--out DIR)." + (
             "" if grouped else " Do cases share a template? Name it (--group COLUMN)."
         )
@@ -314,6 +315,10 @@ def _next_step(unit: Unit) -> str:
         )
     if not tests:
         return ""
+    if unit.rows.crossed:
+        few = unit.verdict is Verdict.TOO_FEW_CASES
+        fewest = f": the test takes {FEWEST_CONTEXTS}, however many persons judge each"
+        return f"Have persons judge more cases{fewest}." if few else ""
     if max(result.n_contexts for result in unit.results) < MIN_CONTEXTS:
         return f"Ask about more cases: tests need {MIN_CONTEXTS}, and see little below 60."
     if little_sentence(unit.movement):

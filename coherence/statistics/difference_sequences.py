@@ -71,6 +71,9 @@ class RunSums:
     # shape (n, 1 + n_gathered): what contexts add to the totals of the gathered scores, and to the
     # squared differences
     added: Floats
+    # shape (n, 2): what a unit of a context's score adds to its totals, without and with the
+    # weights of windows
+    influence: Floats
 
     def spreads(self, weights: Floats) -> tuple[float, float]:
         """Return the factor of the draws of a weighted total, and the error of noise added to them.
@@ -436,17 +439,19 @@ def run_sums(
     values = _Values(belief, state, scores, chance, weight, turned, gathered)
     totals, drawn = [], []
     added, spread = np.zeros((n, len(gathered) + 1)), 0.0
+    influence = np.zeros((n, 2))
     for offset in range(RUN):
         starts = layout.starts(offset)
         of_offset = len(range(offset, n_orders, RUN))
         batch = max(1, CELLS // n)
         for first in range(0, of_offset, batch):
             size = min(batch, of_offset - first)
-            products, more = _products(layout, layout.orders(size, first, rng), values)
+            products, more, pulled = _products(layout, layout.orders(size, first, rng), values)
             sums = np.add.reduceat(products, starts, axis=1)
             totals.append(sums.sum(axis=1))
             spread = spread + np.einsum("orc,ord->cd", sums, sums)
             added += more
+            influence += pulled
             bits = rng.integers(0, 256, (size, each, -(-len(starts) // 8)), dtype=np.uint8)
             signs = np.unpackbits(bits, axis=2, count=len(starts)) * 2.0 - 1.0
             drawn.append((signs @ sums).reshape(size * each, -1))
@@ -468,13 +473,15 @@ def run_sums(
         state_squares=state_squares,
         n_windows=len(layout.window),
         added=added / n_orders,
+        influence=influence / n_orders,
     )
 
 
-def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats]:
+def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats, Floats]:
     """Multiply differences in every window, and gather what each context's state is multiplied by.
 
-    A total is the sum over contexts of the state times what its windows hold of the actions.
+    A total is the sum over contexts of the state times what its windows hold of the actions, and
+    of the score times what they hold of the state.
     """
     members = order[:, layout.window]  # shape (n_orders, n_windows, 4)
     # einsum: a sum over four terms of an axis costs numpy more than their products.
@@ -506,10 +513,13 @@ def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Fl
         return np.asarray(sums, dtype=np.float64)
 
     parts = [values.state * gathered(acted[at], layout.weight) for at in values.gathered]
-    own = values.state * gathered(moved, layout.weight)
+    pulled = gathered(moved, layout.weight)
+    weighted = pulled if values.weight is None else gathered(moved * weight, layout.weight)
+    own = values.state * pulled
     if values.chance is not None:
         own = own + values.chance * gathered(np.ones_like(moved), mean)
-    return np.stack(products, axis=2), np.stack([*parts, own], axis=1)
+    columns = np.stack([*parts, own], axis=1), np.stack([pulled, weighted], axis=1)
+    return np.stack(products, axis=2), *columns
 
 
 def _expected(layout: Layout, down: int, values: _Values) -> tuple[Floats, Floats, Floats]:

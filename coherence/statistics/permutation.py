@@ -109,6 +109,21 @@ def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
     return np.argsort(order)[first]
 
 
+GROUP_IS_CASE = (
+    "each of {n} groups has one state, so that nothing is left to compare within it: the group is "
+    "the case. Name it as context (--context), and who judged it as person (--person)"
+)
+
+
+def settled_by_groups(contexts: Contexts) -> str:
+    """Say that groups of several contexts have one state each; empty where they do not."""
+    if contexts.group is None:
+        return ""
+    values = contexts.state if contexts.exact is None else as_levels(contexts.exact)
+    states = pd.Series(values).groupby(contexts.group).nunique()
+    return GROUP_IS_CASE.format(n=len(states)) if len(states) > 1 and states.max() == 1 else ""
+
+
 def permutation_blocks(summary: Floats, group: Codes | None = None) -> tuple[list[Codes], str]:
     """Put contexts of like belief into blocks, within which states are exchangeable.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -44,6 +45,7 @@ from coherence.table.schema import (
     Naming,
 )
 from coherence.table.shaping import NO_SHAPE, Shape
+from coherence.table.states import typed_option
 from coherence.table.text_files import (
     SEPARATORS,
     TextForm,
@@ -167,6 +169,12 @@ class Reading:
     def name_in_file(self, name: str) -> str:
         """Return what a column of the runs table is called in the file."""
         return self.columns.get(name, name)
+
+    @property
+    def parts_of_context(self) -> list[str]:
+        """Names of the columns that together are the id of a context; none where one is."""
+        named = self.columns.get("context", "")
+        return [part.strip() for part in named.split(",")] if "," in named else []
 
     @property
     def left_out(self) -> list[str]:
@@ -494,10 +502,11 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     compared = {name for name in (reading.prediction, reading.gold) if name is not None}
     read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
-    read |= compared
+    read |= {*compared, *reading.parts_of_context}
     cells = read_cells(path, form, once=read)
     texts = {reading.name_in_file(name).strip() for name in _TEXTS}
-    labels = {name.strip() for name in (*map(reading.name_in_file, _LABELS), *compared)}
+    of_labels = (*map(reading.name_in_file, _LABELS), *compared, *reading.parts_of_context)
+    labels = {name.strip() for name in of_labels}
     columns = {
         # The raw answer 0.70 is no number yet.
         name: column.to_pandas()
@@ -538,6 +547,7 @@ def as_runs(
     there = list(table.columns)
     table = table.drop(columns=reading.left_out, errors="ignore")
     table, shaped = reading.shape.apply(table)
+    table, joined = joined_context(table, reading)
     if reading.shape.where is not None and not where:
         where = "rows that where keeps"
     kept = [str(name) for name in table.columns]
@@ -566,6 +576,7 @@ def as_runs(
             aside = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in reading.columns.items()}
             reading = replace(reading, columns=aside)
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
+    errors += shared_parts(table, mine, reading) if joined else []
     of_scale, mapped = list[str](), list[str]()
     if reading.scale is not None and "p" not in missing:
         mine, of_scale, mapped = with_scale(mine, reading.scale, named, n_labels=n_labels)
@@ -601,6 +612,7 @@ def as_runs(
     told = (
         *notes,
         *shaped,
+        *joined,
         *judged_notes,
         *unnamed,
         *(f"{note}." for note in assumed),
@@ -609,10 +621,56 @@ def as_runs(
     return Runs(runs.table, tuple(dict.fromkeys(told)), named)
 
 
-def restore_whole_labels(runs: pd.DataFrame) -> pd.DataFrame:
+SAME_BY_CHANCE = 1e-3
+"""Chance, were rows of a column unrelated, of states that are as one: below it they are its own."""
+
+
+def joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[str]]:
+    """Join the columns that together are the id of a context; return a note on it.
+
+    A column whose own name has a comma is itself.
+    """
+    name, parts = reading.columns.get("context", ""), reading.parts_of_context
+    if name in table.columns or not parts or not set(parts) <= set(map(str, table.columns)):
+        return table, []
+    if len(set(parts)) < len(parts):
+        return table, []  # a column twice is no column of the file, which is said
+    known = table[parts].notna().all(axis=1)
+    ids = restore_whole_labels(table[parts], parts).astype(str).agg(" / ".join, axis=1)
+    together = table.assign(**{name: ids.where(known, None)})
+    return together, [f"{listing(parts)} together are the id of a context."]
+
+
+def shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> list[str]:
+    """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
+    there = [name for name in ("theta", "p_true") if name in mine.columns]
+    for name in there[-1:]:
+        rows = table[reading.parts_of_context].assign(state=mine[name], id=mine["context"]).dropna()
+        rows = rows.drop_duplicates("id")
+        shares = rows["state"].value_counts(normalize=True)
+        for part in reading.parts_of_context:
+            by = rows.groupby(part, observed=True)["state"]
+            sizes = by.size()[by.size() > 1]
+            if sizes.empty or by.nunique().max() > 1 or len(shares) < 2:
+                continue
+            chance = np.array([(shares**size).sum() for size in sizes])
+            if chance.prod() < SAME_BY_CHANCE:
+                others = [other for other in reading.parts_of_context if other != part]
+                typed = [typed_option("--context", part), typed_option("--person", others[0])]
+                return [
+                    f"context takes {listing(reading.parts_of_context)} together where contexts "
+                    f"share nothing; {part!r} alone has the state: each of {len(sizes)} values "
+                    f"that {sizes.sum()} contexts share has one {reading.name_in_file(name)}. "
+                    f"Name that as context and who judged it as person: {' '.join(typed)}; in "
+                    f"Python columns={{'context': {part!r}, 'person': {others[0]!r}}}."
+                ]
+    return []
+
+
+def restore_whole_labels(runs: pd.DataFrame, names: Sequence[str] = _LABELS) -> pd.DataFrame:
     """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
     whole = {}
-    for name in _LABELS:
+    for name in names:
         if name not in runs or not pd.api.types.is_float_dtype(runs[name]):
             continue
         labels = runs[name].dropna()

@@ -60,6 +60,26 @@ def _few_groups(runs: Runs, cells: "pd.Series[Any]") -> str:
     )
 
 
+def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
+    if cells.isna().all():
+        return ""
+    if "context" not in runs.names:
+        return (
+            "without --context it is not known which cases persons share; name it to read --person "
+            "person"
+        )
+    if cells.isna().any():
+        return f"it is empty in {int(cells.isna().sum())} rows, and every answer has one who judged"
+    keys = [runs.table[name] for name in ("task", "model") if name in runs.names]
+    persons = cells.groupby([*keys, runs.table["context"]], dropna=False, observed=True).nunique()
+    if persons.max() > 1:
+        return ""
+    return (
+        "no two share a case. If rows of one depend on each other, it is their group: --group "
+        "person"
+    )
+
+
 def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether no prompt stands in two contexts, which those that are variants do."""
     table = runs.table
@@ -89,6 +109,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "theta": _measured,
     "z": _without_conditionals,
     "group": _few_groups,
+    "person": _judged_alone,
     "prompt": _question_texts,
     "task": _one_row_each,
 }

@@ -208,6 +208,14 @@ class Runs:
         return self.table.loc[known, "theta"] if known.any() else pd.Series(dtype=object)
 
     @cached_property
+    def crossed(self) -> bool:
+        """Whether several persons judged the same context."""
+        if not {"person", "context"} <= set(self.names):
+            return False
+        persons = self.table.groupby("context", observed=True)["person"].nunique()
+        return len(persons) > 0 and bool(persons.max() > 1)
+
+    @cached_property
     def given_z(self) -> "pd.Series[bool]":
         """Rows whose belief is conditional on an auxiliary variable."""
         return self.known("z_state")
@@ -373,6 +381,7 @@ class Runs:
             if np.gcd.reduce(copies.to_numpy()) > 1:
                 assumed.append(COPIES)
             asked = ["task", "model", "context", "prompt", "z_state"]
+            asked += ["person"] if "person" in table.columns else []
             # Two auxiliary variables may share the names of their states.
             variable = [table["z"].where(table["z_state"].notna())] if "z" in table.columns else []
             cells = table.groupby([*asked, *variable], dropna=False, observed=True)

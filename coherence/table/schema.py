@@ -61,7 +61,13 @@ COLUMNS = (
         "What contexts share beyond their belief (template, disease, paraphrase family); realised "
         "states are then permuted within groups, and intervals take groups for units.",
     ),
-    Column("rep", "label", "Repetition within context and prompt."),
+    Column(
+        "person",
+        "label",
+        "Who judged, where several persons judged the same contexts: the state is that of the "
+        "context, beliefs and tastes are those of the person.",
+    ),
+    Column("rep", "label", "Repetition within context and prompt, and person where there is one."),
     Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
     Column(
         "p",
@@ -147,13 +153,14 @@ OPTIONS = {
     "exact": "p_true",
     "context": "context",
     "group": "group",
+    "person": "person",
     "rep": "rep",
     "prompt": "prompt",
     "task": "task",
     "model-column": "model",
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
-KEY = ("task", "model", "context", "rep", "prompt", "z", "z_state")
+KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state")
 FEATURE_PREFIX = "x_"
 ACTION_PREFIX = "action_"
 STATE_PREFIX = "p_"

@@ -411,9 +411,14 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
 def _key_errors(runs: Runs, named: Naming) -> list[str]:
     table, names = runs.table, runs.names
     if "context" not in names:
-        return []
+        return [
+            f"{named.plain('person')} needs the column 'context': what several persons judged, and "
+            "has one state. Name it: --context NAME."
+            for name in names
+            if name == "person"
+        ]
     errors: list[str] = []
-    for name in ("context", "group"):
+    for name in ("context", "group", "person"):
         if name in names and (empty := table[name].isna().to_numpy()).any():
             errors.append(
                 f"column {named(name)} is empty in {_rows(empty)}. Give every row its {name}, "
@@ -429,7 +434,12 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     )
     for name, remedy in (
         ("theta", f"Give every realised state its own context id. {several}"),
-        ("group", "Contexts belong to one group each."),
+        (
+            "group",
+            "Contexts belong to one group each. Who judged a case that others judged too is its "
+            f"person: {typed_option('--person', named.columns.get('group', 'group'))} in place of "
+            "--group.",
+        ),
     ):
         if name in names and (varies := (contexts[name].transform("nunique") > 1).to_numpy()).any():
             ids = table.loc[varies, "context"].astype(str).unique()
@@ -438,6 +448,14 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
                 f"{counted(len(ids), 'context')}, the first is {ids[0]!r} ({_rows(varies)}). "
                 f"{remedy}"
             )
+    if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
+        who = named.columns.get("person", "person")
+        errors.append(
+            f"{named.plain('person')} must name several persons in some context, who share its "
+            f"state; each of {counted(contexts.ngroups, 'context')} has one. If rows of a person "
+            f"depend on each other, it is their group: {typed_option('--group', who)} in place of "
+            "--person. If persons share cases, name these: --context NAME."
+        )
     if "rep" in names:
         key = [name for name in KEY if name in table.columns]
         twice = table.duplicated(key, keep=False).to_numpy()

@@ -29,6 +29,7 @@ from coherence.table.schema import PARSED
 
 SEVERAL = "beliefs are over more than two states"
 COLUMNS = "beliefs have a column for every state"
+PERSONS = "several persons judged the same cases, and the effect is that of one agent"
 NO_BELIEF = "no parsed belief"
 NO_CHOICE = "no parsed belief with a parsed action and a known state"
 
@@ -127,6 +128,8 @@ def _by_check(effect: Effect, answers: Answers) -> CheckResult:
     judged = unit.choices if exact else unit.judged
     if unit.stated.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
         return effect.nothing(NO_BELIEF if unit.stated.empty else NO_CHOICE)
+    if unit.crossed and not check.of_persons:
+        return effect.nothing(PERSONS)
     found = answers.results(check.name)
     whole = found.get(check.name)
     lack = whole.reason if whole else effect.lacks
@@ -137,6 +140,8 @@ def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
     """Pool all prompt variants that every model was asked."""
     if answers.unit.states:
         return effect.nothing(COLUMNS)
+    if answers.unit.crossed:
+        return effect.nothing(PERSONS)
     if not answers.prompts:
         return effect.nothing("no other prompt variant was asked of every model")
     rows = answers.rows.table[~answers.rows.given_z]
@@ -152,6 +157,8 @@ def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
     unit = answers.unit
     if unit.stated.empty:
         return effect.nothing(effect.lacks)
+    if unit.crossed:
+        return effect.nothing(PERSONS)
     beliefs = pd.DataFrame(unit.belief(unit.stated).reshape(len(unit.stated), -1))
     context = unit.stated["context"].to_numpy()
     variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")

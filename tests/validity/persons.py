@@ -1,0 +1,197 @@
+"""Simulate persons who judge the same cases: with and without saying that they are persons.
+
+    python tests/validity/persons.py --tables 200 --jobs 2 --seed 1
+
+``tests/validity/persons.csv`` has a line per panel, population, state and reading of the table: the
+share of tables with p <= .05, the share whose interval holds the mean difference over persons, and
+its mean width, of the tables that are tested at all. The state is the exact posterior or the
+realised one. The readings are ``person``; a person's case as context with the person as group; and
+the case as context, where persons count as repetitions. Table t of panel d draws from the seed
+[seed, d, t]. Two cores need about eight minutes.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence import CheckResult, sufficiency_test
+from coherence.statistics.difference_sequences import layout_of, mean_squared_difference
+
+RESULTS = Path(__file__).parent / "persons.csv"
+PANELS = [(30, 20, 0.0), (100, 12, 0.0), (12, 100, 0.0), (6, 60, 0.0), (60, 10, 1 / 3)]
+"""Cases, persons, share of cells that are missing."""
+KNOWN = {"exact": 0.4, "realised": 0.15}
+"""Mean weight of the state, beside the stated belief, in choices that know of it."""
+N_CASES = 40_000  # of the tables that tell what a difference is worth
+Floats = np.ndarray
+
+
+def logistic(odds: Floats) -> Floats:
+    """Return the probability of some log-odds."""
+    return 1 / (1 + np.exp(-odds))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Rows of a panel."""
+
+    person: Floats
+    case: Floats
+    belief: Floats
+    action: Floats
+    exact: Floats
+    theta: Floats
+
+
+def draw(
+    n_cases: int, n_persons: int, missing: float, rng: np.random.Generator, *, kinds: bool
+) -> tuple[Drawn, Floats]:
+    """Draw a panel in which choices follow the stated beliefs, and what they follow them to.
+
+    Persons differ in calibration, in how steeply choice follows belief, more so the better they
+    tell cases apart, and in taste; cases have tastes of their own, and evidence that nobody says.
+    With `kinds`, half of the persons know the cases and act on what they say, and the others
+    neither know nor act on it.
+    """
+    said = 1.5 * rng.normal(size=n_cases)
+    exact = logistic(said + rng.normal(size=n_cases))
+    theta = (rng.random(n_cases) < exact).astype(int)
+    person, case = (each.ravel() for each in np.indices((n_persons, n_cases)))
+    noise = rng.normal(size=person.size)
+    able = rng.normal(size=n_persons)[person]
+    shift, taste = rng.normal(size=(2, n_persons))[:, person]
+    if kinds:
+        knows = person % 2 == 0
+        belief = logistic(np.where(knows, said[case] + 0.3 * noise, 0.3 * said[case] + 1.2 * noise))
+        drive = np.where(knows, 10 * (belief - 0.5), 0.0)
+    else:
+        belief = logistic(np.exp(0.3 * able) * said[case] + 0.4 * shift + 0.5 * noise)
+        drive = (
+            6 * np.exp(0.5 * able) * (belief - 0.5) + taste + 0.7 * rng.normal(size=n_cases)[case]
+        )
+    kept = rng.random(person.size) >= missing
+    rows = Drawn(person, case, belief.round(2), np.array([]), exact[case], theta[case])
+    return Drawn(*(each[kept] if each.size else each for each in vars(rows).values())), logistic(
+        drive
+    )[kept]
+
+
+def chosen(
+    rows: Drawn, follow: Floats, rng: np.random.Generator, *, weight: float, state: str
+) -> Drawn:
+    """Let choices know the state to a weight that differs between persons, from 0 to twice it."""
+    weights = (2 * weight * rng.random(rows.person.max() + 1))[rows.person]
+    known = rows.exact if state == "exact" else rows.theta
+    share = (1 - weights) * follow + weights * known
+    return Drawn(**{**vars(rows), "action": (rng.random(share.size) < share).astype(int)})
+
+
+def worth(panel: tuple[int, int, float], rng: np.random.Generator) -> float:
+    """Return the difference between realised states that the weight of an exact one makes.
+
+    The variance of the posterior over that of the realised state, at equal mean belief.
+    """
+    squares = both = 0.0
+    n = max(panel[0], N_CASES // panel[1])
+    for _ in range(20):
+        rows, _ = draw(n, *panel[1:], rng, kinds=False)
+        mean = pd.DataFrame(vars(rows) | {"action": 0}).groupby("case").mean()
+        exact, belief = mean["exact"].to_numpy(), mean["belief"].to_numpy()
+        left = mean_squared_difference(layout_of(belief, None), belief, exact)
+        squares += left
+        both += left + float((exact * (1 - exact)).mean())
+    return squares / both
+
+
+def _as_persons(rows: Drawn) -> dict[str, Any]:
+    return {"context": rows.case, "person": rows.person}
+
+
+def _as_groups(rows: Drawn) -> dict[str, Any]:
+    return {"context": rows.person * (rows.case.max() + 1) + rows.case, "group": rows.person}
+
+
+def _as_repetitions(rows: Drawn) -> dict[str, Any]:
+    return {"context": rows.case}
+
+
+READINGS: dict[str, Callable[[Drawn], dict[str, Any]]] = {
+    "person": _as_persons,
+    "cells, group=person": _as_groups,
+    "context=case": _as_repetitions,
+}
+POPULATIONS = ("tastes", "kinds", "knows")
+
+
+def study(
+    panel: tuple[int, int, float], population: str, state: str, value: float, seed: list[int]
+) -> dict[str, tuple[float, float, float]]:
+    """Return whether each reading rejects, whether its interval covers, and its width."""
+    rng = np.random.default_rng(seed)
+    rows, follow = draw(*panel, rng, kinds=population == "kinds")
+    weight = KNOWN[state] if population == "knows" else 0.0
+    rows = chosen(rows, follow, rng, weight=weight, state=state)
+    truth = weight * (value if state == "exact" else 1.0)
+    found = {}
+    for name, reading in READINGS.items():
+        known = {"exact": rows.exact} if state == "exact" else {"truth": rows.theta}
+        options: dict[str, Any] = {**known, **reading(rows), "n_draws": 999, "rng": rng}
+        found[name] = _outcome(sufficiency_test(rows.belief, rows.action, **options), truth)
+    return found
+
+
+def _outcome(result: CheckResult, truth: float) -> tuple[float, float, float]:
+    p, interval = result.pvalue, result.interval
+    tested = p is not None and not math.isnan(p)
+    if interval is None:
+        return (float(p <= 0.05) if tested else math.nan, math.nan, math.nan)
+    covered = float(interval.low <= truth <= interval.high)
+    return (float(p <= 0.05) if tested else math.nan, covered, interval.high - interval.low)
+
+
+def main() -> None:
+    """Simulate, print and store."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--panels", type=int, nargs="*", help="panels to run, by number")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    records = []
+    for number, panel in enumerate(PANELS):
+        if args.panels and number not in args.panels:
+            continue
+        value = worth(panel, np.random.default_rng([args.seed, number]))
+        for population in POPULATIONS:
+            for state in KNOWN:
+                seeds = [[args.seed, number, table] for table in range(args.tables)]
+                found = Parallel(n_jobs=args.jobs)(
+                    delayed(study)(panel, population, state, value, seed) for seed in seeds
+                )
+                for name in READINGS:
+                    outcomes = np.array([each[name] for each in found])
+                    tested = ~np.isnan(outcomes[:, 0])
+                    means = [
+                        float(np.nanmean(column)) if (~np.isnan(column)).any() else math.nan
+                        for column in outcomes.T
+                    ]
+                    records.append(
+                        (*panel, population, state, name, int(tested.sum()), *means, args.tables)
+                    )
+                    print(*records[-1], flush=True)
+    names = ["n_cases", "n_persons", "missing", "population", "state", "reading", "n_tested"]
+    names += ["rejected", "covered", "width", "n_tables"]
+    table = pd.DataFrame(records, columns=names).assign(seed=args.seed)
+    table.round(4).to_csv(args.results, index=False)
+
+
+if __name__ == "__main__":
+    main()
