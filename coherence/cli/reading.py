@@ -34,7 +34,8 @@ HOLDS = {
     "action": "actions",
     "truth": "realised states",
     "exact": "exact posteriors of the state, given the evidence",
-    "context": "ids of the cases; rows of one case are not independent",
+    "context": "ids of the cases; rows of one case are not independent. Two columns, A,B, are one "
+    "id where cases share nothing",
     "group": "what cases share beyond their belief, such as a template",
     "person": "who judged, where several persons judged the same cases",
     "rep": "repetitions",

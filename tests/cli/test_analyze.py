@@ -49,6 +49,18 @@ MAPPING = ["--belief", "conf", "--action", "choice", "--truth", "y", "--context"
 MAPPING += ["--model-column", "llm"]
 
 
+def test_persons_and_ids_of_two_columns_reach_the_analysis(tmp_path, analyze, run):
+    path = tmp_path / "panel.csv"
+    rows = [(who, f"0{case}", 0.1 * case, case % 2) for who in (7, 8) for case in range(6)]
+    pd.DataFrame(rows, columns=["who", "case", "p", "action"]).to_csv(path, index=False)
+    assert run("analyze", path, "--context", "case", "--person", "who")[0] == 0
+    assert run("analyze", path, "--context", "case,who", "--group", "who")[0] == 0
+    crossed, alone = (read.table for read, _ in analyze)
+    assert crossed["person"].tolist() == [7] * 6 + [8] * 6
+    assert (alone["context"].iloc[0], alone["context"].nunique()) == ("00 / 7", 12)
+    assert alone["group"].nunique() == 2
+
+
 def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     words = "--seed 7 --n-jobs 2 --published --strict --positive Yes --positive hit"
     words += " --reference mse --state realised --no-merge-labels --checks"
