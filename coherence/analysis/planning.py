@@ -198,27 +198,30 @@ def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
     ]
 
 
-def _persons(unit: UnitRows, checks: Sequence[Check]) -> tuple[list[NotRun | str], list[Check]]:
+def _persons(
+    unit: UnitRows, checks: Sequence[Check], published: bool
+) -> tuple[list[NotRun | str], list[Check]]:
     """Say how persons who judged the same cases enter, and which checks take none."""
     if not unit.crossed:
         lone = "person" in unit.rows.columns
         return ["no two persons judged the same case here: persons were not used."] * lone, [
             *checks
         ]
-    rows = unit.rows
-    persons, cases = rows["person"].nunique(), rows["context"].nunique()
     taking = [check for check in checks if check.of_persons]
-    said: list[NotRun | str] = [
-        f"{counted(persons, 'person')} judged {counted(cases, 'case')}: whole cases are compared, "
-        "each person's own belief and taste taken out of choices. Assumed: how persons disagree at "
-        "one mean belief does not go with the state."
-    ]
+    how = "these are the units of intervals."
+    if not published and any(ACTION in c.needs and _has_rows(unit, c) for c in taking):
+        how = (
+            "whole cases are compared, each person's own belief and taste taken out of choices. "
+            "Assumed: how persons disagree at one mean belief does not go with the state."
+        )
+    persons, cases = unit.rows["person"].nunique(), unit.rows["context"].nunique()
+    judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
     unmet = unit.runs.unmet()
     others = [
         check for check in checks if not (check.of_persons or unmet.intersection(check.needs))
     ]
-    reason = "they take rows of a case for repetitions of one agent, and persons judged it"
-    return [*said, *_not_run(reason, others)], taking
+    reason = "persons judged the same cases, and these take the rows of a case for one agent's"
+    return [judged, *_not_run(reason, others)], taking
 
 
 def _place(check: Check) -> tuple[bool, int]:
@@ -252,7 +255,7 @@ def plan_unit(
     """
     checks = [declaration(name) for name in names]
     checks = [check for check in checks if named or check.by_itself(unit.runs)]
-    of_persons, checks = _persons(unit, checks)
+    of_persons, checks = _persons(unit, checks, published)
     if unit.runs.given_z.all():
         note = "every row holds a belief given z, and none one without it: untestable."
         return [], [NotRun(note, tuple(names))]

@@ -1,7 +1,5 @@
 """What simulated panels promise: said to be persons, they keep the error rate and the coverage."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from persons import PANELS, POPULATIONS, READINGS, RESULTS

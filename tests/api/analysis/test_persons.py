@@ -51,6 +51,12 @@ def test_a_posterior_is_compared_with_where_no_outcome_is_known():
     assert by_name["sufficiency"].settings["state"] == "exact"
 
 
+def test_the_papers_own_procedures_know_no_persons():
+    unit = report_of(table(), published=True).units[0]
+    assert {result.check.partition(":")[0] for result in unit.results} == {"calibration"}
+    assert not any("whole cases are compared" in note for note in unit.notes)
+
+
 def test_forecasts_of_persons_are_scored_by_case():
     names = {"belief": "says", "truth": "came", "context": "case", "person": "who"}
     report = analyze(table().drop(columns="does"), columns=names, rng=1)
@@ -73,7 +79,6 @@ def test_models_are_compared_on_what_knows_persons():
     both = [table().assign(model=model) for model in "ab"]
     rows = pd.concat(both, ignore_index=True)
     rows.loc[rows["model"] == "b", "does"] = rows["came"]
-    names = {**NAMES, "person": "who"}
     effects = ["residual_covariance", "rational_agent"]
     found = coherence.compare(rows, columns={**NAMES, "person": "who"}, effects=effects, rng=1)
     estimate = found.estimates.set_index("model")["estimate"]
