@@ -192,3 +192,42 @@ def test_choices_that_follow_belief_without_noise_leave_nothing(threshold):
     sure = (rows["belief"] > threshold).astype(int)
     result = judged(rows.assign(action=sure))
     assert math.isnan(result.pvalue) or result.pvalue > 0.01
+
+
+def test_three_actions_are_tested_together():
+    rng = np.random.default_rng(13)
+    rows = panel(60, 8, rng, weight=0.4)
+    other = rng.random(len(rows)) < 0.2
+    result = judged(rows.assign(action=rows["action"].astype(str).mask(other, "defer")))
+    assert len(result.details.dropna(subset="low")) >= 3
+    assert result.pvalue < 0.05
+    # What one action gains the others lose.
+    of_actions = result.details["estimate"].head(3)
+    assert of_actions.sum() == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"belief": 0.4},
+        {"action": 1},
+        {"truth": 0},
+        {"person": lambda rows: rows["person"] * (rows["case"] % 7 > 0)},
+        {"belief": lambda rows: (rows["belief"] > 0.5).astype(float)},
+        {"belief": lambda rows: rows.groupby("case")["belief"].transform("mean")},
+    ],
+)
+def test_degenerate_panels_have_a_result_or_a_reason(change):
+    result = judged(panel(30, 4, np.random.default_rng(14)).assign(**change))
+    assert 0 <= result.pvalue <= 1 or result.reason
+
+
+def test_most_persons_may_have_judged_one_case():
+    rng = np.random.default_rng(15)
+    rows = panel(40, 12, rng)
+    first = rows.groupby("case").cumcount() < 2
+    lone = rows[~first].sample(30, random_state=1)
+    lone = lone.assign(person=100 + np.arange(len(lone)))
+    result = judged(pd.concat([rows[first], lone]))
+    assert result.settings["n_persons"] == 32
+    assert 0 < result.pvalue <= 1
