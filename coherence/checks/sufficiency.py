@@ -211,7 +211,9 @@ def sufficiency_test(
     )
     if not two_states:
         return result
-    rounding = 0.0 if computed else rounding_bound(choices.belief, choices.n_contexts)
+    # Every person makes a report of a case of its own.
+    n_reported = choices.n_contexts if panel is None else int(panel.cell.max()) + 1
+    rounding = 0.0 if computed else rounding_bound(choices.belief, n_reported)
     if panel is not None:
         result = _turned(result, found, panel.of_means(rounding))
         return replace(

@@ -73,6 +73,8 @@ def _basis(unit: Unit) -> str:
     parts, primary = [], _primary(unit)
     if primary is not None:
         parts.append(counted(primary.n_contexts, "case"))
+        if persons := primary.settings.get("n_persons"):
+            parts.append(counted(persons, "person"))
     if not unit.statuses.empty:
         share = unparsed_share(unit)
         parts.append(counted(int(unit.statuses["rows"].sum()), "answer"))

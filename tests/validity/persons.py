@@ -1,13 +1,13 @@
 """Simulate persons who judge the same cases: with and without saying that they are persons.
 
-    python tests/validity/persons.py --tables 200 --jobs 2 --seed 1
+    python tests/validity/persons.py --tables 100 --seed 1
 
 ``tests/validity/persons.csv`` has a line per panel, population, state and reading of the table: the
 share of tables with p <= .05, the share whose interval holds the mean difference over persons, and
 its mean width, of the tables that are tested at all. The state is the exact posterior or the
 realised one. The readings are ``person``; a person's case as context with the person as group; and
 the case as context, where persons count as repetitions. Table t of panel d draws from the seed
-[seed, d, t]. Two cores need about eight minutes.
+[seed, d, t]. One core needs about ten minutes for 100 tables.
 """
 
 import argparse
@@ -159,7 +159,7 @@ def _outcome(result: CheckResult, truth: float) -> tuple[float, float, float]:
 def main() -> None:
     """Simulate, print and store."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--panels", type=int, nargs="*", help="panels to run, by number")

@@ -26,13 +26,15 @@ def report_of(rows, **options):
 
 
 def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
-    unit = report_of(table()).units[0]
+    report = report_of(table())
+    (unit,) = report.units
     ran = {result.check.partition(":")[0] for result in unit.results}
     assert ran == {"sufficiency", "residual_covariance", "calibration"}
     assert {"cmi", "monotone_choice", "rational_agent", "predictive_gain"} <= set(unit.absent)
     assert len({unit.absent[name] for name in ("cmi", "rational_agent")}) == 1
     assert "persons" in unit.absent["cmi"]
     assert any("6 persons judged 40 cases" in note for note in unit.notes)
+    assert "40 cases, 6 persons" in str(report)
 
 
 def test_the_numbers_are_those_of_the_check():
