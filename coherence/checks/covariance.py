@@ -91,8 +91,12 @@ CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 FEW_SHARED = (
-    "{persons} persons share {n} cases, each with one state: what is exchanged is whole cases, "
-    "however many persons judge each, and the test takes {fewest}"
+    "{persons} persons share {n} cases, each with one state: whole cases are exchanged, however "
+    "many persons judge each, and the test takes {fewest}"
+)
+WITHIN_PERSONS = (
+    "; at each person's own belief choices differ by {points:.0f} points between the states (least "
+    "squares, without an error: noisy reports look like that too)"
 )
 EXCHANGEABLE = (
     "contexts of one mean belief are exchangeable, however persons disagree there, and each "
@@ -102,7 +106,7 @@ INVERTED = "the test inverted (signs of runs of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
 
-@takes_columns("belief", "action", "truth", "exact", "context", "group")
+@takes_columns("belief", "action", "truth", "exact", "context", "group", "person")
 def residual_covariance_test(
     belief: ArrayLike,
     action: ArrayLike,
@@ -274,8 +278,7 @@ def examined(
         },
     )
     if panel is not None and len(data.actions) > 1 and data.n_contexts < FEWEST_CONTEXTS:
-        shared = {"persons": panel.n_persons, "n": data.n_contexts, "fewest": FEWEST_CONTEXTS}
-        return lacking(undefined, FEW_SHARED.format(**shared), Lack.CASES), None
+        return _few_shared(data, panel, undefined), None
     if data.degenerate:
         return lacking(undefined, data.degenerate, _lack_of(data)), None
     cases, of_case = (data, group) if panel is None else (panel.cases, panel.of_cases(group))
@@ -290,6 +293,18 @@ def examined(
     if isinstance(found, CheckResult):
         return found, None
     return _direction_of(data, found, undefined), found
+
+
+def _few_shared(data: ChoiceData, panel: Panel, undefined: CheckResult) -> CheckResult:
+    """Say why so few cases are not tested, and what persons do at their own beliefs."""
+    reason = FEW_SHARED.format(persons=panel.n_persons, n=data.n_contexts, fewest=FEWEST_CONTEXTS)
+    state = data.truth.astype(np.float64) if data.exact is None else data.exact
+    within = panel.within_persons(data.share, state)
+    if not math.isnan(within):
+        reason += WITHIN_PERSONS.format(points=100 * within)
+        settings = {**undefined.settings, "within_persons": within}
+        undefined = replace(undefined, settings=settings)
+    return lacking(undefined, reason, Lack.CASES)
 
 
 def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:

@@ -76,7 +76,7 @@ ENOUGH = {True: 5, False: 3}
 MOST_ASKED = 5  # what a calibration of the highest degree takes: more would not help
 
 
-@takes_columns("belief", "action", "truth", "exact", "context", "group")
+@takes_columns("belief", "action", "truth", "exact", "context", "group", "person")
 def sufficiency_test(
     belief: ArrayLike,
     action: ArrayLike,

@@ -105,6 +105,14 @@ def test_the_interval_has_the_variance_between_persons():
     assert halves[1] == pytest.approx(math.hypot(halves[0], of_persons), rel=0.25)
 
 
+def test_columns_of_a_table_may_be_named():
+    rows = panel(40, 6, np.random.default_rng(5))
+    named = sufficiency_test(
+        "belief", "action", "truth", data=rows, context="case", person="person", rng=1
+    )
+    assert named.pvalue == judged(rows).pvalue
+
+
 def test_neither_the_order_of_rows_nor_names_matter():
     rows = panel(40, 6, np.random.default_rng(5), weight=0.2, missing=0.2)
     first = judged(rows)
@@ -149,6 +157,26 @@ def test_few_cases_are_not_tested_however_many_persons_judge_them(test):
     assert result.settings["lack"] == "cases"
     assert "100 persons share 12 cases" in result.reason
     assert "takes 20" in result.reason
+    assert abs(result.settings["within_persons"]) < 0.1
+
+
+def test_what_persons_of_few_cases_do_at_their_own_beliefs_is_given_without_an_error():
+    rows = panel(12, 100, np.random.default_rng(8), weight=0.4)
+    result = judged(rows)
+    assert result.settings["within_persons"] == pytest.approx(0.4, abs=0.1)
+    assert result.interval is None
+    # A posterior moves choices as much as the truth that it foretells.
+    centred = {name: rows[name] - rows.groupby("person")[name].transform("mean") for name in rows}
+    design = np.column_stack([centred["belief"], centred["exact"]])
+    slope = np.linalg.lstsq(design, centred["action"])[0][1]
+    left = centred["exact"] - centred["belief"] * (
+        (centred["belief"] @ centred["exact"]) / (centred["belief"] @ centred["belief"])
+    )
+    toss = (rows["exact"] * (1 - rows["exact"])).sum()
+    arrays = rows["belief"], rows["action"]
+    options = {"exact": rows["exact"], "context": rows["case"], "person": rows["person"]}
+    of_exact = sufficiency_test(*arrays, **options).settings["within_persons"]
+    assert of_exact == pytest.approx(slope * (left @ left) / (left @ left + toss))
 
 
 def test_persons_who_share_nothing_are_a_group():
