@@ -53,8 +53,8 @@ def test_failing_names_what_fails_once():
 def test_a_sign_before_the_correction_is_named_and_no_more():
     (only,) = said(result("cmi", 0.03, 0.12), result("evidence_leak", 0.5, 1.0))
     assert only == (
-        "None of 2 further tests rejects, corrected among themselves; uncorrected, p is at most 0.05 "
-        "in cmi."
+        "None of 2 further tests rejects, corrected among themselves; uncorrected, p is at most "
+        "0.05 in cmi."
     )
 
 
