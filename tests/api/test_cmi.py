@@ -219,6 +219,7 @@ def test_a_leak_beyond_features_is_found():
     assert checked(belief, leaky, truth, context, condition_on=features).pvalue <= 0.01
 
 
+@pytest.mark.lengthy
 def test_policies_that_follow_five_beliefs_are_no_information():
     """Breaks if contexts alike in five columns are taken for equal: 6 in 10 are rejected then."""
     rejected = 0

@@ -127,6 +127,7 @@ def test_names_are_text_and_no_markup(asked):
     assert "&lt;b&gt;task" in page
 
 
+@pytest.mark.lengthy
 def test_the_picture_is_the_same_for_equal_tables_and_holds_no_markup(compared):
     evil = "<script>alert(1)</script> $x^2$"
     named = compared.estimates.replace({"model": {"heaping": evil}})

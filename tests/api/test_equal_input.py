@@ -40,6 +40,7 @@ def test_a_belief_in_the_state_or_in_its_absence(test, seed):
     assert other.pvalue == pytest.approx(one.pvalue, abs=MONTE_CARLO)
 
 
+@pytest.mark.lengthy
 def test_folds_of_the_gain_know_no_order_and_no_names():
     belief, action, truth, context = a_table(1)
     shuffled = np.random.default_rng(0).permutation(belief.size)

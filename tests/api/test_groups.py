@@ -134,6 +134,7 @@ def test_models_are_compared_over_groups(runs):
     assert all("2 groups are too few" in note for note in told.notes)
 
 
+@pytest.mark.lengthy
 def test_a_group_for_every_context_changes_nothing():
     runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1)
     checks = ["residual_covariance", "cmi", "monotone_choice", "predictive_gain"]

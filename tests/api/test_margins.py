@@ -74,6 +74,7 @@ def test_what_lies_beyond_a_margin_is_said_to():
     assert "Not shown" not in unit.conclusion[0]
 
 
+@pytest.mark.lengthy
 def test_power_counts_studies_within_the_margin():
     options = {"n_contexts": [50, 400], "signal": 0.4, "n_simulations": 20, "rng": 1}
     table = power("rational", planted="hidden_signal", margin=0.15, **options).table
@@ -89,6 +90,7 @@ def test_the_report_keeps_the_margin(runs):
     assert "ithin 5 points" in report.to_html()
 
 
+@pytest.mark.lengthy
 def test_a_plan_says_that_its_pilot_has_an_error():
     runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
     rows = runs[runs["action"].notna()]

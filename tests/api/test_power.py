@@ -322,6 +322,7 @@ def test_the_error_of_a_pilot_stands_in_text_and_may_be_left_out(pilots):
     assert "With the error of the pilot the power there is" in needed["sentence"]
 
 
+@pytest.mark.lengthy
 def test_a_fitted_agent_is_asked_for_what_it_can_give():
     runs = simulate("noisy", n_contexts=60, n_reps=2, rng=1, iterated=False)
     rows = runs[runs["action"].notna()]

@@ -218,6 +218,7 @@ def test_states_that_are_hardly_seen_leave_no_interval():
     assert result.pvalue > 0
 
 
+@pytest.mark.lengthy
 def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
     """At rates of .05 in 200 contexts they meet half a time on average."""
     rejected, missed, n_sets = 0, 0, 80
@@ -285,6 +286,7 @@ def test_the_exact_posterior_takes_the_place_of_the_realised_state():
     assert found["exact"] >= 16 > 2 * found["realised"]
 
 
+@pytest.mark.lengthy
 def test_both_states_estimate_one_difference():
     """Breaks if the denominator is p* (1 - p*) alone, or p (1 - p): a seventh off."""
     belief, action, truth, exact, _ = reporter(1, n=12_000, weight=1.0, reps=1)

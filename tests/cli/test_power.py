@@ -20,6 +20,7 @@ def test_a_pilot_with_other_columns_is_told_of_import(tmp_path, run):
     assert "--belief" not in err
 
 
+@pytest.mark.lengthy
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
     out = tmp_path / "plan"
     options = ["--signal", "0.4", "--checks", "residual_covariance", "--seed", "3"]
@@ -56,6 +57,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, run):
     assert err.splitlines()[-1].startswith(wrote)  # a slow machine says how far it is
 
 
+@pytest.mark.lengthy
 def test_the_cases_of_a_task_are_planned(run):
     few = ["--contexts", "24", "--reps", "1", "--simulations", "10", "--draws", "99"]
     status, out, _ = run("power", "--task", "asia", "--variable", "bronc", *few, "--seed", "3")

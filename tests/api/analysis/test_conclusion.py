@@ -83,6 +83,7 @@ def test_computed_beliefs_scatter_between_wordings():
     assert (across.n_groups, across.across) == (1, "wordings")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("noise", "warned"), [(0.0, False), (0.3, True)])
 def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, warned):
     """The information that the state adds is above chance at .3; without scatter no caution."""

@@ -45,6 +45,7 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     assert [name for name, _ in by_measure(ranked[:3])] == [""]
 
 
+@pytest.mark.lengthy
 def test_an_overview_says_where_p_concerns_more_than_the_effect_beside_it(units):
     said = "p is that of all differences together"
     several = result("a", 0.1)
