@@ -146,6 +146,7 @@ def with_results(unit: Unit, beside: Beside, margin: float | None = None) -> Uni
         unit,
         results=results,
         verdict=verdict,
+        margin=margin,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),

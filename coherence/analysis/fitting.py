@@ -38,7 +38,7 @@ def fit_unit(
         named = listing([f"task {of!r} with model {by!r}" for of, by in units])
         raise InputError(
             f"the table must leave one (task, model) to be fitted; received {len(units)}: {named}. "
-            "Name a task and a model."
+            "Name one: --task TASK --model MODEL (task=, model=)."
         )
     check = declaration("rational_agent")
     rows = completed.part(table)

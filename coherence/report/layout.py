@@ -28,10 +28,21 @@ def rendered(
     """Print parts below each other."""
     if width is None:
         width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
+    width = max(MIN_WIDTH, width)
+    text = _printed(parts, width, color)
+    if not ascii_only:
+        return text
+    # "≤" takes two columns in ASCII: where a line overflows by that, lines are broken earlier.
+    plain = text.translate(PLAIN)
+    over = max(line.cell_len for line in Text.from_ansi(plain).split()) - width
+    return _printed(parts, width - over, color).translate(PLAIN) if over > 0 else plain
+
+
+def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
     # What the environment says of colours and widths was asked by the caller, of the real stream.
     console = Console(
         file=io.StringIO(),
-        width=max(MIN_WIDTH, width),
+        width=width,
         height=24,
         force_terminal=color,
         color_system="standard" if color else None,
@@ -44,8 +55,7 @@ def rendered(
     for part in parts:
         console.print(part)
     assert isinstance(console.file, io.StringIO)
-    text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
-    return text.translate(PLAIN) if ascii_only else text
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
 def as_text(text: str, style: str = "") -> Text:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.box import Box
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -43,7 +44,9 @@ def screen(units: Sequence[Unit], more: str) -> Iterator[RenderableType]:
     warnings = list(_warnings(seen))
     if warnings:
         yield from listed(warnings)
-    yield as_text(f"{FOUND} primary test, p ≤ .05. Everything else: {more}.", "dim")
+    knows = any(unit.verdict is Verdict.KNOWS_TRUTH for unit in units)
+    of_test = "primary test, p ≤ .05" + ", or evidence_leak" * knows
+    yield as_text(f"{FOUND} {of_test}. Everything else: {more}.", "dim")
 
 
 def _primary(unit: Unit) -> CheckResult | None:
@@ -51,7 +54,9 @@ def _primary(unit: Unit) -> CheckResult | None:
 
 
 def mark(verdict: Verdict) -> str:
-    """Return the sign of a verdict."""
+    """Return the sign of a verdict; none where the primary test was not run."""
+    if verdict in (Verdict.NOT_TESTED, Verdict.FORECASTS):
+        return ""
     if verdict.marked:
         return FOUND
     if verdict is Verdict.WITHIN_MARGIN:
@@ -94,7 +99,8 @@ def _verdict(unit: Unit, said: View) -> Iterator[RenderableType]:
     grid.add_column(width=3, justify="right")
     grid.add_column(ratio=1)
     found = unit.verdict.marked
-    text = " ".join(shows) or "No verdict: the primary test was not run."
+    why = unit.absent.get("sufficiency", "the primary test was not run").rstrip(".")
+    text = " ".join(shows) or f"No verdict ({why})."
     grid.add_row(Text(mark(unit.verdict)), as_text(text, "bold" if found else ""))
     if unit.answering and (low := [m.median for m in unit.answering.masses if m.median < LOW]):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
@@ -186,7 +192,7 @@ def _table(units: Sequence[Unit]) -> Table:
     for name, cell_of in ROWS:
         cells = [cell_of(unit) for unit in units]
         if any(cell != NOT_GIVEN for cell in cells):
-            table.add_row(Text(f"  {name}"), *map(as_cell, cells))
+            table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
     return table
 
 

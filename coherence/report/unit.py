@@ -46,6 +46,7 @@ class Unit:
     # how the answers were elicited; None where that was not asked
     answering: Answering | None = None
     verdict: Verdict = Verdict.NOT_TESTED  # what the primary test says
+    margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
     conclusion: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()  # what may mislead tests

@@ -319,17 +319,22 @@ def _next_step(unit: Unit) -> str:
         few = unit.verdict is Verdict.TOO_FEW_CASES
         fewest = f": the test takes {FEWEST_CONTEXTS}, however many persons judge each"
         return f"Have persons judge more cases{fewest}." if few else ""
-    if max(result.n_contexts for result in unit.results) < MIN_CONTEXTS:
-        return f"Ask about more cases: tests need {MIN_CONTEXTS}, and see little below 60."
+    most = max(result.n_contexts for result in unit.results)
+    if unit.verdict is Verdict.TOO_FEW_CASES or most < MIN_CONTEXTS:
+        fewest = FEWEST_CONTEXTS if unit.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
+        need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
+        return f"Ask about more cases{need}."
     if little_sentence(unit.movement):
         return (
             "Another prompt, task or way of answering, under which beliefs and choices vary; more "
             "cases would not help."
         )
+    if unit.verdict is Verdict.NOTHING_OPEN or len(unit.rows.states) > 2:
+        return ""  # no agent in two states with something left to know can be fitted
     power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
     averages = (result.also.get("plain_average") for result in unit.results)
     held = any(average is not None and not math.isnan(average.value) for average in averages)
-    if not held or unit.verdict is Verdict.WITHIN_MARGIN:  # nothing to hold, or held already
+    if not held or unit.margin is not None:  # nothing to hold, or held already
         return f"{power}."
     return f"{power}; --margin 0.05 whether effects lie within 5 points."
 

@@ -55,6 +55,7 @@ def test_what_next_fits_small_tables_and_what_was_given():
     [
         ("rational", None, Verdict.NO_EVIDENCE, True),
         ("rational", 0.2, Verdict.WITHIN_MARGIN, False),
+        ("rational", 0.0001, Verdict.NO_EVIDENCE, False),  # named already
         ("noisy", 0.2, Verdict.NOISE_EXPLAINS, False),  # nothing can be held against a margin
     ],
 )
@@ -63,6 +64,28 @@ def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, ve
     report = analyze(runs, checks=["sufficiency"], margin=margin, rng=1)
     assert report.units[0].verdict is verdict
     assert ("--margin" in str(report)) == asks
+
+
+def test_where_nothing_can_be_tested_no_effect_is_planned_for():
+    """Breaks if a table to which no agent can be fitted is sent to `coherence power`."""
+    few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)
+    said = " ".join(str(analyze(few, checks=["sufficiency"], rng=1)).split())
+    assert "Next: Ask about more cases: tests need 20, and see little below 60." in said
+    runs = simulate("rational", n_contexts=40, n_reps=1, rng=1).drop(columns="p_true")
+    for table, sentence in (
+        (runs.assign(theta=1), "nothing is left open"),
+        (in_three_states(runs), "No evidence"),
+    ):
+        said = str(analyze(table, checks=["sufficiency"], rng=1))
+        assert sentence in said
+        assert "coherence power" not in said
+
+
+def in_three_states(runs):
+    rows = runs[runs["action"].notna()]
+    p_b, labels = (1 - rows["p"]) / 2, {0: "b", 1: "a"}
+    three = {"p_a": rows["p"], "p_b": p_b, "p_c": 1 - rows["p"] - p_b}
+    return rows[["context", "action"]].assign(theta=rows["theta"].map(labels), **three)
 
 
 def test_more_reports_are_not_asked_for_where_they_would_not_help():

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
@@ -60,6 +61,23 @@ def test_two_models_are_said_on_one_screen_the_verdict_first(example):
     assert text.count("✗") == 3, "verdict, row of the primary test, legend"
 
 
+def test_ascii_is_no_wider_than_the_terminal(example):
+    """Breaks if the two columns of "<=" are forgotten."""
+    for width in (60, 79, 80, 81, 120):
+        for color in (False, True):
+            text = render_report(example.units, width=width, color=color, ascii_only=True)
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+            assert max(map(len, plain.splitlines())) <= width
+            assert "p <= .05" in words(plain)
+
+
+def test_rows_that_break_stay_below_their_heading(example):
+    lines = render_report(example.units, width=60).splitlines()
+    first = next(at for at, line in enumerate(lines) if "choice at equal" in line)
+    assert lines[first].startswith("  choice")
+    assert lines[first + 1].startswith("  ")
+
+
 def test_the_readme_shows_it(example):
     readme = Path("README.md").read_text(encoding="utf-8")
     shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
@@ -96,6 +114,7 @@ def test_only_the_primary_test_has_a_mark_and_undefined_rows_are_left_out(unit):
         (Verdict.TOO_FEW_REPORTS, "?", "32 [14, 50]"),
         (Verdict.WITHIN_MARGIN, "✓", "32 [14, 50]"),
         (Verdict.NO_EVIDENCE, "·", "32 [14, 50]"),
+        (Verdict.FORECASTS, " ", "32 [14, 50]"),
     ],
 )
 def test_a_verdict_has_its_mark(unit, verdict, mark, cell):
@@ -106,6 +125,7 @@ def test_a_verdict_has_its_mark(unit, verdict, mark, cell):
     )
     assert f"  {mark} Said.\n" in text
     assert "Beside" not in text
+    assert (".05, or evidence_leak." in text) == (verdict is Verdict.KNOWS_TRUTH)
     assert row_of(text, "choice at equal belief").endswith(cell)
 
 
@@ -167,3 +187,12 @@ def test_without_the_primary_test_results_are_listed_as_asked_for():
     text = str(analyze(runs, checks=["cmi"], rng=1))
     assert "What moves" in text
     assert "(cmi)" in text
+
+
+def test_a_model_without_the_primary_test_has_no_mark_and_says_why():
+    runs = simulate("rational", n_contexts=30, n_reps=2, rng=1)
+    silent = runs.assign(model="silent", p=float("nan"), action=None, status="refused")
+    table = pd.concat([runs.assign(model="talks"), silent])
+    report = analyze(table, checks=["sufficiency", "calibration"], rng=1)
+    said = render_report(report.units, width=WIDTH)
+    assert "\n    No verdict (no row has a parsed belief, action and state: sufficiency" in said
