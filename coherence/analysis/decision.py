@@ -226,7 +226,9 @@ def _not_following(facts: Facts) -> str:
 
 
 def _no_evidence(facts: Facts) -> str:
-    return f"No evidence that it acts on more than it says.{_compatible(facts)}"
+    persons = facts.says("n_persons")
+    what = "they act on more than they say" if persons else "it acts on more than it says"
+    return f"No evidence that {what}.{_compatible(facts)}"
 
 
 _SENTENCES: dict[Verdict, Callable[[Facts], str]] = {

@@ -524,6 +524,19 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
 
+def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:
+    """Say which of the first rows holds all names that the header lacks, as below a title."""
+    rows = enumerate(table.head(5).itertuples(index=False, name=None))
+    at = next((at for at, row in rows if len(wanted) > 1 and {*wanted} <= {*map(str, row)}), None)
+    if at is None:
+        return []
+    return [
+        f"the columns {listing(map(repr, sorted(wanted)))} are named in row {at}, below the line "
+        "that was read as the header. Delete the lines above it; in Python read_runs("
+        f"pd.read_excel(FILE, header={at + 1}), ...), or pd.read_csv."
+    ]
+
+
 def _values(table: pd.DataFrame, name: str) -> str:
     """Say what a column holds whose values may have been named in place of it."""
     if name not in ("task", "model", "prompt") or name not in table.columns:
@@ -557,6 +570,7 @@ def as_runs(
         f"there is no column {as_!r} to use as {name!r}. {_values(table, name)}{closest(as_, kept)}"
         for name, as_ in missing.items()
     ]
+    errors = _header_beneath(table, set(missing.values())) or errors
     # What the user makes is meant as what its name says, as what is mapped.
     made = {name: name for name in reading.shape.made if name in COLUMN_NAMES}
     named = Naming(made | {name: as_ for name, as_ in reading.columns.items() if as_ in kept})

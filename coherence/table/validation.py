@@ -152,8 +152,13 @@ def _nearest(wanted: Sequence[str], names: Sequence[str]) -> str:
         for name in names
         if one_typo_apart(name.casefold().removesuffix("s"), meant)
     }
-    found = [f"For {meant!r} the closest name found is {name!r}." for meant, name in near.items()]
-    return " ".join(found) or closest("", names)
+    found = [
+        f"There is a column {name!r}."
+        if name == meant
+        else f"For {meant!r} the closest name found is {name!r}."
+        for meant, name in near.items()
+    ]
+    return " ".join(found) or closest("", [name.removeprefix("unmapped_") for name in names])
 
 
 def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:

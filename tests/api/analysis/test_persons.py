@@ -35,6 +35,7 @@ def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
     assert "persons" in unit.absent["cmi"]
     assert any("6 persons judged 40 cases" in note for note in unit.notes)
     assert "40 cases, 6 persons" in str(report)
+    assert "No evidence that they act on more than they say." in " ".join(str(report).split())
 
 
 def test_the_numbers_are_those_of_the_check():

@@ -67,6 +67,20 @@ def test_what_was_looked_for_in_vain_is_told_once(tmp_path):
     assert "no column 'cnf' to use as 'p'. Closest name found: 'conf'." in faults[0]
 
 
+def test_a_header_below_other_lines_is_pointed_at(tmp_path):
+    """Breaks if a heading over several columns is taken for a header without a word."""
+    path, above = tmp_path / "mine.csv", "Answers,,Outcome\n"
+    path.write_text(f"{above}prob,choice,came\n0.5,a,1\n0.4,b,0\n")
+    columns = {"p": "prob", "action": "choice", "theta": "came"}
+    with pytest.raises(InputError, match="are named in row 0, below the line") as refused:
+        read_runs(path, columns=columns)
+    assert "Closest" not in str(refused.value)
+    assert "header=1" in str(refused.value)
+    read = read_runs(pd.read_csv(path, header=1), columns=columns)
+    path.write_text(path.read_text().removeprefix(above))
+    pd.testing.assert_frame_equal(read_runs(path, columns=columns), read, check_dtype=False)
+
+
 def test_labels_of_blanks_alone_count_as_empty(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("context,p,action,theta\na,0.7,yes,1\nb,0.2, ,0\nc,0.4,no,  \n")

@@ -106,6 +106,10 @@ def test_missing_columns_name_the_closest():
         [nothing], "'action'", "'theta'", "the exact posterior", "'prompt'", "'z'", "is 'acton'"
     )
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
+    missing, _ = errors_of(pd.DataFrame({"belief": [0.1], "unmapped_prompt": ["a"]}))
+    assert says([missing], "There is a column 'belief'.")
+    missing, _ = errors_of(pd.DataFrame({"said": [0.1], "unmapped_prompt": ["a"]}))
+    assert says([missing], "Found: 'said', 'prompt'.")
 
 
 def test_beliefs_over_three_states_are_compared_with_choices_and_states():
