@@ -537,8 +537,12 @@ def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:
     ]
 
 
-def _values(table: pd.DataFrame, name: str) -> str:
-    """Say what a column holds whose values may have been named in place of it."""
+def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
+    """Say what a column holds whose values or parts may have been named in place of it."""
+    whole = as_.partition(".")[0]
+    cells = table[whole].to_numpy().ravel() if whole in table.columns else ()
+    if any(isinstance(cell, list) for cell in cells):
+        return f"{whole!r} holds lists: make a row of each entry first (pandas.json_normalize). "
     if name not in ("task", "model", "prompt") or name not in table.columns:
         return ""
     held = listing(map(repr, dict.fromkeys(table[name].dropna().astype(str))))
@@ -567,7 +571,8 @@ def as_runs(
     missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
     errors = [f"there is no column {name!r} to ignore. {closest(name, there)}" for name in absent]
     errors += [
-        f"there is no column {as_!r} to use as {name!r}. {_values(table, name)}{closest(as_, kept)}"
+        f"there is no column {as_!r} to use as {name!r}. "
+        f"{_inside(table, name, as_)}{closest(as_, kept)}"
         for name, as_ in missing.items()
     ]
     errors = _header_beneath(table, set(missing.values())) or errors

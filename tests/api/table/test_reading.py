@@ -67,6 +67,13 @@ def test_what_was_looked_for_in_vain_is_told_once(tmp_path):
     assert "no column 'cnf' to use as 'p'. Closest name found: 'conf'." in faults[0]
 
 
+def test_a_list_in_a_cell_is_said_to_be_one(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"action": "a", "theta": 1, "samples": [{"p": 0.5}, {"p": 0.6}]}\n')
+    with pytest.raises(InputError, match="'samples' holds lists: make a row of each entry first"):
+        read_runs(path, columns={"p": "samples.p"})
+
+
 def test_a_header_below_other_lines_is_pointed_at(tmp_path):
     """Breaks if a heading over several columns is taken for a header without a word."""
     path, above = tmp_path / "mine.csv", "Answers,,Outcome\n"
