@@ -321,8 +321,8 @@ def _next_step(unit: Unit) -> str:
         return f"Have persons judge more cases{fewest}." if few else ""
     most = max(result.n_contexts for result in unit.results)
     if unit.verdict is Verdict.TOO_FEW_CASES or most < MIN_CONTEXTS:
-        fewest = FEWEST_CONTEXTS if unit.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
-        need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
+        least = FEWEST_CONTEXTS if unit.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
+        need = f": tests need {least}, and see little below 60" if most < least else ""
         return f"Ask about more cases{need}."
     if little_sentence(unit.movement):
         return (
