@@ -306,12 +306,15 @@ def _next_step(unit: Unit) -> str:
         )
     if unit.verdict is Verdict.TOO_FEW_REPORTS:
         if not any(result.settings.get("ask") for result in unit.results):
-            return "Let answers be computed (--answers exact)."
-        return "Ask each case more often (--reps), or let answers be computed (--answers exact)."
+            return "Let answers be computed (coherence elicit --answers exact)."
+        return (
+            "Ask each case more often (coherence elicit --reps), or let answers be computed "
+            "(--answers exact)."
+        )
     if unparsed_share(unit) > MOSTLY:
         return (
-            "Ask in another way: most answers could not be parsed (--answers exact or forced, "
-            "where the model allows it)."
+            "Ask in another way: most answers could not be parsed (coherence elicit "
+            "--answers exact or forced, where the model allows it)."
         )
     if not tests:
         return ""

@@ -95,6 +95,7 @@ def test_more_reports_are_not_asked_for_where_they_would_not_help():
     report = analyze(runs.assign(p=said.where(runs["p"].notna())), checks=["sufficiency"], rng=1)
     text = " ".join(str(report).split())
     assert "more of them would not help" in text
+    assert "Let answers be computed (coherence elicit --answers exact)." in text
     assert "Ask each case" not in text
 
 
