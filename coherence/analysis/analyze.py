@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.by_unit import analyze_scan
+from coherence.analysis.decision import PRIMARY
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.forecasts import score_differences
 from coherence.analysis.margins import as_margin
@@ -240,6 +241,11 @@ def analyze(
     names = _checked_names(checks)
     _require_twins(twins, published)
     margin = None if margin is None else as_margin(margin)
+    require(
+        margin is None or not checks or PRIMARY in names,
+        f"margin is held against the effect of {PRIMARY}, which checks leave out; received "
+        f"checks={list(names)}. Add {PRIMARY} to them.",
+    )
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
     reading = Reading.of(columns, merge_labels=merge_labels, prediction=prediction, gold=gold)

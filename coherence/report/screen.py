@@ -18,10 +18,10 @@ from coherence.report.unit import Unit
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
 from coherence.report.wording import LOW, NOT_GIVEN, clean, unit_heading, with_interval
-from coherence.result import CheckResult, Estimate, Family
-from coherence.table.printable import WARNING, counted
+from coherence.result import CheckResult, Estimate, Family, Outcome
+from coherence.table.printable import WARNING, counted, numbered
 
-MOST_WARNINGS = 3
+MOST_WARNINGS, MOST_NAMED = 3, 3
 FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
 """Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
 _BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
@@ -105,9 +105,25 @@ def _verdict(unit: Unit, said: View) -> Iterator[RenderableType]:
     if unit.answering and (low := [m.median for m in unit.answering.masses if m.median < LOW]):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
         grid.add_row(Text(""), as_text(f"{_share(min(low))} {unasked}"))
+    if further := _further(unit):
+        grid.add_row(Text(""), as_text(further))
     if said.next:
         grid.add_row(Text(""), as_text(f"Next: {said.next}", "dim"))
     yield grid
+
+
+def _further(unit: Unit) -> str:
+    """Name the further tests that reject beside a verdict, which rests on none of them."""
+    if _primary(unit) is None:
+        return ""  # then they are what is said
+    tests = [r for r in unit.results if r.family is Family.SECOND]
+    found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
+    if not found:
+        return ""
+    named = ", ".join(found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
+    n_tests = sum(r.outcome() is not Outcome.UNTESTED for r in tests)
+    of = "" if n_tests == 1 else f" of {n_tests}"
+    return f"Further tests: {len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})."
 
 
 def _share(share: float) -> str:

@@ -334,6 +334,8 @@ def _next_step(unit: Unit) -> str:
         )
     if unit.verdict is Verdict.NOTHING_OPEN or len(unit.rows.states) > 2:
         return ""  # no agent in two states with something left to know can be fitted
+    if unit.verdict is Verdict.DOES_NOT_FOLLOW:
+        return ""  # how many cases an effect takes is not the question
     power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
     averages = (result.also.get("plain_average") for result in unit.results)
     held = any(average is not None and not math.isnan(average.value) for average in averages)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import analyze, fit_rational_agent, power, simulate
+from coherence import InputError, analyze, fit_rational_agent, power, simulate
 
 CHECKS = ["sufficiency"]
 
@@ -64,6 +64,11 @@ def test_no_interval_no_claim(runs):
     told = analyze(few, checks=CHECKS, margin=0.05, rng=1).units[0].conclusion[0]
     assert told.startswith("Cannot tell: too few cases")
     assert "ithin" not in told
+
+
+def test_a_margin_without_the_test_that_it_is_held_against_is_refused(runs):
+    with pytest.raises(InputError, match=r"margin .*sufficiency.*checks=\['cmi'\]. Add"):
+        analyze(runs, checks=["cmi"], margin=0.05)
 
 
 def test_what_lies_beyond_a_margin_is_said_to():
