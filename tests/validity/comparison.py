@@ -28,6 +28,7 @@ from coherence.analysis.comparison.effects import EFFECTS, Answers
 from coherence.analysis.comparison.ranking import rank_effect
 from coherence.analysis.reading import as_runs
 from coherence.result import rejects
+from coherence.table.schema import DRAWN
 
 RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3
@@ -126,6 +127,7 @@ def _answers(kind: Kind, cases: pd.DataFrame, common, n_reps: int, rng) -> pd.Da
                     "action": pd.Series(action, dtype=object),
                     "theta": theta[row],
                     "p_true": exact[row],
+                    "truth_kind": DRAWN,
                     "z_state": None,
                     "status": np.where(lost, "refused", "ok"),
                 }
@@ -135,7 +137,8 @@ def _answers(kind: Kind, cases: pd.DataFrame, common, n_reps: int, rng) -> pd.Da
 
 
 def _given(rows: pd.DataFrame) -> Answers:
-    return Answers(as_runs(rows), PROMPTS[0], PROMPTS[1:], None, (0, 1))
+    # Kinds differ in what they know of the realised state, of which the exact one says nothing.
+    return Answers(as_runs(rows), PROMPTS[0], PROMPTS[1:], None, (0, 1), state="realised")
 
 
 def truth(kind: Kind) -> dict[str, float]:
