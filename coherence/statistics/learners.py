@@ -23,6 +23,7 @@ LEAF_SIZES = (5, 20, 60)  # small leaves give probabilities near 0 and 1, which 
 N_TREES = 50
 INVERSE_PENALTIES = (0.01, 0.1, 1.0)
 KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the effect of belief may bend
+_LARGEST = float(np.finfo(np.float32).max)  # trees take features in single precision
 
 Words = NDArray[np.object_]
 
@@ -287,12 +288,13 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
     for name, column in _named_columns(features, n_rows):
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            infinite = np.isinf(values)
+            beyond = np.abs(values) > _LARGEST
+            first = int(np.argmax(beyond))
             require(
-                not infinite.any(),
-                f"features must be finite or missing; {int(infinite.sum())} of {n_rows} values of "
-                f"column {name!r} are infinite, the first at position {int(np.argmax(infinite))}. "
-                "Mark them as missing, or cap them.",
+                not beyond.any(),
+                f"features must be finite or missing, and at most {_LARGEST:.2g} in size; "
+                f"{int(beyond.sum())} of {n_rows} values of column {name!r} are not, the first is "
+                f"{values[first]:g} at position {first}. Mark them as missing, or cap them.",
             )
             numbers.append(values)
         else:

@@ -18,6 +18,7 @@ from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import BELIEF_KINDS, STATUSES
 
 FEWEST_GROUPS = 10  # fewer are no units of an interval, and may be the arms of an experiment
+_MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 _MOST_STATES = 10  # more different numbers that are not whole are a measurement
 
 
@@ -81,17 +82,33 @@ def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
 
 
 def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
-    """Tell whether no prompt stands in two contexts, which those that are variants do."""
+    """Tell whether no prompt stands in two contexts, which those that are variants do.
+
+    Without contexts: whether there are many, none of which stands in as many rows as tests need.
+    """
     table = runs.table
-    rows = pd.Series(np.arange(len(table)), index=table.index)
-    keys = [table[name].astype(str) for name in ("task", "context") if name in table.columns]
-    case = table.groupby(keys, dropna=False).ngroup() if "context" in table.columns else rows
-    if case.nunique() < 2 or cells.isna().any() or (cells == REFERENCE).any():
+    n_prompts = cells.nunique()
+    # A cell may be empty among many texts; among few it stands for the prompt that has no name.
+    if (cells == REFERENCE).any() or (cells.isna().any() and n_prompts < _MANY_PROMPTS):
         return ""
-    if case.groupby(cells.astype(str)).nunique().max() > 1:
-        return ""
+    texts = cells.dropna().astype(str)
+    if "context" not in table.columns:
+        most = int(texts.value_counts().max()) if len(texts) else 0
+        if n_prompts < 2 or (most > 1 and (n_prompts < _MANY_PROMPTS or most >= _MANY_PROMPTS)):
+            return ""
+        if most > 1:
+            return (
+                f"its {n_prompts} values stand in {most} rows at most, as the texts of questions "
+                "do; prompt variants are shared by cases. If rows with the same text are answers "
+                "to one question, it is their context (--context)"
+            )
+    else:
+        keys = [table[name].astype(str) for name in ("task", "context") if name in table.columns]
+        case = table.groupby(keys, dropna=False).ngroup()
+        if case.nunique() < 2 or case[texts.index].groupby(texts).nunique().max() > 1:
+            return ""
     return (
-        f"each of its {cells.nunique()} values stands in one case alone, as the text of a question "
+        f"each of its {n_prompts} values stands in one case alone, as the text of a question "
         "does; prompt variants are shared by cases"
     )
 

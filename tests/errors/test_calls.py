@@ -393,7 +393,11 @@ NAMED = {
     ),
     "an infinite feature": (
         lambda: GAIN(B, A, T, features=pd.DataFrame({"x_a": np.where(B[3] == B, np.inf, B)})),
-        "column 'x_a' are infinite, the first at position",
+        "column 'x_a' are not, the first is inf at position",
+    ),
+    "a feature beyond single precision": (
+        lambda: GAIN(B, A, T, features=pd.DataFrame({"x_a": np.where(B[3] == B, -1e300, B)})),
+        "column 'x_a' are not, the first is -1e+300 at position 3. Mark them as missing",
     ),
     "calibrated policies": (
         lambda: coherence.cmi_test(B, policies(), T, isotonic=True),

@@ -67,12 +67,16 @@ def examine_prompt(
     """
     prompt = render(_PROBE, DAY)
     ids = tokenizer(prompt, add_special_tokens=add_special_tokens)["input_ids"]
+    plain = tokenizer(prompt, add_special_tokens=False)["input_ids"]
     tokens = special_tokens(tokenizer)
     # Of a system message that speaks of thinking nothing is opened: what counts comes behind.
     return PromptFacts(
         # What it does not know is part of the text.
-        n_behind=_n_added_behind(
-            prompt, ids, {i: tokens[i] for i in tokens if i != tokenizer.unk_token_id}
+        n_behind=max(
+            _n_added_behind(
+                prompt, ids, {i: tokens[i] for i in tokens if i != tokenizer.unk_token_id}
+            ),
+            _n_more_behind(ids, plain),
         ),
         thinking=open_thinking(prompt.rpartition(_PROBE)[2]),
         is_dated=prompt != render(_PROBE, _OTHER_DAY),
@@ -98,6 +102,17 @@ def _n_added_behind(prompt: str, ids: Sequence[int], special: Mapping[int, str])
     whole = "".join(prompt.split())
     n_written = max(k for k in range(n_special + 1) if whole.endswith("".join(ending[:k])))
     return n_special - n_written
+
+
+def _n_more_behind(ids: Sequence[int], plain: Sequence[int]) -> int:
+    """Return how many tokens stand behind those of the text alone, special by name or not."""
+    n_more = len(ids) - len(plain)
+    ends = (
+        n_behind
+        for n_behind in range(n_more + 1)
+        if list(ids[n_more - n_behind : len(ids) - n_behind]) == list(plain)
+    )
+    return next(ends, 0)
 
 
 def template_of_day(tokenizer: Any, day: datetime) -> str | None:

@@ -60,6 +60,23 @@ def test_question_texts_of_several_answers_are_no_variants():
     assert validate_runs(one).prompt.nunique() == 2
 
 
+def test_question_texts_without_contexts_and_with_an_empty_cell_are_no_variants():
+    """Breaks if a text that comes twice, or a lost one, sets the rows of all others aside."""
+    table = plain().drop(columns="context")
+    for texts in (
+        [f"Is {number // 2} so?" for number in range(N)],
+        [*(f"Is {number} so?" for number in range(N - 1)), None],
+    ):
+        _, without = results_of(table)
+        units, results = results_of(table.assign(prompt=texts))
+        pd.testing.assert_frame_equal(results, without)
+        assert any("prompt was taken for a column of your own" in note for note in units[0].notes)
+    # Few of them, and the one without a name among them, are variants.
+    for variants in (["a", "b", "c"] * (N // 3), ["a"] * 10 + [None] * (N - 10)):
+        assert results_of(table.assign(prompt=variants))[0][0].statuses["rows"].sum() == N
+        assert len(results_of(table.assign(prompt=variants))[0][0].statuses) > 1
+
+
 def test_columns_that_can_be_ours_stay():
     groups = plain().assign(group=[f"g{number % 12}" for number in range(N)])
     assert any("12 groups" in note for note in results_of(groups)[0][0].notes)

@@ -6,12 +6,15 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
 from coherence import InputError
 from elicitation import Request, load_causal_model, outcome_probabilities
 from elicitation.answers.reading import decode_answer
 from elicitation.asking.strategies import ask
 from elicitation.batteries.revealed.reading import in_chat
+from elicitation.models.local.causal import Prompting
 from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, Topic
 from elicitation.spelling.forms import AnswerForm
@@ -73,6 +76,22 @@ def test_nothing_that_the_tokenizer_adds_stands_between_text_and_answer(blank, c
     request = Request("Rain?", 3, 8)
     assert model.generate([request]) == plain.generate([request])
     np.testing.assert_array_equal(shares(model), shares(plain))
+
+
+@pytest.mark.parametrize("behind", ["[END]", "[END] <end>", "<end> [END]", "[END] [END]"])
+def test_an_end_token_that_is_not_registered_as_special_is_cut_too(behind):
+    """Breaks if the tokenizer's own names of special tokens say what is added behind a text."""
+    vocabulary = {word: i for i, word in enumerate(["<start>", "<end>", "[END]", "Rain", "?", "x"])}
+    words = Tokenizer(models.WordLevel(vocabulary, unk_token="x"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(
+        single=f"<start> $A {behind}",
+        special_tokens=[(word, vocabulary[word]) for word in ("<start>", "<end>", "[END]")],
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>", unk_token="x")
+    prompting = Prompting(tokenizer, name="words", chat=False)
+    assert prompting.encode(["Rain?"]) == [[0, 3, 4]]
+    assert prompting.encode(["Rain?"], answer=" Rain") == [[0, 3, 4, 3]]
 
 
 def test_a_mark_that_the_template_writes_last_stays(changed):
