@@ -91,7 +91,14 @@ def run(args: argparse.Namespace) -> int:
             )
     write_runs(runs, args.out)
     local = args.agent is None and not is_hosted(args) and args.answers not in ("exact", "forced")
-    _print_tally(f"{args.out}: {counted(len(runs), 'row')}", tally, local=local)
+    facts = getattr(model, "facts", None)
+    _print_tally(
+        f"{args.out}: {counted(len(runs), 'row')}",
+        tally,
+        local=local,
+        # Inside of its thinking a model is not asked for probabilities of answers.
+        first=f"{facts.remedy} ends the thinking; then " if facts and facts.thinking else "",
+    )
     if len(runs) < earlier:
         print(
             f"note: an earlier table of {earlier:,} rows was replaced by one of {len(runs):,}; "
@@ -191,7 +198,7 @@ def _earlier_rows(path: str) -> int:
     return 0
 
 
-def _print_tally(opening: str, tally: "Tally", *, local: bool) -> None:
+def _print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.
@@ -207,7 +214,7 @@ def _print_tally(opening: str, tally: "Tally", *, local: bool) -> None:
     warn_of_versions(tally.served_by)
     if share < FEW_PARSED and local:
         print(
-            f"warning: {1 - share:.1%} of answers are unparsed. --answers exact reads the "
+            f"warning: {1 - share:.1%} of answers are unparsed. {first}--answers exact reads the "
             "distribution over the answers in the form from the model, --answers forced draws "
             "among them.",
             file=sys.stderr,

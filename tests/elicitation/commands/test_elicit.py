@@ -5,6 +5,7 @@ or if Ctrl-C loses answers.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -139,6 +140,21 @@ def test_where_few_answers_are_parsed_other_ways_of_answering_are_named(
     words += f" --max-new-tokens 2 --out {tmp_path}/runs.csv"
     said = run(words).err
     assert "warning: 100.0% of answers are unparsed. --answers exact" in said
+
+
+def test_where_a_model_thinks_first_the_way_named_works_when_it_is_typed(
+    model_folder, tmp_path, run
+):
+    """Breaks if probabilities are advised that are refused inside of a thinking."""
+    folder = shutil.copytree(model_folder, tmp_path / "thinks")
+    template = "{% for m in messages %}{{ m.content }}{% endfor %}<think>"
+    (folder / "chat_template.jinja").write_text(template)
+    words = f"elicit --model {folder} --task asia --contexts 2 --no-lie --prompts standard"
+    said = run(f"{words} --reps 1 --max-new-tokens 2 --out {tmp_path}/drawn.csv").err
+    advised = '--set "prefill=</think>"'
+    assert f"{advised} ends the thinking; then --answers exact" in said
+    run(f"{words} --answers exact {advised} --out {tmp_path}/exact.csv")
+    assert read_runs(tmp_path / "exact.csv")["p"].notna().all()
 
 
 def test_own_prompts_and_questions(model_folder, tmp_path, run):
