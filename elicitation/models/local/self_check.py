@@ -49,6 +49,9 @@ _GAP_OF_HALF = 0.25
 # what is padded behind them comes into the next chunk of 16.
 _COMMON = 28
 _TAILS = (9, 1)
+# Half precision hides what a masked network of little weights says of a token that follows; its
+# twin shows it in texts that are shorter than any window.
+_SHORT = 8
 Paths = tuple[tuple[str, ...], ...]
 # What follows each text, a token a letter; two differ in their last token alone.
 _PATHS: Paths = (("abc", "abd"), ("e",))
@@ -63,7 +66,8 @@ def check_network(network: Any, *, name: str) -> Reading:
     """
     with quiet_transformers():
         look = _look_at(network, name)
-        if not look.is_causal():
+        twin = _twin_look(network_within(network), str(network.device))
+        if not look.is_causal() or (twin is not None and not twin.begins_causally()):
             if network_within(network).training:
                 raise InputError(
                     f"{name} is in training mode, in which its numbers are drawn anew each time. "
@@ -74,7 +78,7 @@ def check_network(network: Any, *, name: str) -> Reading:
                 "words after a place change what it says there, so that it has no probabilities "
                 "of continuations. Use a causal language model."
             )
-        reading = _fastest(look, _twin_look(network_within(network), str(network.device)))
+        reading = _fastest(look, twin)
     if not reading.batched:
         logger.warning(
             "%s gives other numbers in a batch or with a cache than by itself. Its texts are read "
@@ -147,6 +151,17 @@ class _Look:
         first, second = self.paths[0][:2]
         n_same = len(self.texts[0]) + n_shared(first, second)
         return self._is_same(*(self.logits[0][path][:n_same] for path in (first, second)))
+
+    def begins_causally(self) -> bool:
+        """Return whether tokens leave what is said before them in texts shorter than any window.
+
+        Beyond it some classes let a whole text choose what its places see (Doge, DeepSeek-V3.2).
+        """
+        text, paths = self.texts[0][:_SHORT], self.paths[0][:2]
+        with torch.inference_mode():
+            return self._is_same(
+                *(plain_logits(self.network, [*text, path[-1]])[:-1] for path in paths)
+            )
 
     def is_right(self, reading: Reading) -> bool:
         """Return whether a way of reading gives what the texts by themselves give."""

@@ -200,6 +200,19 @@ def test_a_masked_language_model_is_refused_when_it_is_loaded(kind, tmp_path):
         load_causal_model(folder)
 
 
+@pytest.mark.parametrize("kind", ["bert", "masked roberta"])
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.bfloat16, 1.0), (torch.float32, 0.05)])
+def test_a_masked_network_that_hardly_heeds_what_follows_is_refused_too(kind, dtype, scale):
+    """Breaks if half precision, on accelerators the default, or small weights hide what it is."""
+    network = made(kind)
+    with torch.no_grad():
+        for weight in network.parameters():
+            if weight.dim() > 1:
+                weight.mul_(scale)
+    with pytest.raises(InputError, match="is a masked language model"):
+        model_of(network.to(dtype), None).check()
+
+
 def test_a_type_without_causal_models_is_one_short_line(tmp_path):
     folder = tmp_path / "t5"
     network = transformers.T5ForConditionalGeneration(
