@@ -42,8 +42,12 @@ def require_numbers(logprobs: torch.Tensor) -> None:
 def context_size(network: Any) -> int | None:
     """Return how many tokens a network reads; None where it states no limit."""
     # Networks without learnt or scaled positions state none.
-    stated = getattr(network.config, "max_position_embeddings", None)
-    limits = [limit for limit in (stated, learnt_positions(network)) if limit is not None]
+    stated = [
+        getattr(config, "max_position_embeddings", None)
+        # A network of texts and pictures states it for its text alone.
+        for config in (network.config, network.config.get_text_config(decoder=True))
+    ]
+    limits = [limit for limit in (*stated, learnt_positions(network)) if limit is not None]
     return min(limits, default=None)
 
 

@@ -293,6 +293,23 @@ def test_half_precision_has_a_bound_that_an_unheeded_mask_exceeds():
     assert reading == Reading(takes_trees=False)
 
 
+def test_the_context_of_a_network_of_texts_and_pictures_is_that_of_its_text():
+    """Breaks if a text is read at positions that the network was not made for."""
+    sizes = {**ENCODER, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
+    config = transformers.Gemma3Config(
+        text_config={**sizes, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+        vision_config={
+            **{"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2},
+            **{"intermediate_size": 16, "image_size": 28, "patch_size": 14},
+        },
+        mm_tokens_per_image=4,
+    )
+    model = model_of(transformers.Gemma3ForConditionalGeneration(config).eval(), None)
+    assert np.isfinite(model.log_probabilities([[5] * 63], [[[6]]])[0]).all()
+    with pytest.raises(InputError, match="exceeds the model's context of 64 tokens"):
+        model.log_probabilities([[5] * 64], [[[6]]])
+
+
 def test_positions_kept_for_padding_are_not_promised():
     model = model_of(made("roberta", max_position_embeddings=60), None)
     assert np.isfinite(model.log_probabilities([[5] * 57], [[[6]]])[0]).all()
