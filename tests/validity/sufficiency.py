@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--designs", nargs="+", help="only these; the others keep their lines")
     args = parser.parse_args()
     cells = [("null", kind, n, 0.0, s) for s in ("exact", "theta") for kind in KINDS for n in SIZES]
     cells += [
@@ -142,7 +143,11 @@ def main() -> None:
         for n in SIZES
     ]
     rows = []
+    kept = pd.read_csv(RESULTS).to_dict("records") if args.designs else []
     for number, (what, shape, n, weight, state) in enumerate(cells):
+        if args.designs and shape not in args.designs:
+            rows.append(kept[number])
+            continue
         run = (
             delayed(of_null)(shape, n, state, [args.seed, number, table])
             if what == "null"
