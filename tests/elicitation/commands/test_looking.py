@@ -80,7 +80,15 @@ def asked(monkeypatch):
     return questions
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+def in_short(cases, *ordinary):
+    """Return cases, of which the ordinary run takes some."""
+    return [
+        case if case in ordinary else pytest.param(case, marks=pytest.mark.lengthy)
+        for case in cases
+    ]
+
+
+@pytest.mark.parametrize("name", in_short(SESSIONS, "elicit", "mix"))
 def test_a_local_model_is_asked_what_was_said_before(
     name, session, blank_models, tmp_path, asked, monkeypatch
 ):
@@ -117,7 +125,7 @@ def test_a_local_model_is_asked_what_was_said_before(
     assert session(name, f"--model {base}").left() == first
 
 
-@pytest.mark.parametrize("name", HOSTED)
+@pytest.mark.parametrize("name", in_short(HOSTED, "elicit", "mix"))
 def test_a_hosted_model_is_asked_what_was_said_before(name, session, tmp_path):
     fake = Fake(lambda body, n: answer("(a)"))
     with serving(fake) as address:
@@ -166,13 +174,16 @@ def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
 
 @pytest.mark.parametrize(
     "other",
-    [
-        "--reasoning-effort low",
+    in_short(
+        [
+            "--reasoning-effort low",
+            "--set system=Brief.",
+            "--set extra_body='{\"top_k\":20}'",
+            "--set server_name=elsewhere",
+            "--no-chat",
+        ],
         "--set system=Brief.",
-        "--set extra_body='{\"top_k\":20}'",
-        "--set server_name=elsewhere",
-        "--no-chat",
-    ],
+    ),
 )
 def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(other, session):
     fake = Fake(lambda body, n: answer("(a)"))
@@ -191,7 +202,10 @@ def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(other, s
 
 
 @pytest.mark.parametrize(
-    "other", ["--set dtype=bfloat16", "--no-chat", "--set system=Brief.", "--set prefill=A"]
+    "other",
+    in_short(
+        ["--set dtype=bfloat16", "--no-chat", "--set system=Brief.", "--set prefill=A"], "--no-chat"
+    ),
 )
 def test_answers_of_a_local_model_under_other_settings_are_not_counted(
     other, session, blank_models, monkeypatch

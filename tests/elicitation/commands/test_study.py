@@ -420,6 +420,7 @@ where = ["scenario=preference", "variant=single"]
 """
 
 
+@pytest.mark.lengthy
 def test_batteries_are_in_the_sums_of_what_is_to_ask(study, list_of_things):
     things = study.path.parent / "things.csv"
     things.write_text(list_of_things, encoding="utf-8")
@@ -471,6 +472,7 @@ def test_batteries_are_in_the_sums_of_what_is_to_ask(study, list_of_things):
         assert len(asked()) == left - unlisted
 
 
+@pytest.mark.lengthy
 def test_another_entry_of_one_model_has_none_of_its_answers(study):
     fake = Fake(lambda body, n: answer("(a)"))
     mixing = '[[batteries]]\nbattery = "mix"\ndraws = 2\n'
