@@ -1,83 +1,194 @@
-"""How often each verdict is given to agents whose coherence is known.
+"""How often each verdict is given to agents whose coherence is known, and whether it is true there.
 
     PYTHONPATH=. python tests/validity/verdicts.py --tables 200 --seed 1 --jobs 2
 
 writes ``tests/validity/verdicts.csv``: a line for each agent, number of cases and state (exact or
-realised), with the share of tables that get each verdict, and how many of the 95% intervals of the
-points hold the true value (that of 20,000 cases, of coherent agents 0): of all tables, and of those
-whose sentence prints it because it accuses, or because it does not. Tables come from
-`coherence.simulate`, a report and a choice at a time, and are analysed by `coherence.analyze` as a
-user would, with the primary test and `evidence_leak`. A coherent agent is accused where the verdict
-is that it acts on more than it says. Table t of cell c draws from the seed [seed, c, t].
+realised), with the share of tables that get each verdict, and
+``tests/validity/sentences.csv``: what the sentences of these verdicts claim, in how many tables
+each claim is printed, and in how many of these it is true. Tables come from `coherence.simulate`,
+a report and a choice at a time, and are analysed by `coherence.analyze` as a user would, with the
+primary test and `evidence_leak`. A coherent agent is accused where the verdict is that it acts on
+more than it says. Table t of cell c draws from the seed [seed, c, t].
+
+True are: an interval that holds the value of 20,000 cases (of points of coherent agents 0); that an
+agent acts on more where it does, in different directions where it was made to, or that its reports
+are noisy where they are; that it hardly moves where the beliefs or the choices of the table do not;
+and the advice to ask each case N times, where the same agent, asked N times about as many new
+cases, gets a verdict that asks for no more.
 """
 
 import argparse
 import math
+import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from scipy.special import expit
 
 import coherence
-from coherence.agents import Agent, named_agent
+from coherence.agents import named_agent
 from coherence.report.verdicts import Verdict
 
 RESULTS = Path(__file__).with_suffix(".csv")
+SENTENCES = RESULTS.with_name("sentences.csv")
 CHECKS = ["sufficiency", "evidence_leak"]
 SIZES, STATES = (60, 200), ("exact", "realised")
+MANY = 20_000  # cases of a true value
+ASKS = (Verdict.TOO_FEW_REPORTS, Verdict.ACTS_OR_NOISY)
 
-# Agent, what changes of the named one, reports and choices a case, whether it is coherent.
-AGENTS: dict[str, tuple[str, dict[str, float], int, bool]] = {
-    "rational": ("rational", {}, 5, True),
-    "rational, one report": ("rational", {}, 1, True),
-    "miscalibrated": ("miscalibrated", {}, 5, True),
-    "greedy": ("greedy", {}, 5, True),
-    "noisy": ("noisy", {}, 5, True),
-    "noisy, three reports": ("noisy", {}, 3, True),
-    "noisy, one report": ("noisy", {}, 1, True),
-    "a little noisy": ("rational", {"report_noise": 0.03}, 5, True),
-    "heaping": ("heaping", {}, 5, True),
-    "ignores its belief": ("rational", {"slope": 0.0}, 5, True),
-    "leaky": ("leaky", {}, 5, False),
-    "shaded": ("shaded", {}, 5, False),
-    "shaded and noisy": ("shaded", {"report_noise": 0.1}, 5, False),
-    "clairvoyant": ("clairvoyant", {}, 5, False),
+
+@dataclass(frozen=True)
+class Known:
+    """An agent of which it is known what is true."""
+
+    base: str
+    changes: tuple[tuple[str, float], ...] = ()
+    reps: int = 5
+    coherent: bool = True
+    turns: bool = False
+    """Whether actions follow what is not said upwards above one half, and downwards below."""
+
+    @property
+    def noisy(self) -> bool:
+        """Whether its reports scatter."""
+        agent = self.agent(still=False)
+        return agent.report_noise > 0 or agent.heaping > 0
+
+    def agent(self, still: bool) -> coherence.Agent:
+        """Return the agent; ``still`` without noise of reports, which moves no choice."""
+        agent = replace(named_agent(self.base), **dict(self.changes), name=self.base)
+        return replace(agent, report_noise=0.0, heaping=0.0) if still else agent
+
+    def runs(
+        self, n: int, reps: int, rng: np.random.Generator, still: bool = False
+    ) -> pd.DataFrame:
+        """Ask it about so many cases."""
+        options = {"n_contexts": n, "prompts": ["standard"], "iterated": False}
+        runs = coherence.simulate(self.agent(still), n_reps=reps, **options, rng=rng)
+        if self.turns:
+            rows = runs["action"].notna()
+            said, more = runs.loc[rows, "p"], runs.loc[rows, "p_true"] - runs.loc[rows, "p"]
+            share = expit(6 * (said - 0.5) + 6 * more * np.sign(said - 0.5))
+            runs.loc[rows, "action"] = np.where(rng.random(len(said)) < share, "yes", "no")
+        return runs
+
+
+QUIET = (("slope", 0.0),)
+ONE_BELIEF = (("belief_slope", 0.08), ("grid", 0.01))
+KNOWN: dict[str, Known] = {
+    "rational": Known("rational"),
+    "rational, one report": Known("rational", reps=1),
+    "miscalibrated": Known("miscalibrated"),
+    "greedy": Known("greedy"),
+    "noisy": Known("noisy"),
+    "noisy, three reports": Known("noisy", reps=3),
+    "noisy, one report": Known("noisy", reps=1),
+    "a little noisy": Known("rational", (("report_noise", 0.03),)),
+    "heaping": Known("heaping"),
+    "ignores its belief": Known("rational", QUIET),
+    "always defers": Known("rational", (("defer", 6.0),)),
+    "one belief": Known("rational", ONE_BELIEF),
+    "leaky": Known("leaky", coherent=False),
+    "shaded": Known("shaded", coherent=False),
+    "shaded and noisy": Known("shaded", (("report_noise", 0.1),), coherent=False),
+    "shaded, one report": Known("shaded", reps=1, coherent=False),
+    "turning": Known("shaded", (("weight", 0.0),), coherent=False, turns=True),
+    "clairvoyant": Known("clairvoyant", coherent=False),
 }
 
 
-def agent_of(name: str) -> tuple[Agent, int, bool]:
-    """Return an agent, its reports a case, and whether it is coherent."""
-    base, changes, reps, coherent = AGENTS[name]
-    return replace(named_agent(base), name=base, **changes), reps, coherent
+@dataclass(frozen=True)
+class Truth:
+    """True values of very many cases."""
+
+    points: float
+    hidden_share: float
+    slope: float
 
 
-def verdict_of(name: str, n: int, state: str, seed: list[int]) -> tuple[str, float, float, float]:
-    """Analyse one table: its verdict, and the ends of the interval and the estimate."""
-    agent, reps, _ = agent_of(name)
-    drawing, testing = np.random.default_rng(seed).spawn(2)
-    options = {"n_contexts": n, "n_reps": reps, "prompts": ["standard"], "iterated": False}
-    runs = coherence.simulate(agent, **options, rng=drawing)
-    report = coherence.analyze(runs, checks=CHECKS, state=state, rng=testing)
-    row = report.verdicts.iloc[0]
-    return str(row["verdict"]), float(row["low"]), float(row["high"]), float(row["estimate"])
+@cache
+def truth(name: str, reps: int, still: bool) -> Truth:
+    """Return the true values of an agent; ``still`` of the beliefs behind its reports."""
+    known = KNOWN[name]
+    runs = known.runs(MANY, reps, np.random.default_rng(0), still)
+    rows = runs[runs["action"].notna()]
+    few = {"exact": rows["p_true"], "context": rows["context"], "n_draws": 128, "rng": 0}
+    result = coherence.sufficiency_test(rows["p"], rows["action"], **few, computed=True)
+    shares = result.also["hidden_share"].value, result.also["slope"].value
+    return Truth(0.0 if known.coherent and still else result.statistic, *shares)
 
 
-def true_points(name: str) -> float:
-    """Return the points of very many cases."""
-    agent, _, coherent = agent_of(name)
-    if name == "clairvoyant":  # of the two states it has two
-        return math.nan
-    if coherent:
-        return 0.0
-    options = {"n_contexts": 20_000, "n_reps": 2, "prompts": ["standard"], "iterated": False}
-    still = replace(agent, report_noise=0.0)  # noise of reports moves no choice
-    runs = coherence.simulate(still, **options, rng=0)
-    arrays = runs["p"], runs["action"]
-    few = {"exact": runs["p_true"], "context": runs["context"], "n_draws": 128, "rng": 0}
-    return float(coherence.sufficiency_test(*arrays, **few).statistic)
+def claims(name: str, report: coherence.Report, runs: pd.DataFrame, again: object) -> dict:
+    """Return what the sentence of a table claims, and whether it is true."""
+    known, row = KNOWN[name], report.verdicts.iloc[0]
+    verdict, said = Verdict(row["verdict"]), str(row["sentence"])
+
+    def holds(value: float, effect: str = "") -> bool:
+        low, high = (row[f"{effect}{end}"] for end in ("low", "high"))
+        return bool(low <= value <= high)
+
+    found: dict[str, bool] = {}
+    if verdict is Verdict.KNOWS_TRUTH:
+        found["knows the truth"] = known.base == "clairvoyant"
+    if verdict in (Verdict.ACTS_ON_MORE, Verdict.ACTS_ON_MORE_TURNING):
+        found["acts on more"] = not known.coherent
+    if (
+        verdict is Verdict.ACTS_ON_MORE
+        and not math.isnan(row["low"])
+        and known.base != "clairvoyant"
+    ):
+        found["by points"] = holds(truth(name, known.reps, True).points)
+        if "missing from its stated" in said:
+            found["hidden share"] = holds(
+                truth(name, known.reps, True).hidden_share, "hidden_share_"
+            )
+    if verdict is Verdict.ACTS_ON_MORE_TURNING:
+        found["in different directions"] = known.turns
+    if verdict is Verdict.ACTS_OR_NOISY:
+        found["acts on more, or its single reports are noisy"] = known.noisy or not known.coherent
+        if known.base != "clairvoyant":
+            found["by points, of single reports"] = holds(truth(name, known.reps, False).points)
+    if verdict in ASKS and (times := re.search(r"[Aa]sk each case (\d+) times", said)):
+        found["ask each case N times"] = again(int(times[1]))
+    if "compatible with the data" in said and known.base != "clairvoyant":
+        # A single report is taken as exact, which the sentence says.
+        still = "single reports taken as exact" not in said
+        found["effects compatible"] = holds(truth(name, known.reps, still).points)
+    if verdict is Verdict.NOISE_EXPLAINS:
+        found["noise can explain"] = known.noisy
+    if verdict is Verdict.DOES_NOT_FOLLOW and (
+        ends := re.search(r"\[(-?[\d.]+), (-?[\d.]+)\]", said)
+    ):
+        slope, rounding = 100 * truth(name, known.reps, False).slope, 0.5
+        low, high = float(ends[1]), float(ends[2])
+        found["choices change by"] = low - rounding <= slope <= high + rounding
+    if verdict is Verdict.HARDLY_MOVES:
+        spread = runs.groupby("context")["p"].mean().std()
+        most = runs["action"].value_counts(normalize=True).max()
+        found["hardly moves"] = bool(spread < 0.05 or most >= 0.95)
+    return found
+
+
+def table(name: str, n: int, state: str, seed: list[int]) -> tuple[str, dict[str, bool]]:
+    """Analyse one table: its verdict, and what it claims."""
+    known = KNOWN[name]
+    drawing, testing, more = np.random.default_rng(seed).spawn(3)
+
+    def report_of(runs: pd.DataFrame) -> coherence.Report:
+        return coherence.analyze(runs, checks=CHECKS, state=state, rng=testing)
+
+    def again(reps: int) -> bool:
+        report = report_of(known.runs(n, reps, more))
+        return Verdict(report.verdicts["verdict"].iloc[0]) not in ASKS
+
+    runs = known.runs(n, known.reps, drawing)
+    report = report_of(runs)
+    return str(report.verdicts["verdict"].iloc[0]), claims(name, report, runs, again)
 
 
 def main() -> None:
@@ -86,37 +197,35 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--agents", nargs="+", default=list(AGENTS))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--agents", nargs="+", default=list(KNOWN))
+    parser.add_argument("--out", type=Path, default=RESULTS.parent)
     args = parser.parse_args()
-    cells = [(name, n, state) for name in AGENTS for n in SIZES for state in STATES]
-    rows = []
+    cells = [(name, n, state) for name in KNOWN for n in SIZES for state in STATES]
+    rows, sentences = [], []
     for number, cell in enumerate(cells):
         if cell[0] not in args.agents:
             continue
-        seeds = ([args.seed, number, table] for table in range(args.tables))
-        found = Parallel(args.jobs)(delayed(verdict_of)(*cell, seed) for seed in seeds)
-        counts = Counter(verdict for verdict, *_ in found)
+        seeds = ([args.seed, number, each] for each in range(args.tables))
+        found = Parallel(args.jobs)(delayed(table)(*cell, seed) for seed in seeds)
+        counts = Counter(verdict for verdict, _ in found)
         accused = sum(counts[str(v)] for v in Verdict if v.accuses) / args.tables
-        coherent = AGENTS[cell[0]][3]
-        true = true_points(cell[0])
-        held = {"held": [], "held_accusing": [], "held_else": []}
-        for verdict, low, high, _ in found:
-            if not np.isnan(low) and not np.isnan(true):
-                inside = low <= true <= high
-                held["held"].append(inside)
-                accusing = Verdict(verdict).accuses
-                if accusing or not Verdict(verdict).marked:
-                    held["held_accusing" if accusing else "held_else"].append(inside)
-        shares = {str(v): counts[str(v)] / args.tables for v in Verdict if counts[str(v)]}
-        row = dict(zip(("agent", "cases", "state"), cell, strict=True))
-        row |= {"coherent": coherent, "accused": accused, "true_points": true}
-        row |= {name: np.mean(values) if values else np.nan for name, values in held.items()}
-        row |= {f"n_{name}": len(values) for name, values in held.items()}
-        rows.append(row | {str(v): shares.get(str(v), 0.0) for v in Verdict})
-        rows[-1] |= {"tables": args.tables, "seed": args.seed}
-        print(*cell, f"accused {accused:.3f}", shares, flush=True)
-    pd.DataFrame(rows).round(4).to_csv(args.out, index=False)
+        where = dict(zip(("agent", "cases", "state"), cell, strict=True))
+        where["coherent"] = KNOWN[cell[0]].coherent
+        of = {"tables": args.tables, "seed": args.seed}
+        shares = {str(v): counts[str(v)] / args.tables for v in Verdict}
+        rows.append(where | {"accused": accused} | shares | of)
+        printed, true = Counter[str](), Counter[str]()
+        for _, said in found:
+            printed.update(said.keys())
+            true.update(claim for claim, is_true in said.items() if is_true)
+        sentences += [
+            {"claim": claim} | where | {"printed": times, "true": true[claim]} | of
+            for claim, times in sorted(printed.items())
+        ]
+        given = {verdict: share for verdict, share in shares.items() if share}
+        print(*cell, given, {c: f"{true[c]}/{printed[c]}" for c in sorted(printed)}, flush=True)
+        pd.DataFrame(rows).round(4).to_csv(args.out / RESULTS.name, index=False)
+        pd.DataFrame(sentences).to_csv(args.out / SENTENCES.name, index=False)
 
 
 if __name__ == "__main__":
