@@ -265,7 +265,9 @@ def plan_unit(
         *_absent(unit, checks),
         *_states(unit, checks),
     ]
-    notes += [] if published else _exact_state(unit, checks)
+    absent = {name for note in notes if isinstance(note, NotRun) for name in note.results}
+    there = [check for check in checks if check.name not in absent]
+    notes += [] if published else _exact_state(unit, there)
     if "group" in unit.runs.names and not published:
         groups = counted(unit.rows["group"].nunique(), "group")
         notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")

@@ -61,7 +61,7 @@ from coherence.statistics.permutation import (
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import STATE_AND_CHOICES
 
-NULL = "given the stated belief{group}, actions do not covary with the {state}"
+NULL = "given the belief{group}, actions do not covary with the {state}"
 PERMUTED = (
     "given the belief{group}, the realised states of whole contexts are exchangeable, so that no "
     "action is more frequent when its state holds"

@@ -45,7 +45,7 @@ from coherence.statistics.scatter import Reports, kind_of_reports, rounding_boun
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
-NULL = "given the stated belief{group}, actions do not go with the {state}"
+NULL = "given the belief{group}, actions do not go with the {state}"
 OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
 SEQUENCES, MOMENTS, PERMUTED = "direction and turn", "moments", "permuted blocks"
 """Which test was run."""

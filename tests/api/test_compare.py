@@ -60,7 +60,12 @@ def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
         assert len(same) == 8
         for column, other in (("estimate", "statistic"), ("low", "low"), ("high", "high")):
             expected = reported.loc[same, other].tolist()
-            assert rows.loc[same, column].tolist() == pytest.approx(expected, nan_ok=True)
+            found = rows.loc[same, column].tolist()
+            # Ends of the inverted test vary with its draws, of which the two have their own.
+            by_draws = same.index("residual_covariance")
+            assert found[by_draws] == pytest.approx(expected[by_draws], abs=0.004)
+            found[by_draws] = expected[by_draws]
+            assert found == pytest.approx(expected, nan_ok=True)
         plain = prompt_consistency(runs[runs["z_state"].isna()])
         assert rows.loc["prompt_consistency", "estimate"] == pytest.approx(plain.statistic)
 

@@ -51,7 +51,9 @@ def test_the_prediction_is_what_an_independent_simulation_finds():
         n_contexts=40,
         n_reps=2,
         signal=0.3,
+        planted="hidden_signal",
         check="residual_covariance",
+        state="realised",
         n_simulations=150,
         rng=1,
     ).table
@@ -129,6 +131,7 @@ def test_every_share_has_its_exact_interval_and_its_row():
         )
     assert table["check"].unique().tolist() == [
         "residual_covariance",
+        "residual_covariance with theta",
         "monotone_choice:yes/no",
         "monotone_choice:yes/defer",
         "monotone_choice:defer/no",
@@ -141,7 +144,7 @@ def test_every_share_has_its_exact_interval_and_its_row():
 @pytest.mark.lengthy
 def test_the_check_that_looks_for_what_is_planted_is_the_usual_one():
     few = {"n_contexts": 20, "n_reps": 2, "signal": [], **QUICK}
-    for planted, check in (("iterated_bias", "iterated_expectation"), (None, "residual_covar")):
+    for planted, check in (("iterated_bias", "iterated_expectation"), (None, "sufficiency")):
         table = power("rational", planted=planted, **few).table
         assert table["check"].str.startswith(check).all()
 
@@ -180,6 +183,7 @@ def test_probabilities_are_asked_once_unless_more_is_said():
 def test_groups_are_the_units_of_the_plan():
     """What templates share is not taken for a signal, and a signal is found beside it."""
     options = {"n_contexts": 200, "n_reps": 1, "signal": 0.4, "check": "residual_covariance"}
+    options["state"] = "exact"
     result = power("rational", **options, group=20, n_simulations=60, n_draws=199, rng=1)
     size, found = result.table.sort_values("signal").to_dict("records")
     assert size["n_rejected"] <= stats.binom.ppf(0.999, 60, 0.05)
@@ -239,6 +243,7 @@ def test_a_target_beyond_the_limit_is_said_to_be():
         "rational",
         n_reps=1,
         signal=0.02,
+        state="exact",
         target=0.8,
         limit=30,
         n_simulations=40,
@@ -310,7 +315,7 @@ def test_a_plan_from_a_pilot_has_the_error_of_the_pilot(pilots):
 
 @pytest.mark.lengthy
 def test_the_error_of_a_pilot_stands_in_text_and_may_be_left_out(pilots):
-    few = {"n_contexts": 20, "n_reps": 2, "signal": 0.4, "check": "residual_covariance", **QUICK}
+    few = {"n_contexts": 80, "n_reps": 2, "signal": 0.4, "check": "residual_covariance", **QUICK}
     assert "with the error of the pilot" in str(power(pilots[0], **few))
     assert "pilot_low" not in power(pilots[0], **few, refits=0).table
     assert "pilot_low" not in power("rational", **few).table

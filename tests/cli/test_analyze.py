@@ -207,7 +207,9 @@ def test_labels_of_ones_own_need_a_word(tmp_path, run):
         briers[label] = table["calibration:brier"]
     expected = ((runs["p"] - runs["theta"]) ** 2).mean()
     assert briers["correct"] == pytest.approx(expected)
-    assert briers["incorrect"] > 2 * expected
+    reversed_ = ((1 - runs["p"] - runs["theta"]) ** 2).mean()
+    assert briers["incorrect"] == pytest.approx(reversed_)
+    assert reversed_ > expected
 
 
 def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, run):

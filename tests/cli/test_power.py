@@ -97,7 +97,7 @@ def test_a_table_of_answers_is_fitted(tmp_path, run):
     arguments = ["--like", str(tmp_path / "runs.parquet"), "--model", "noisy"]
     status, out, _ = run("power", *arguments, *SMALL, "--checks", "residual_covariance")
     assert status == 0
-    assert out.startswith("an agent like noisy on simulated (drawn actions), hidden_signal")
+    assert out.startswith("an agent like noisy on simulated (drawn actions), weight")
     assert "note: reports have noise around the belief" in out
 
 

@@ -20,7 +20,7 @@ def leaky():
     from coherence import AGENTS
 
     agent = AGENTS["leaky"].with_parameters(report_noise=0.1)
-    runs = simulate(agent, n_contexts=60, n_reps=3, prompts=["standard"], rng=1)
+    runs = simulate(agent, n_contexts=120, n_reps=3, prompts=["standard"], rng=1)
     return runs.drop(columns=[f"x_{number}" for number in range(1, 7)])  # no forests
 
 
