@@ -18,7 +18,7 @@ from coherence.table.printable import PLAIN
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 _LONGEST = 200  # characters of a name that a cell shows
-_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 """A rule below the headings, and blanks between columns."""
 
 
@@ -81,7 +81,7 @@ def listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableTyp
 
 def empty_table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
     """Return a table without rows; its first column gives way where the width does not do."""
-    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for at, heading in enumerate(headings):
         table.add_column(
             Text(heading, style="dim"),

@@ -7,13 +7,12 @@ other row has one, and nothing but the verdict concludes.
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from rich.box import Box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from coherence.report.layout import as_cell, as_text, listed
+from coherence.report.layout import RULED, as_cell, as_text, listed
 from coherence.report.unit import Unit
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
@@ -24,7 +23,6 @@ from coherence.table.printable import WARNING, counted, numbered
 MOST_WARNINGS, MOST_NAMED = 3, 3
 FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
 """Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
-_BOX = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 
 
 def has_verdicts(units: Sequence[Unit]) -> bool:
@@ -199,7 +197,7 @@ ROWS: tuple[tuple[str, Callable[[Unit], str]], ...] = (
 
 
 def _table(units: Sequence[Unit]) -> Table:
-    table = Table(box=_BOX, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
     one_task = len({unit.task for unit in units}) == 1 and len(units) > 1
     for unit in units:

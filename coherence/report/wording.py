@@ -66,7 +66,7 @@ def points(values: Sequence[float]) -> list[str]:
 
 def with_interval(value: float, interval: Interval | None, unit: str = "") -> str:
     """Return a difference of probabilities in points, its interval behind it."""
-    if interval is None or math.isnan(interval.low):
+    if interval is None or math.isnan(interval.low) or math.isnan(interval.high):
         return f"{points([value])[0]}{unit}"
     shown, low, high = points([value, interval.low, interval.high])
     return f"{shown}{unit} [{low}, {high}]"
