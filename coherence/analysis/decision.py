@@ -216,7 +216,7 @@ def _within(facts: Facts) -> str:
 def _not_following(facts: Facts) -> str:
     assert facts.primary is not None
     slope = facts.primary.also[SLOPE]
-    between = Interval(slope.low, slope.high).within(-1.0, 1.0)
+    between = Interval(slope.low, slope.high)
     if math.isnan(slope.value):
         return f"Its choices are not seen to follow its beliefs: {slope.reason}."
     return (

@@ -38,7 +38,9 @@ def screen(units: Sequence[Unit], more: str) -> Iterator[RenderableType]:
         yield from (as_text(f"{WARNING.capitalize()}: {text}", "bold") for text in said.alerts)
         yield from _verdict(unit, said)
     yield Text()
-    yield _table(units)
+    table = _table(units)
+    if table.row_count:
+        yield table
     warnings = list(_warnings(seen))
     if warnings:
         yield from listed(warnings)
@@ -114,7 +116,9 @@ def _further(unit: Unit) -> str:
     """Name the further tests that reject beside a verdict, which rests on none of them."""
     if _primary(unit) is None:
         return ""  # then they are what is said
-    tests = [r for r in unit.results if r.family is Family.SECOND]
+    # A leak is the verdict itself.
+    said = "evidence_leak" if unit.verdict is Verdict.KNOWS_TRUTH else ""
+    tests = [r for r in unit.results if r.family is Family.SECOND and r.check != said]
     found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
     if not found:
         return ""

@@ -78,6 +78,16 @@ def test_rows_that_break_stay_below_their_heading(example):
     assert lines[first + 1].startswith("  ")
 
 
+def test_a_leak_is_not_named_twice_and_an_empty_table_is_left_out(unit):
+    leak = result("evidence_leak", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-9)
+    said = {"results": (primary(), leak), "verdicts": ("V.",) * 2}
+    assert "Further tests" not in shown(unit(**said, verdict=Verdict.KNOWS_TRUTH))
+    assert "(evidence_leak)" in shown(unit(**said, verdict=Verdict.ACTS_ON_MORE))
+    nothing = result("sufficiency", float("nan"), 0.0, 1.0, Family.PRIMARY, pvalue=float("nan"))
+    text = shown(unit(results=(nothing,), verdicts=("V.",), verdict=Verdict.TOO_FEW_CASES))
+    assert "95% intervals" not in text
+
+
 def test_the_readme_shows_it(example):
     readme = Path("README.md").read_text(encoding="utf-8")
     shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
@@ -144,6 +154,7 @@ def test_small_intervals_have_a_decimal_and_wide_ones_none(unit):
         ((0.022, 0.021, 0.0234), "2.2 [2.1, 2.3]"),
         ((0.31, 0.02, 0.6), "31 [2, 60]"),
         ((-0.0001, -0.0004, 0.0002), "0.0 [0.0, 0.0]"),
+        ((1.06, 0.4, 1.3), "100 [40, 100]"),  # an estimate may lie beyond what can be
     ):
         text = shown(unit(results=(primary(*ends),), verdicts=("V.",)))
         assert row_of(text, "choice at equal belief").rstrip(" ✗").endswith(cell)
