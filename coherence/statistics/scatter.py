@@ -69,8 +69,8 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
 
     Where all beliefs are multiples of .5, .25 or .2, that is the step. Else the shares rounded to
     .1 and to .05 are told by how often multiples of .1 and odd ones of .05 occur: to .05, one in
-    two is a multiple of .1; to .01, one in ten each. Three values and more that occur often, such
-    as the words of a scale, are at least as wide as they lie apart.
+    two is a multiple of .1; to .01, one in ten each. Values that occur often, such as the
+    words of a scale, are at least as wide as they lie apart.
     """
 
     def multiples(step: float) -> NDArray[np.bool_]:
@@ -93,7 +93,7 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
 def _between_values(belief: Floats, n_cases: int) -> float:
     """Return the mean square of a value's distance to its neighbours; 0 where few repeat."""
     values, times = np.unique(np.round(belief, 6), return_counts=True)
-    if len(values) < 3 or REPEATED * len(values) > n_cases:
+    if len(values) < 2 or REPEATED * len(values) > n_cases:
         return 0.0
     gaps = np.diff(values)
     width = (np.append(gaps[0], gaps) + np.append(gaps, gaps[-1])) / 2
