@@ -16,7 +16,7 @@ from bayesnets.codes import Codes, Floats
 from bayesnets.elimination import joint
 from coherence.agents import Agent, named_agent
 from coherence.analysis.populations import LACKING, WEIGHT, Groups, as_facts, choices_of
-from coherence.checks.check import Facts
+from coherence.checks.check import EvaluationData
 from coherence.errors import InputError
 
 STATED = (
@@ -127,7 +127,7 @@ class NetworkPopulation:
         wordings: bool,
         iterated: bool,
         groups: Groups | None = None,
-    ) -> Facts:
+    ) -> EvaluationData:
         """Draw the cases of a study, and the agent's answers about them."""
         if groups is not None:
             raise InputError(

@@ -303,7 +303,7 @@ def cases_table(figures: dict[str, dict[str, float]]) -> list[str]:
     for name, figure in figures.items():
         lines.append(
             f"| {name} | {figure['seconds']:.3g} | {figure['contexts']} "
-            f"| {figure['fewest']} and {figure['most']} |"
+            f"| {figure['cheapest_options']} and {figure['most']} |"
         )
     return [*lines, ""]
 

@@ -1,6 +1,6 @@
 """From a runs table to a report: every check that the columns allow, for each (task, model).
 
-What cannot be run is not passed over: each unit's notes say what was left out and why (see
+What cannot be run is not passed over: each evaluation's notes say what was left out and why (see
 `coherence.analysis.planning`).
 """
 
@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.by_unit import analyze_scan
+from coherence.analysis.by_evaluation import analyze_scan
 from coherence.analysis.decision import PRIMARY
+from coherence.analysis.evaluation import EvaluationRows, require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.forecasts import score_differences
 from coherence.analysis.margins import as_margin
-from coherence.analysis.planning import Job, plan_unit
-from coherence.analysis.reading import as_runs, positive_labels, read_units
-from coherence.analysis.twins import Beside, beside_twins
-from coherence.analysis.unit import UnitRows, require_state
+from coherence.analysis.planning import Job, plan_evaluation
+from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
+from coherence.analysis.twins import TwinOutcome, twin_outcomes
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require, whole_number
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
-from coherence.report.unit import Unit
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.reading import Reading, option_words
@@ -72,7 +72,7 @@ def _require_twins(twins: int | None, published: bool) -> None:
 
 
 def _in_memory(
-    units: Sequence[tuple[tuple[Any, ...], UnitRows]],
+    evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
     assumed: Sequence[str],
     names: Sequence[str],
     rng: np.random.Generator,
@@ -83,24 +83,26 @@ def _in_memory(
     margin: float | None,
     n_jobs: int,
     progress: Progress | None,
-) -> list[Unit]:
-    """Run every check of every unit, and twins beside them, over processes."""
-    plans, rngs = [], rng.spawn(len(units))
-    for (_, unit), unit_rng in zip(units, rngs, strict=True):
+) -> list[EvaluationReport]:
+    """Run every check of every evaluation, and twins beside them, over processes."""
+    plans, rngs = [], rng.spawn(len(evaluations))
+    for (_, evaluation), evaluation_rng in zip(evaluations, rngs, strict=True):
         # One stream per check, whether it is run or not: asking for fewer checks does not change
         # the numbers of the others.
-        streams = dict(zip(CHECKS, unit_rng.spawn(len(CHECKS)), strict=True))
-        plan = plan_unit(unit, names, published=published, streams=streams, named=bool(on_demand))
+        streams = dict(zip(CHECKS, evaluation_rng.spawn(len(CHECKS)), strict=True))
+        plan = plan_evaluation(
+            evaluation, names, published=published, streams=streams, named=bool(on_demand)
+        )
         plans.append(plan)
     jobs = [job for jobs, _ in plans for job in jobs]
     labels = [job.check for job in jobs]
     running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
     outcomes = iter(running)
     found = adjusted([[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans])
-    beside = [Beside(tuple(results)) for results in found]
+    beside = [TwinOutcome(tuple(results)) for results in found]
     if twins is not None:
-        beside = beside_twins(
-            [unit for _, unit in units],
+        beside = twin_outcomes(
+            [evaluation for _, evaluation in evaluations],
             found,
             names,
             n_twins=twins,
@@ -110,24 +112,26 @@ def _in_memory(
             progress=progress,
         )
     return [
-        with_results(measured(key, unit, assumed, notes), of_twins, margin)
-        for (key, unit), (_, notes), of_twins in zip(units, plans, beside, strict=True)
+        with_results(measured(key, evaluation, assumed, notes), of_twins, margin)
+        for (key, evaluation), (_, notes), of_twins in zip(evaluations, plans, beside, strict=True)
     ]
 
 
-def _ran_by_themselves(names: Sequence[str], units: Sequence[Unit]) -> list[str]:
+def _ran_by_themselves(names: Sequence[str], evaluations: Sequence[EvaluationReport]) -> list[str]:
     """Return the checks that run on any table, and those that did on this one."""
-    ran = {declared_name(result.check) for unit in units for result in unit.results}
+    ran = {
+        declared_name(result.check) for evaluation in evaluations for result in evaluation.results
+    }
     anything = Runs(pd.DataFrame())
     return [name for name in names if name in ran or declaration(name).by_itself(anything)]
 
 
-def _require_by_unit(**options: object) -> None:
+def _require_by_evaluation(**options: object) -> None:
     for name, value in options.items():
         require(
             value is None,
-            f"{name} must be left out for a table that is read by unit; received {value!r}. "
-            "It takes all units together: read the table into memory, or a part of it.",
+            f"{name} must be left out for a table that is read by evaluation; received {value!r}. "
+            "It takes all evaluations together: read the table into memory, or a part of it.",
         )
 
 
@@ -192,10 +196,10 @@ def analyze(
         Columns with predicted and with right labels, where ``p`` is the confidence in the
         prediction: the state is then whether the two are the same.
     twins : int, optional
-        How many rational twins of each unit to draw: data that the nearest rational agent would
-        give, with its noise. Every statistic then stands beside its distribution over them; None
-        draws none. `predictive_gain` takes long and is run on them only where `checks` names it.
-        Where the test of the rational agent rejects, it is also computed how much noise that no
+        How many rational twins of each evaluation to draw: data that the nearest rational agent
+        would give, with its noise. Every statistic then stands beside its distribution over them;
+        None draws none. `predictive_gain` takes long and is run on them only where `checks` names
+        it. Where the test of the rational agent rejects, it is also computed how much noise that no
         repetition shows would explain that.
     margin : float, optional
         Largest difference that counts as none, such as 0.05. The conclusion then also says whether
@@ -204,8 +208,8 @@ def analyze(
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
-        Source of randomness; every check of every unit gets a generator of its own, made before any
-        is run.
+        Source of randomness; every check of every evaluation gets a generator of its own, made
+        before any is run.
     progress : callable, optional
         Called with (done, total, label) before the first check and after each; the label is that
         of the check that runs.
@@ -255,10 +259,10 @@ def analyze(
     if isinstance(runs, RunsScan):
         require(
             not columns,
-            f"columns of a table that is read by unit are named where it is opened: "
+            f"columns of a table that is read by evaluation are named where it is opened: "
             f"coherence.scan_runs(path, columns={columns!r}).",
         )
-        _require_by_unit(
+        _require_by_evaluation(
             twins=twins,
             merge_labels=merge_labels,
             prediction=prediction,
@@ -268,10 +272,10 @@ def analyze(
         found, data = analyze_scan(runs, names, **options, **shared, margin=margin)
     else:
         table = as_runs(runs, reading)
-        units, assumed = read_units(table, names, **options)
+        evaluations, assumed = read_evaluations(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
         shared |= {"on_demand": checks or (), "twins": twins, "margin": margin}
-        found = _in_memory(units, assumed, names, as_generator(rng), **shared)
+        found = _in_memory(evaluations, assumed, names, as_generator(rng), **shared)
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from coherence.checks.catalogue import declarations, declared_name
 from coherence.errors import InputError, closest
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from coherence.table.audit import audit_table
 
 _OF_RESULTS = {
@@ -29,29 +29,29 @@ _OF_RESULTS = {
 """Quantity of every result -> field of `CheckResult.to_row`."""
 
 
-def _unreadable(unit: Unit) -> Iterator[tuple[str, float]]:
-    for answers in audit_table(unit.statuses).to_dict("records"):
+def _unreadable(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    for answers in audit_table(evaluation.statuses).to_dict("records"):
         yield f"answers to {answers['question']!r}", float(answers["share_unreadable"])
 
 
-def _scatter(unit: Unit) -> Iterator[tuple[str, float]]:
-    if unit.scatter is not None:
-        yield f"beliefs between {unit.scatter.across}", unit.scatter.sd
+def _scatter(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    if evaluation.scatter is not None:
+        yield f"beliefs between {evaluation.scatter.across}", evaluation.scatter.sd
 
 
-def _answer_mass(unit: Unit) -> Iterator[tuple[str, float]]:
-    for part in () if unit.answering is None else unit.answering.masses:
+def _answer_mass(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    for part in () if evaluation.answering is None else evaluation.answering.masses:
         yield f"{part.of}, median", part.median
 
 
-_OF_UNITS: dict[str, Callable[[Unit], Iterator[tuple[str, float]]]] = {
+_OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, float]]]] = {
     "unreadable": _unreadable,
     "scatter": _scatter,
     "answer_mass": _answer_mass,
 }
 """Quantity of every (task, model) -> of what it is, and its value."""
 
-QUANTITIES = (*_OF_RESULTS, *_OF_UNITS)
+QUANTITIES = (*_OF_RESULTS, *_OF_EVALUATIONS)
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -108,7 +108,7 @@ def parse_condition(text: str) -> Condition:
         )
     if check is not None:
         check = check.strip()
-        if quantity in _OF_UNITS:
+        if quantity in _OF_EVALUATIONS:
             raise InputError(
                 f"the condition {text!r} asks for the {quantity} of a check; it is known of a "
                 f"task and model as a whole. Leave out {check + '.'!r}."
@@ -122,27 +122,27 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, check, quantity, sign, float(number))
 
 
-def _values(condition: Condition, unit: Unit) -> Iterator[tuple[str, float]]:
-    if condition.quantity in _OF_UNITS:
-        yield from _OF_UNITS[condition.quantity](unit)
+def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    if condition.quantity in _OF_EVALUATIONS:
+        yield from _OF_EVALUATIONS[condition.quantity](evaluation)
         return
-    for result in unit.results:
+    for result in evaluation.results:
         names = (None, result.check, declared_name(result.check))
         if condition.check in names:
             yield result.check, float(result.to_row()[_OF_RESULTS[condition.quantity]])
 
 
-def compare(condition: Condition, units: Sequence[Unit]) -> Comparison:
-    """Hold a condition against every unit of a report."""
+def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Comparison:
+    """Hold a condition against every evaluation of a report."""
     met, lacking = [], []
     n_defined = n_undefined = 0
-    for unit in units:
+    for evaluation in evaluations:
         where = ", ".join(
             f"{what} {name!r}"
-            for what, name in (("task", unit.task), ("model", unit.model))
+            for what, name in (("task", evaluation.task), ("model", evaluation.model))
             if name
         )
-        values = list(_values(condition, unit))
+        values = list(_values(condition, evaluation))
         defined = [(of, value) for of, value in values if not math.isnan(value)]
         n_defined += len(defined)
         n_undefined += len(values) - len(defined)

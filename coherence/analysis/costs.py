@@ -12,7 +12,7 @@ import pandas as pd
 from coherence.agents import PROMPTS
 from coherence.checks.catalogue import declaration
 from coherence.inputs import require, whole_number
-from coherence.table.needs import ACTION, CONDITIONALS, WORDINGS
+from coherence.table.needs import ACTION, NEEDS_GIVEN_Z, NEEDS_PROMPT_VARIANTS
 
 _GIVEN_Z = 3  # prompts for a variable of two states: its probability, and two beliefs given it
 
@@ -118,5 +118,5 @@ def prompts_for(checks: Iterable[str]) -> int:
     """
     needs = [declaration(name).needs for name in checks]
     acted = any(ACTION in need for need in needs)
-    wordings = len(PROMPTS) - 1 if WORDINGS in needs else 0
-    return 1 + acted + wordings + (_GIVEN_Z if CONDITIONALS in needs else 0)
+    wordings = len(PROMPTS) - 1 if NEEDS_PROMPT_VARIANTS in needs else 0
+    return 1 + acted + wordings + (_GIVEN_Z if NEEDS_GIVEN_Z in needs else 0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from coherence.analysis.margins import bounds_margins, held_against, smallest_margin
 from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
-from coherence.report.movement import Movement, stillness
+from coherence.report.variation import Variation, stillness
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
@@ -22,13 +22,13 @@ LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know
 
 
 @dataclass(frozen=True)
-class Facts:
+class VerdictInput:
     """What a verdict is decided by."""
 
     primary: CheckResult | None
     leak: CheckResult | None
     scored: bool  # whether beliefs stand alone and were scored
-    moves: Movement | None
+    moves: Variation | None
     margin: float | None
 
     @property
@@ -76,7 +76,7 @@ class Facts:
         return slope is None or slope.low > 0
 
 
-TABLE: tuple[tuple[Verdict, Callable[[Facts], bool]], ...] = (
+TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
     (Verdict.KNOWS_TRUTH, lambda f: f.leak is not None and rejects(f.leak.pvalue, alpha=LEAKED)),
     (Verdict.FORECASTS, lambda f: f.primary is None and f.scored),
     (Verdict.NOT_TESTED, lambda f: f.primary is None),
@@ -97,21 +97,23 @@ TABLE: tuple[tuple[Verdict, Callable[[Facts], bool]], ...] = (
         Verdict.NOISE_EXPLAINS,
         lambda f: f.says("test") == MOMENTS and f.direction_rejects(),
     ),
-    (Verdict.WITHIN_MARGIN, Facts.within_margin),
+    (Verdict.WITHIN_MARGIN, VerdictInput.within_margin),
     (Verdict.DOES_NOT_FOLLOW, lambda f: not f.follows()),
     (Verdict.NO_EVIDENCE, lambda f: True),
 )
 """Verdicts in the order in which they are asked for, and when they hold."""
 
 
-def facts_of(results: Sequence[CheckResult], moves: Movement | None, margin: float | None) -> Facts:
+def verdict_input(
+    results: Sequence[CheckResult], moves: Variation | None, margin: float | None
+) -> VerdictInput:
     """Gather what a verdict is decided by."""
     by_name = {result.check: result for result in results}
     primary = by_name.get(PRIMARY)
-    return Facts(primary, by_name.get(LEAK), SCORES in by_name, moves, margin)
+    return VerdictInput(primary, by_name.get(LEAK), SCORES in by_name, moves, margin)
 
 
-def decide(facts: Facts) -> Verdict:
+def decide(facts: VerdictInput) -> Verdict:
     """Return the first verdict whose condition holds."""
     return next(verdict for verdict, holds in TABLE if holds(facts))
 
@@ -119,7 +121,7 @@ def decide(facts: Facts) -> Verdict:
 # What it says
 
 
-def sentence(verdict: Verdict, facts: Facts) -> str:
+def sentence(verdict: Verdict, facts: VerdictInput) -> str:
     """Say a verdict, with the effect and interval that it rests on."""
     if facts.primary is None and verdict is not Verdict.KNOWS_TRUTH:
         return ""  # without the primary test nothing is concluded
@@ -133,7 +135,7 @@ def sentence(verdict: Verdict, facts: Facts) -> str:
     return " ".join(filter(None, parts))
 
 
-def _leaked(facts: Facts) -> str:
+def _leaked(facts: VerdictInput) -> str:
     assert facts.leak is not None
     return (
         "Its answers know the truth itself: at the same exact posterior they go with the realised "
@@ -142,12 +144,12 @@ def _leaked(facts: Facts) -> str:
     )
 
 
-def _reason(facts: Facts) -> str:
+def _reason(facts: VerdictInput) -> str:
     assert facts.primary is not None
     return clean(facts.primary.reason)
 
 
-def _too_few_reports(facts: Facts) -> str:
+def _too_few_reports(facts: VerdictInput) -> str:
     if not (ask := facts.says("ask")):
         return (
             "Cannot tell: its reports of a case differ, and more of them would not help "
@@ -159,18 +161,18 @@ def _too_few_reports(facts: Facts) -> str:
     )
 
 
-def _still(facts: Facts) -> str:
+def _still(facts: VerdictInput) -> str:
     if facts.lack:
         return f"Cannot tell: it hardly moves ({_reason(facts)})."
     assert facts.moves is not None
     return f"Cannot tell: it hardly moves. {stillness(facts.moves)}"
 
 
-def _acts(facts: Facts) -> str:
+def _acts(facts: VerdictInput) -> str:
     return f"Acts on more than it says: {_points(facts)}{_unsaid(facts)}."
 
 
-def _or_noisy(facts: Facts) -> str:
+def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
     if facts.says("n_persons"):
         return (
@@ -189,7 +191,7 @@ def _or_noisy(facts: Facts) -> str:
     )
 
 
-def _turning(facts: Facts) -> str:
+def _turning(facts: VerdictInput) -> str:
     assert facts.primary is not None
     return (
         "Acts on more than it says: choices move with the truth in different directions at "
@@ -198,7 +200,7 @@ def _turning(facts: Facts) -> str:
     )
 
 
-def _explained(facts: Facts) -> str:
+def _explained(facts: VerdictInput) -> str:
     assert facts.primary is not None
     return (
         "It looks as if it acted on more than it says, but the spread of its reports can explain "
@@ -207,13 +209,13 @@ def _explained(facts: Facts) -> str:
     )
 
 
-def _within(facts: Facts) -> str:
+def _within(facts: VerdictInput) -> str:
     assert facts.primary is not None
     assert facts.margin is not None
     return held_against(facts.primary, facts.margin)
 
 
-def _not_following(facts: Facts) -> str:
+def _not_following(facts: VerdictInput) -> str:
     assert facts.primary is not None
     slope = facts.primary.also[SLOPE]
     between = Interval(slope.low, slope.high)
@@ -225,13 +227,13 @@ def _not_following(facts: Facts) -> str:
     )
 
 
-def _no_evidence(facts: Facts) -> str:
+def _no_evidence(facts: VerdictInput) -> str:
     persons = facts.says("n_persons")
     what = "they act on more than they say" if persons else "it acts on more than it says"
     return f"No evidence that {what}.{_compatible(facts)}"
 
 
-_SENTENCES: dict[Verdict, Callable[[Facts], str]] = {
+_SENTENCES: dict[Verdict, Callable[[VerdictInput], str]] = {
     Verdict.KNOWS_TRUTH: _leaked,
     Verdict.TOO_FEW_CASES: lambda f: f"Cannot tell: too few cases ({_reason(f)}).",
     Verdict.TOO_FEW_REPORTS: _too_few_reports,
@@ -247,7 +249,7 @@ _SENTENCES: dict[Verdict, Callable[[Facts], str]] = {
 }
 
 
-def _points(facts: Facts) -> str:
+def _points(facts: VerdictInput) -> str:
     """Name the difference in points, with its interval."""
     result = facts.primary
     assert result is not None
@@ -258,7 +260,7 @@ def _points(facts: Facts) -> str:
     return f"at equal stated belief {component} is {effect}, {pvalue}"
 
 
-def _unsaid(facts: Facts) -> str:
+def _unsaid(facts: VerdictInput) -> str:
     share: Estimate | None = facts.primary.also.get(SHARE) if facts.primary else None
     if share is None or math.isnan(share.value):
         return ""
@@ -269,7 +271,7 @@ def _unsaid(facts: Facts) -> str:
     )
 
 
-def _compatible(facts: Facts) -> str:
+def _compatible(facts: VerdictInput) -> str:
     """Say which effects are compatible with the data."""
     result = facts.primary
     assert result is not None
@@ -287,7 +289,7 @@ def _compatible(facts: Facts) -> str:
     )
 
 
-def _beside(verdict: Verdict, facts: Facts) -> str:
+def _beside(verdict: Verdict, facts: VerdictInput) -> str:
     """Note where the interval of the direction and the test say different things."""
     result = facts.primary
     if result is None or result.interval is None or not facts.tested or verdict.open:

@@ -1,26 +1,26 @@
-"""From results to finished units: p-values adjusted over the report, and what is said."""
+"""From results to finished evaluations: p-values adjusted over the report, and what is said."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.decision import PRIMARY, decide, facts_of, sentence
+from coherence.analysis.decision import PRIMARY, decide, sentence, verdict_input
+from coherence.analysis.evaluation import EvaluationRows, unreadable
 from coherence.analysis.reading import alerts_of
-from coherence.analysis.twins import Beside
-from coherence.analysis.unit import UnitRows, unreadable
+from coherence.analysis.twins import TwinOutcome
 from coherence.analysis.verdict import (
     RATIONAL,
-    allowing,
     cautions,
     conclude_further,
+    noise_robust_test,
     sentence_of,
 )
 from coherence.checks.catalogue import family_of
 from coherence.checks.check import NotRun
 from coherence.checks.sufficiency import MOMENTS
-from coherence.report.movement import movement
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.variation import variation
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
@@ -28,14 +28,14 @@ from coherence.table.audit import answering, count_statuses, label_rows, worst_c
 from coherence.table.typos import spelling_notes
 
 
-def adjusted(by_unit: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
+def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
     """Correct p-values over their families, for each (task, model) of a report.
 
-    The primary test stands at its level, with a false discovery rate over all units beside it; the
-    further tests of a unit are corrected among themselves; tests of calibration of forecasts over
-    all units. What is an estimate in a report has no p-value.
+    The primary test stands at its level, with a false discovery rate over all evaluations beside
+    it; the further tests of an evaluation are corrected among themselves; tests of calibration of
+    forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    named = [[_in_family(result, results) for result in results] for results in by_unit]
+    named = [[_in_family(result, results) for result in results] for results in by_evaluation]
     everywhere = [result for results in named for result in results]
     of_report = {
         family: iter(_corrected([r for r in everywhere if r.family is family]))
@@ -58,7 +58,7 @@ def adjusted(by_unit: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]
 
 
 def _in_family(result: CheckResult, beside: Sequence[CheckResult]) -> CheckResult:
-    """Say what a result is in the report, beside the others of its unit."""
+    """Say what a result is in the report, beside the others of its evaluation."""
     family = family_of(result.check)
     if result.settings.get("published"):
         return replace(result, family=Family.ESTIMATE)  # as the papers have it
@@ -93,72 +93,76 @@ def _corrected(results: Sequence[CheckResult]) -> list[CheckResult]:
 
 def measured(
     key: Sequence[Any],
-    unit: UnitRows,
+    evaluation: EvaluationRows,
     assumed: Sequence[str],
     planned: Sequence[NotRun | str],
     *,
     with_rows: bool = True,
-) -> Unit:
-    """Put down what a unit holds, before anything is said about it."""
+) -> EvaluationReport:
+    """Put down what an evaluation holds, before anything is said about it."""
     left_out = [step for step in planned if isinstance(step, NotRun)]
     notes = (*assumed, *(step.note if isinstance(step, NotRun) else step for step in planned))
-    way = answering(unit.runs)
-    alerts = alerts_of(unit.rows, notes)
-    labels = label_rows(unit.runs, unit.reference)
+    way = answering(evaluation.runs)
+    alerts = alerts_of(evaluation.rows, notes)
+    labels = label_rows(evaluation.runs, evaluation.reference)
     kept: dict[str, Any] = {
-        "beliefs": unit.shown(),
-        "rows": unit.runs,
+        "beliefs": evaluation.shown(),
+        "rows": evaluation.runs,
         "labels": labels,
     }
-    return Unit(
+    return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),
         results=(),
         verdicts=(),
         notes=(
             *(alert for alert in alerts if alert not in notes),
-            *spelling_notes(unit.rows),
+            *spelling_notes(evaluation.rows),
             *notes,
         ),
         absent={name: step.note for step in left_out for name in step.results},
         alerts=alerts,
         statuses=count_statuses(labels),
-        bounds=worst_case_bounds(unit.runs, unit.reference),
-        unreadable=unreadable(unit.rows),
+        bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
+        unreadable=unreadable(evaluation.rows),
         answering=way,
-        scatter=unit.scatter,
-        state_names=_state_names(unit),
-        movement=movement(unit.shown(), unit.runs),
+        scatter=evaluation.scatter,
+        state_names=_state_names(evaluation),
+        variation=variation(evaluation.shown(), evaluation.runs),
         **(kept if with_rows else {}),
     )
 
 
-def with_results(unit: Unit, beside: Beside, margin: float | None = None) -> Unit:
+def with_results(
+    evaluation: EvaluationReport, beside: TwinOutcome, margin: float | None = None
+) -> EvaluationReport:
     """Add results, whose p-values are corrected, and what they say."""
-    assert unit.answering is not None
-    assert unit.scatter is not None
-    results, noun, scatter = beside.results, belief_noun(unit.answering), unit.scatter
-    allowed = allowing(results)
-    facts = facts_of(results, unit.movement, margin)
+    assert evaluation.answering is not None
+    assert evaluation.scatter is not None
+    results, noun, scatter = beside.results, belief_noun(evaluation.answering), evaluation.scatter
+    allowed = noise_robust_test(results)
+    facts = verdict_input(results, evaluation.variation, margin)
     verdict = decide(facts)
     further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
-        unit,
+        evaluation,
         results=results,
         verdict=verdict,
         margin=margin,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
-        notes=(*unit.notes, *beside.notes),
+        notes=(*evaluation.notes, *beside.notes),
         conclusion=tuple(filter(None, [sentence(verdict, facts), *further])),
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
     )
 
 
-def _state_names(unit: UnitRows) -> tuple[str, str]:
+def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:
     """Name the states as the table does, else by the label whose probability was stated."""
-    named = set(unit.rows["theta_name"].dropna()) if "theta_name" in unit.rows else set()
-    name = named.pop() if len(named) == 1 else unit.positive
+    named = (
+        set(evaluation.rows["theta_name"].dropna()) if "theta_name" in evaluation.rows else set()
+    )
+    name = named.pop() if len(named) == 1 else evaluation.positive
     return ("state 0", "state 1") if name is None else (f"not {name}", str(name))

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from coherence.inputs import MIN_CONTEXTS, Floats
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.scores import DIFFERENCES, KEY
-from coherence.report.unit import Unit
 from coherence.result import ForecastScores
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.multiplicity import holm
-from coherence.statistics.resample import units_of
+from coherence.statistics.resample import clusters_of
 
 
-def score_differences(units: Sequence[Unit]) -> pd.DataFrame:
+def score_differences(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     """Compare the scores of each two models or prompts of a task on their common cases.
 
     Forecasts over as many states are compared. A difference is that of the row less that of the
@@ -27,11 +27,11 @@ def score_differences(units: Sequence[Unit]) -> pd.DataFrame:
     adjusted by Holm over all pairs of the report.
     """
     by_task: dict[str, list[tuple[tuple[str, str], ForecastScores]]] = {}
-    for unit in units:
-        for result in unit.results:
+    for evaluation in evaluations:
+        for result in evaluation.results:
             if isinstance(scores := result.fitted, ForecastScores):
-                name = unit.model, str(result.settings.get("prompt", ""))
-                by_task.setdefault(unit.task, []).append((name, scores))
+                name = evaluation.model, str(result.settings.get("prompt", ""))
+                by_task.setdefault(evaluation.task, []).append((name, scores))
     rows = []
     for task, scored in by_task.items():
         # Undefined scores come last, where a comparison of NaN would leave them anywhere.
@@ -66,19 +66,19 @@ def _numbers_of_common_cases(cases: Sequence["pd.Index[Any]"]) -> "NDArray[np.in
 def _difference(losses: pd.DataFrame, others: pd.DataFrame) -> dict[str, Any]:
     """Return the mean differences on common cases, with intervals."""
     common = losses.index[losses.index.isin(others.index)]
-    units = units_of(losses.get("group"), common)
+    clusters = clusters_of(losses.get("group"), common)
     with np.errstate(invalid="ignore"):  # infinite log scores of both
         away = losses.loc[common, ["brier", "log"]] - others.loc[common, ["brier", "log"]]
     brier, log = (away[name].to_numpy(dtype=np.float64) for name in ("brier", "log"))
     record: dict[str, Any] = {"brier_difference": float(brier.mean())}
     if np.isfinite(log).all():
         record["log_difference"] = float(log.mean())
-    if units.too_few:
+    if clusters.too_few:
         return record
-    record |= _ends(units.values(brier), "low", "high")
-    record["pvalue"] = difference_pvalue(units.values(brier))
+    record |= _ends(clusters.values(brier), "low", "high")
+    record["pvalue"] = difference_pvalue(clusters.values(brier))
     return record | (
-        _ends(units.values(log), "log_low", "log_high") if np.isfinite(log).all() else {}
+        _ends(clusters.values(log), "log_low", "log_high") if np.isfinite(log).all() else {}
     )
 
 

@@ -31,11 +31,14 @@ _SHARE, _LEAST = 4, 10  # a refit has a quarter of the studies
 
 def resampled(agent: RationalAgent, rng: np.random.Generator) -> RationalAgent | None:
     """Fit an agent to contexts, or groups, resampled from its own; None where none can be."""
-    data, units, settings = agent.data, agent.units, agent.settings
-    drawn = rng.integers(units.n, size=units.n)
-    of_unit = [np.flatnonzero(units.of_context[data.context] == unit) for unit in range(units.n)]
-    rows = np.concatenate([of_unit[unit] for unit in drawn])
-    copy = np.repeat(np.arange(units.n), [of_unit[unit].size for unit in drawn])
+    data, clusters, settings = agent.data, agent.clusters, agent.settings
+    drawn = rng.integers(clusters.n, size=clusters.n)
+    of_cluster = [
+        np.flatnonzero(clusters.of_context[data.context] == cluster)
+        for cluster in range(clusters.n)
+    ]
+    rows = np.concatenate([of_cluster[cluster] for cluster in drawn])
+    copy = np.repeat(np.arange(clusters.n), [of_cluster[cluster].size for cluster in drawn])
     action: Any = (
         np.array(data.actions, dtype=object)[data.action[rows]] if data.policy is None else None
     )
@@ -47,7 +50,7 @@ def resampled(agent: RationalAgent, rng: np.random.Generator) -> RationalAgent |
             action,
             data.truth[rows],
             context=copy * data.n_contexts + data.context[rows],
-            group=copy if units.name == "group" else None,
+            group=copy if clusters.name == "group" else None,
             noise=None if settings["noise"] == "estimated" else settings["noise"],
             shared_noise=settings.get("shared_noise", 0.0),
             weighting=settings["weighting"],

@@ -1,7 +1,7 @@
 """What can be checked in one (task, model), and what has to be left out and why.
 
-Checks declare what they need and turn the facts of a unit into calls; here it is decided which rows
-they get, whether there are any, and from which stream they draw.
+Checks declare what they need and turn the facts of an evaluation into calls; here it is decided
+which rows they get, whether there are any, and from which stream they draw.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.unit import UnitRows, joined_names
+from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check, NotRun
@@ -66,109 +66,112 @@ def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[NotRun]:
         yield NotRun(note, tuple(check.name for check in checks))
 
 
-def _left_out(unit: UnitRows, checks: Sequence[Check]) -> Iterator[str]:
+def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[str]:
     """Count the rows that the checks of belief against action cannot use."""
-    asked, used, lack = unit.decided, unit.choices, "belief or action"
+    asked, used, lack = evaluation.decided, evaluation.choices, "belief or action"
     where = " of the checks that need both"
-    if unit.decided.empty:
-        asked, used, lack, where = unit.asked, unit.stated, "belief", ""
-    if len(asked) < len(unit.asked):
+    if evaluation.decided.empty:
+        asked, used, lack, where = evaluation.asked, evaluation.stated, "belief", ""
+    if len(asked) < len(evaluation.asked):
         yield (
-            f"{len(unit.asked) - len(asked)} of {counted(len(unit.asked), 'row')} asked for no "
-            "action: the checks of belief against action leave them out."
+            f"{len(evaluation.asked) - len(asked)} of "
+            f"{counted(len(evaluation.asked), 'row')} asked for no action: "
+            "the checks of belief against action leave them out."
         )
     if len(used) < len(asked):
         yield (
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
             f"parsed {lack} and were left out{where}."
         )
-    states_known = unit.runs.known("theta")[unit.decided.index].any()
-    if states_known and 0 < len(unit.judged) < len(unit.choices):
+    states_known = evaluation.runs.known("theta")[evaluation.decided.index].any()
+    if states_known and 0 < len(evaluation.judged) < len(evaluation.choices):
         yield (
-            f"{len(unit.choices) - len(unit.judged)} of {len(unit.choices)} rows with a parsed "
-            "belief and action lack the state and were left out of the checks that need it."
+            f"{len(evaluation.choices) - len(evaluation.judged)} of {len(evaluation.choices)} rows "
+            "with a parsed belief and action lack the state and were left out of the checks that "
+            "need it."
         )
-    acted = int(unit.runs.acted[unit.elsewhere.index].sum())
+    acted = int(evaluation.runs.acted[evaluation.elsewhere.index].sum())
     # Beliefs alone, beside the usual wording, are there to be compared with it.
-    if len(unit.elsewhere) and (acted or unit.reference != REFERENCE):
-        n = len(unit.elsewhere) + len(unit.asked)
+    if len(evaluation.elsewhere) and (acted or evaluation.reference != REFERENCE):
+        n = len(evaluation.elsewhere) + len(evaluation.asked)
         though = f", {acted} of them with an action (--reference NAME takes another)"
         every = [check for check in checks if check.every_prompt]
         entered = _spoken(every) if every else ""
         yield (
-            f"the reference prompt is {unit.reference!r}: {len(unit.elsewhere)} of {n} rows are "
-            f"under others ({listing(sorted(set(unit.elsewhere['prompt'])))}) and enter "
+            f"the reference prompt is {evaluation.reference!r}: {len(evaluation.elsewhere)} of {n} "
+            f"rows are under others ({listing(sorted(set(evaluation.elsewhere['prompt'])))}) and "
+            "enter "
             f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}."
         )
 
 
-def _absent(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun]:
+def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[NotRun]:
     """Name the checks for which there are no rows at all."""
 
     def without(column: str, empty: str, option: str) -> str:
         hint = f"no {column} column ({option} NAME, if it has another name)"
-        return empty if column in unit.rows.columns else hint
+        return empty if column in evaluation.rows.columns else hint
 
     of_theta = [check for check in checks if THETA in check.needs]
     of_either = [check for check in checks if {ACTION, TARGET} <= set(check.needs)]
-    of_state = of_theta if unit.exact_state else [*of_either, *of_theta]
+    of_state = of_theta if evaluation.exact_state else [*of_either, *of_theta]
     of_action = [check for check in checks if ACTION in check.needs]
-    if unit.decided.empty:
+    if evaluation.decided.empty:
         yield from _not_run(without("action", "no actions", "--action"), of_action)
         return
-    if not unit.runs.known("theta")[unit.decided.index].any():
+    if not evaluation.runs.known("theta")[evaluation.decided.index].any():
         yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
-    elif unit.judged.empty:
+    elif evaluation.judged.empty:
         yield from _not_run("no row has a parsed belief, action and state", of_state)
-    if unit.choices.empty:
+    if evaluation.choices.empty:
         others = [check for check in of_action if check not in [*of_either, *of_theta]]
         yield from _not_run("no row has a parsed belief and action", others)
 
 
-def _states(unit: UnitRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
+def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
     """Say how beliefs and states were matched, and name the checks that this leaves out."""
-    if unit.n_states_seen:
+    if evaluation.n_states_seen:
         note = (
-            f"theta has {unit.n_states_seen} states: {_needing(CHOICES)}, and {_needing(TARGETS)} "
-            "to what happened, need two."
+            f"theta has {evaluation.n_states_seen} states: {_needing(CHOICES)}, and "
+            f"{_needing(TARGETS)} to what happened, need two."
         )
         yield NotRun(note, tuple(check.name for check in checks if check.needs == CHOICES))
-    if unit.state_note:
-        yield unit.state_note
-    yield from _reversed_truth(unit)
-    if unit.in_two_states and unit.unpaired:
+    if evaluation.state_note:
+        yield evaluation.state_note
+    yield from _reversed_truth(evaluation)
+    if evaluation.in_two_states and evaluation.unpaired:
         # Without choices it has been said already that the checks of actions were not run.
         left_out = [
             check
             for check in checks
-            if check.states_named and (ACTION not in check.needs or len(unit.choices))
+            if check.states_named and (ACTION not in check.needs or len(evaluation.choices))
         ]
-        reason = f"{unit.unpaired}, so that it is not known which belief is in which state"
+        reason = f"{evaluation.unpaired}, so that it is not known which belief is in which state"
         yield from _not_run(reason, left_out)
         if left_out:
             yield (
                 "To have them run, name each column of beliefs p_<state> after a value of theta, "
                 "or give theta the names in the columns."
             )
-    elif not unit.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
+    elif not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
         note = (
-            f"beliefs over {len(unit.states)} states: {_needing(CHOICES, TARGETS)} "
+            f"beliefs over {len(evaluation.states)} states: {_needing(CHOICES, TARGETS)} "
             "need a belief in one of two."
         )
         yield NotRun(note, tuple(check.name for check in checks if ONE_BELIEF in check.needs))
 
 
-def _reversed_truth(unit: UnitRows) -> Iterator[str]:
+def _reversed_truth(evaluation: EvaluationRows) -> Iterator[str]:
     """Remark on beliefs that are lower where the state came true."""
-    rows = unit.stated[unit.state.notna()]
-    if not unit.paired or rows.empty:
+    rows = evaluation.stated[evaluation.state.notna()]
+    if not evaluation.paired or rows.empty:
         return
     clusters = rows["context"].astype(str)
     if "group" in rows.columns:
         clusters = clusters.where(rows["group"].isna(), rows["group"].astype(str))
     area, low, high = clustered_auc(
-        unit.belief(rows),
-        np.asarray(unit.state[rows.index], dtype=np.float64),
+        evaluation.belief(rows),
+        np.asarray(evaluation.state[rows.index], dtype=np.float64),
         pd.factorize(clusters)[0],
     )
     if high < 0.5:
@@ -180,17 +183,23 @@ def _reversed_truth(unit: UnitRows) -> Iterator[str]:
         )
 
 
-def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
+def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[str]:
     """Say which checks take the exact posterior for the state, and why."""
     taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
-    if not unit.exact_state and taking and unit.in_two_states and len(unit.judged):
-        known = int(unit.runs.known("p_true")[unit.choices.index].sum())
-        if 0 < known < len(unit.choices):
+    if (
+        not evaluation.exact_state
+        and taking
+        and evaluation.in_two_states
+        and len(evaluation.judged)
+    ):
+        known = int(evaluation.runs.known("p_true")[evaluation.choices.index].sum())
+        if 0 < known < len(evaluation.choices):
             return [
-                f"the state of {_spoken(taking)} is theta: of {len(unit.choices)} rows with a "
+                f"the state of {_spoken(taking)} is theta: of {len(evaluation.choices)} rows "
+                "with a "
                 f"belief and an action {known} have p_true, which is taken where all do."
             ]
-    if not (unit.exact_state and taking):
+    if not (evaluation.exact_state and taking):
         return []
     return [
         f"the state of {_spoken(taking)} is the exact posterior p_true, which every row has: free "
@@ -199,24 +208,24 @@ def _exact_state(unit: UnitRows, checks: Sequence[Check]) -> list[str]:
 
 
 def _persons(
-    unit: UnitRows, checks: Sequence[Check], published: bool
+    evaluation: EvaluationRows, checks: Sequence[Check], published: bool
 ) -> tuple[list[NotRun | str], list[Check]]:
     """Say how persons who judged the same cases enter, and which checks take none."""
-    if not unit.crossed:
-        lone = "person" in unit.rows.columns
+    if not evaluation.crossed:
+        lone = "person" in evaluation.rows.columns
         return ["no two persons judged the same case here: persons were not used."] * lone, [
             *checks
         ]
     taking = [check for check in checks if check.of_persons]
-    how = "these are the units of intervals."
-    if not published and any(ACTION in c.needs and _has_rows(unit, c) for c in taking):
+    how = "these are the clusters of intervals."
+    if not published and any(ACTION in c.needs and _has_rows(evaluation, c) for c in taking):
         how = (
             "whole cases are compared, each person's own belief and taste taken out of choices. "
             "Assumed: how persons disagree at one mean belief does not go with the state."
         )
-    persons, cases = unit.rows["person"].nunique(), unit.rows["context"].nunique()
+    persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
-    unmet = unit.runs.unmet()
+    unmet = evaluation.runs.unmet()
     others = [
         check for check in checks if not (check.of_persons or unmet.intersection(check.needs))
     ]
@@ -228,21 +237,25 @@ def _place(check: Check) -> tuple[bool, int]:
     return check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)
 
 
-def _has_rows(unit: UnitRows, check: Check) -> bool:
+def _has_rows(evaluation: EvaluationRows, check: Check) -> bool:
     """Tell whether there are rows with what a check needs; if not, a note has said so."""
-    if ONE_BELIEF in check.needs and not unit.in_two_states:
+    if ONE_BELIEF in check.needs and not evaluation.in_two_states:
         return False
-    if check.states_named and unit.in_two_states and unit.unpaired:
+    if check.states_named and evaluation.in_two_states and evaluation.unpaired:
         return False
-    if THETA in check.needs or ({ACTION, TARGET} <= set(check.needs) and not unit.exact_state):
-        return len(unit.judged) > 0
+    if THETA in check.needs or (
+        {ACTION, TARGET} <= set(check.needs) and not evaluation.exact_state
+    ):
+        return len(evaluation.judged) > 0
     # Whichever state came true, choices must move with the belief in one; with a theta of three
     # states it is not known in which.
-    return ACTION not in check.needs or (len(unit.choices) > 0 and not unit.n_states_seen)
+    return ACTION not in check.needs or (
+        len(evaluation.choices) > 0 and not evaluation.n_states_seen
+    )
 
 
-def plan_unit(
-    unit: UnitRows,
+def plan_evaluation(
+    evaluation: EvaluationRows,
     names: Sequence[str],
     *,
     published: bool,
@@ -254,32 +267,32 @@ def plan_unit(
     Checks that nobody `named` are those that run by themselves.
     """
     checks = [declaration(name) for name in names]
-    checks = [check for check in checks if named or check.by_itself(unit.runs)]
-    of_persons, checks = _persons(unit, checks, published)
-    if unit.runs.given_z.all():
+    checks = [check for check in checks if named or check.by_itself(evaluation.runs)]
+    of_persons, checks = _persons(evaluation, checks, published)
+    if evaluation.runs.given_z.all():
         note = "every row holds a belief given z, and none one without it: untestable."
         return [], [NotRun(note, tuple(names))]
     notes: list[NotRun | str] = [
         *of_persons,
-        *_left_out(unit, checks),
-        *_absent(unit, checks),
-        *_states(unit, checks),
+        *_left_out(evaluation, checks),
+        *_absent(evaluation, checks),
+        *_states(evaluation, checks),
     ]
     absent = {name for note in notes if isinstance(note, NotRun) for name in note.results}
     there = [check for check in checks if check.name not in absent]
-    notes += [] if published else _exact_state(unit, there)
-    if "group" in unit.runs.names and not published:
-        groups = counted(unit.rows["group"].nunique(), "group")
-        notes.insert(0, f"{groups} of contexts are the units of tests and intervals.")
+    notes += [] if published else _exact_state(evaluation, there)
+    if "group" in evaluation.runs.names and not published:
+        groups = counted(evaluation.rows["group"].nunique(), "group")
+        notes.insert(0, f"{groups} of contexts are the clusters of tests and intervals.")
     jobs = []
     # Streams that two checks draw from are copied before any is used.
     shared = {c.name: deepcopy(streams[c.draws_as]) for c in checks if c.draws_as}
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.
     for check in sorted(checks, key=_place):
-        if not _has_rows(unit, check):
+        if not _has_rows(evaluation, check):
             continue
-        facts = unit.facts(check.needs, published)
+        facts = evaluation.facts(check.needs, published)
         for declared in (check, *check.parts):
             # Parts draw from the stream of their check, after it.
             for step in declared.plan(facts):

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
-from coherence.checks.check import Facts
+from coherence.checks.check import EvaluationData
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
@@ -126,7 +126,7 @@ def as_facts(
     others: Sequence[Mapping[str, Any]] = (),
     group: Codes | None = None,
     exact: Floats | None = None,
-) -> Facts:
+) -> EvaluationData:
     """Lay the answers of a study out as a check takes them."""
     n_contexts = truth.size
     context = pd.Series(np.repeat(np.arange(n_contexts), n_reps))
@@ -148,7 +148,7 @@ def as_facts(
     if others:
         runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
         runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
-    return Facts(
+    return EvaluationData(
         belief=belief,
         action=action,
         truth=state,
@@ -204,7 +204,7 @@ class Population(Protocol):
         wordings: bool,
         iterated: bool,
         groups: Groups | None = None,
-    ) -> Facts:
+    ) -> EvaluationData:
         """Draw the contexts of a study, and the answers about them."""
 
 
@@ -282,7 +282,7 @@ class AgentPopulation:
         wordings: bool,
         iterated: bool,
         groups: Groups | None = None,
-    ) -> Facts:
+    ) -> EvaluationData:
         """Draw what `coherence.simulate` draws of the agent from the same generator."""
         group, shared = None, {}
         if groups is not None:
@@ -399,7 +399,7 @@ class FittedPopulation:
         wordings: bool,
         iterated: bool,
         groups: Groups | None = None,
-    ) -> Facts:
+    ) -> EvaluationData:
         """Draw new contexts from the agent's beliefs, and its answers about them."""
         point = np.searchsorted(np.cumsum(self.belief)[:-1], rng.random(n_contexts))
         group, chance, favour = None, self.true[point], None

@@ -131,7 +131,7 @@ def power(
         takes 999, and 199 for cmi.
     group : Groups or int, optional
         Contexts that share more than their belief, such as those of a template: how many, or what
-        they share as well. Groups are then the units of the checks, which need ten of them.
+        they share as well. Groups are then the clusters of the checks, which need ten of them.
     alpha : float
         Level of each test alone. A report corrects for all of its tests; `LEVEL` divided by their
         number bounds its power from below.
@@ -263,7 +263,7 @@ def power(
     threshold = alpha if margin is None else margin
     table = priced(_table(simulations, threshold))
     cautions = list(population.cautions)
-    if isinstance(agent, RationalAgent) and agent.units.name == "group" and groups is None:
+    if isinstance(agent, RationalAgent) and agent.clusters.name == "group" and groups is None:
         cautions.append(UNGROUPED)
     if isinstance(agent, RationalAgent) and refits:
         wanted = [cell for cell in simulations.kept if cell.signal or margin is not None]

@@ -1,4 +1,4 @@
-"""From a runs table to its units: the rows of every task and model, with states and prompts."""
+"""From a runs table to its evaluations: rows of a task and model, with states and prompts."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.evaluation import EvaluationRows
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
@@ -17,7 +17,7 @@ from coherence.table.labels import form_of
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
-from coherence.table.runs import COPIES, NO_CONTEXT, UNIT, Runs
+from coherence.table.runs import COPIES, EVALUATION, NO_CONTEXT, Runs
 from coherence.table.schema import answer_columns
 from coherence.table.states import (
     YES,
@@ -197,22 +197,22 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
     )
 
 
-def units_of(
+def evaluations_of(
     runs: Runs, states: States, reference: str | None, state: str = "auto"
-) -> list[tuple[tuple[str, str], UnitRows]]:
+) -> list[tuple[tuple[str, str], EvaluationRows]]:
     """Part a completed table by task and model, each with its states and its reference prompt."""
-    units = []
-    for key, rows in runs.units():
+    evaluations = []
+    for key, rows in runs.evaluations():
         labels, named = states[key[0]]
-        named_by = zip(UNIT, key, strict=True)
+        named_by = zip(EVALUATION, key, strict=True)
         where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
         prompt = rows.reference(reference, where=where or "the table")
         options: dict[str, Any] = {"positive": named, "labels": labels, "reference": prompt}
-        units.append((key, UnitRows(rows, **options, state=state)))
-    return units
+        evaluations.append((key, EvaluationRows(rows, **options, state=state)))
+    return evaluations
 
 
-def read_units(
+def read_evaluations(
     runs: Runs,
     checks: Sequence[str],
     *,
@@ -220,10 +220,10 @@ def read_units(
     positive: Any = None,
     reference: str | None = None,
     state: str = "auto",
-) -> tuple[list[tuple[tuple[str, str], UnitRows]], tuple[str, ...]]:
+) -> tuple[list[tuple[tuple[str, str], EvaluationRows]], tuple[str, ...]]:
     """Part a validated table by task and model, and say what was assumed."""
     table = runs.completed()
     if strict:
         table = table.without_repairs()
     states = states_of_tasks(table, positive, [declaration(name) for name in checks])
-    return units_of(table, states, reference, state), table.notes
+    return evaluations_of(table, states, reference, state), table.notes

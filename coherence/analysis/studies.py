@@ -18,11 +18,11 @@ import pandas as pd
 from coherence.analysis.margins import smallest_margin
 from coherence.analysis.populations import BLIND, Groups, Population
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration, sentences_of
-from coherence.checks.check import Call, Check, Facts
+from coherence.checks.catalogue import declaration, interpretation_of
+from coherence.checks.check import Call, Check, EvaluationData
 from coherence.inputs import Floats
 from coherence.statistics.parallel import run_calls
-from coherence.table.needs import CONDITIONALS, STATE_AND_CHOICES, WORDINGS
+from coherence.table.needs import NEEDS_GIVEN_Z, NEEDS_PROMPT_VARIANTS, STATE_AND_CHOICES
 
 DRAWS = {"cmi": 199}
 WITH_THETA = " with theta"
@@ -68,7 +68,10 @@ class Plan:
 
     def estimates(self, result: str) -> bool:
         """Tell whether a result is planned by the width of its interval."""
-        return self.margin is None and not sentences_of(result.removesuffix(WITH_THETA))[0].rejected
+        return (
+            self.margin is None
+            and not interpretation_of(result.removesuffix(WITH_THETA))[0].rejected
+        )
 
     def study(self, cell: Cell, number: int) -> dict[str, float]:
         """Simulate a study and test it: a number by name of the result.
@@ -88,8 +91,8 @@ class Plan:
             cell.n_contexts,
             cell.n_reps,
             stream(0),
-            wordings=WORDINGS in needs,
-            iterated=CONDITIONALS in needs,
+            wordings=NEEDS_PROMPT_VARIANTS in needs,
+            iterated=NEEDS_GIVEN_Z in needs,
             groups=self.groups,
         )
         numbers = {}
@@ -100,7 +103,7 @@ class Plan:
                 if not isinstance(step, Call):
                     continue
                 usual = self.draws_of(check.name)
-                draws = {name: least and usual for name, least in step.fewest.items()}
+                draws = {name: least and usual for name, least in step.cheapest_options.items()}
                 options: dict[str, Any] = {"rng": rng.spawn(1)[0]} if step.draws else {}
                 outcome = step.function(**draws, **options)
                 for result in outcome if isinstance(outcome, list) else [outcome]:
@@ -114,7 +117,9 @@ class Plan:
                         numbers[name] = (ends.high - ends.low) / 2
         return numbers
 
-    def _by_state(self, checks: list[Check], facts: Facts) -> Iterator[tuple[Check, str, Facts]]:
+    def _by_state(
+        self, checks: list[Check], facts: EvaluationData
+    ) -> Iterator[tuple[Check, str, EvaluationData]]:
         """Run checks that can take either state with the exact one, and with theta beside it."""
         known = bool(facts.exact.notna().all())
         for check in checks:

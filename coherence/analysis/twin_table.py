@@ -1,4 +1,4 @@
-"""The runs table of a rational twin: every row of a unit, answered by the agent fitted to it.
+"""The runs table of a rational twin: rows of an evaluation, answered by the agent fitted to it.
 
 Judged choices are those of `coherence.rational.twin`. All else is asked of the same beliefs: other
 wordings with the noise that each shows, beliefs given a variable that average out to the belief.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.evaluation import EvaluationRows
 from coherence.inputs import Codes, Floats
 from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import Grid, grid_of
@@ -35,7 +35,7 @@ class _Asked:
 
 
 class GivenZ:
-    """Rows of one unit with a belief given a variable, which average out in a twin.
+    """Rows of one evaluation with a belief given a variable, which average out in a twin.
 
     What reports tell of each belief given a state of z is drawn, then moved as little as possible
     until the identity holds with the twin's belief (`coherence.rational.questions`); reports and
@@ -47,7 +47,7 @@ class GivenZ:
     Parameters
     ----------
     table : DataFrame
-        Rows of the unit with the columns ``rep``, `OF_Z`, and ``context`` as codes.
+        Rows of the evaluation with the columns ``rep``, `OF_Z`, and ``context`` as codes.
     rows : ndarray of int, shape (n,)
         Positions of those with a belief given z.
     question : callable
@@ -101,36 +101,41 @@ class GivenZ:
 
 
 class TwinTable:
-    """Draws runs tables like a unit's, of twins of the agent that was fitted to it.
+    """Draws runs tables like an evaluation's, of twins of the agent that was fitted to it.
 
     Parameters
     ----------
-    unit : UnitRows
+    evaluation : UnitRows
         Rows of one (task, model).
     agent : RationalAgent
         Fitted to its judged choices.
     """
 
-    def __init__(self, unit: UnitRows, agent: RationalAgent) -> None:
-        self.agent, self.belief_columns = agent, unit.states or ["p"]
-        kept = [name for name in KEPT if name in unit.rows]
-        self.rows = unit.rows[[*kept, *self.belief_columns, *unit.policies]].reset_index(drop=True)
-        position = pd.Series(np.arange(len(unit.rows)), index=unit.rows.index)
-        self.judged = position[unit.judged.index].to_numpy()
+    def __init__(self, evaluation: EvaluationRows, agent: RationalAgent) -> None:
+        self.agent, self.belief_columns = agent, evaluation.states or ["p"]
+        kept = [name for name in KEPT if name in evaluation.rows]
+        self.rows = evaluation.rows[
+            [*kept, *self.belief_columns, *evaluation.policies]
+        ].reset_index(drop=True)
+        position = pd.Series(np.arange(len(evaluation.rows)), index=evaluation.rows.index)
+        self.judged = position[evaluation.judged.index].to_numpy()
         # Numbers in the order of the names, which checks sort faster.
         self.context, contexts = pd.factorize(self.rows["context"], sort=True)
         self.rows["context"] = self.context
         self.of_agent = np.full(len(contexts), -1)
         self.of_agent[self.context[self.judged]] = agent.data.context
-        readable = unit.rows[self.belief_columns].notna().all(axis=1).to_numpy()
+        readable = evaluation.rows[self.belief_columns].notna().all(axis=1).to_numpy()
         self.belief = np.full(len(self.rows), np.nan)
-        self.belief[readable] = unit.belief(unit.rows[readable])
+        self.belief[readable] = evaluation.belief(evaluation.rows[readable])
         grid = grid_of(self.belief[self.judged])
         self.rounding: Grid | None = grid if grid.rounded and not agent.noisy else None
         self.labels = self._labels()
-        wordings = [unit.asked, *(rows for _, rows in unit.elsewhere.groupby("prompt", sort=True))]
+        wordings = [
+            evaluation.asked,
+            *(rows for _, rows in evaluation.elsewhere.groupby("prompt", sort=True)),
+        ]
         self.plain = list(self._plain([position[rows.index].to_numpy() for rows in wordings]))
-        self.given = self._given(unit.reference)
+        self.given = self._given(evaluation.reference)
 
     def _labels(self) -> list[object]:
         """Return what the two states are called.

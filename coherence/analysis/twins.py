@@ -1,9 +1,9 @@
-"""Every statistic of a unit beside its distribution over rational twins of the unit.
+"""Every statistic of an evaluation beside its distribution over rational twins of the evaluation.
 
 Where the nearest rational agent can be fitted, twins of the whole table are drawn from it
-(`coherence.analysis.twin_table`), and the checks that ran on the unit run on each, for the
-statistic alone. What differs between the unit and its twins is then more than noise.
-Every twin has a stream of its own, spawned from the generator of its unit after those of the
+(`coherence.analysis.twin_table`), and the checks that ran on the evaluation run on each, for the
+statistic alone. What differs between the evaluation and its twins is then more than noise.
+Every twin has a stream of its own, spawned from the generator of its evaluation after those of the
 checks: neither the number of processes nor that of twins changes any other number.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from coherence.analysis.planning import plan_unit
+from coherence.analysis.evaluation import EvaluationRows, joined_names
+from coherence.analysis.planning import plan_evaluation
 from coherence.analysis.twin_table import TwinTable
-from coherence.analysis.unit import UnitRows, joined_names
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration, sentences_of
-from coherence.checks.check import NEVER, ON_DEMAND, Original
+from coherence.checks.catalogue import declaration, interpretation_of
+from coherence.checks.check import NEVER, ON_DEMAND, ReferenceData
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking
 from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
@@ -26,7 +26,7 @@ from coherence.rational.twin import compare
 from coherence.result import CheckResult, rejects
 from coherence.statistics.choices import as_choices
 from coherence.statistics.parallel import Progress, call, run_calls
-from coherence.table.needs import ACTION, JUDGED_CHOICES
+from coherence.table.needs import ACTION, NEEDS_STATE_AND_ACTION
 
 PREDICTIVE = "predictive_gain"
 RATIONAL, EXACT = "rational_agent", "residual_covariance"
@@ -44,8 +44,8 @@ UNTWINNED = "{checks} had no twins: {why}."
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What twins add to a unit."""
+class TwinOutcome:
+    """What twins add to an evaluation."""
 
     results: tuple[CheckResult, ...]  # with where they lie among those of twins
     notes: tuple[str, ...] = ()  # what has no twins, and why
@@ -57,23 +57,23 @@ class Beside:
 
 @dataclass(frozen=True)
 class TwinPlan:
-    """How the twins of one unit are drawn and checked, without the unit itself."""
+    """How the twins of one evaluation are drawn and checked, without the evaluation itself."""
 
     table: TwinTable  # draws them
-    original: Original  # results and agent of the unit
+    original: ReferenceData  # results and agent of the evaluation
     checks: tuple[str, ...]  # checks to run
     # those of them that were asked for by name, so that what takes long is run too
     on_demand: frozenset[str]
-    options: Mapping[str, Any]  # how the rows are to be read, for `UnitRows`
+    options: Mapping[str, Any]  # how the rows are to be read, for `EvaluationRows`
 
     def statistics(self, streams: Sequence[np.random.Generator]) -> list[dict[str, float]]:
         """Return the statistics of a twin from each stream, by name of the result."""
         found: list[dict[str, float]] = []
         for stream in streams:
             drawing, *checking = stream.spawn(1 + len(CHECKS))
-            twin = UnitRows(self.table.draw(drawing), **self.options)
+            twin = EvaluationRows(self.table.draw(drawing), **self.options)
             of_checks = dict(zip(CHECKS, checking, strict=True))
-            jobs, _ = plan_unit(twin, self.checks, published=False, streams=of_checks)
+            jobs, _ = plan_evaluation(twin, self.checks, published=False, streams=of_checks)
             found.append({})
             for job in jobs:
                 when = job.call.twins
@@ -92,21 +92,21 @@ class TwinPlan:
         return found is not None and rejects(found.pvalue) and shift is not None
 
 
-def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
-    """Fit the rational agent of a unit, or say why none is."""
-    if unit.crossed:
+def agent_of(evaluation: EvaluationRows) -> tuple[RationalAgent | None, str]:
+    """Fit the rational agent of an evaluation, or say why none is."""
+    if evaluation.crossed:
         return None, PERSONS
-    if unit.in_two_states and unit.unpaired:
+    if evaluation.in_two_states and evaluation.unpaired:
         return None, NOT_MATCHED
-    if unit.judged.empty:
+    if evaluation.judged.empty:
         return None, NO_CHOICES
-    unknown = unit.state.reindex(unit.judged.index).isna().all()
-    if unit.in_two_states and not unit.n_states_seen and unknown:
+    unknown = evaluation.state.reindex(evaluation.judged.index).isna().all()
+    if evaluation.in_two_states and not evaluation.n_states_seen and unknown:
         return None, NOT_MATCHED
-    facts = unit.facts(JUDGED_CHOICES, False)
+    facts = evaluation.facts(NEEDS_STATE_AND_ACTION, False)
     arrays = facts.belief, facts.action, facts.truth
     options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}
-    lack = lacking(as_choices(*arrays, oriented=unit.in_two_states, **options))
+    lack = lacking(as_choices(*arrays, oriented=evaluation.in_two_states, **options))
     if lack:
         return None, lack
     agent = fit_rational_agent(*arrays, **options, noise=0.0 if facts.computed else None)
@@ -114,43 +114,49 @@ def agent_of(unit: UnitRows) -> tuple[RationalAgent | None, str]:
 
 
 def plan_twins(
-    unit: UnitRows,
+    evaluation: EvaluationRows,
     results: Sequence[CheckResult],
     names: Sequence[str],
     *,
     on_demand: Sequence[str] = (),
 ) -> tuple[TwinPlan | None, list[str]]:
-    """Plan the twins of a unit."""
-    agent, why = agent_of(unit)
+    """Plan the twins of an evaluation."""
+    agent, why = agent_of(evaluation)
     if agent is None:
         return None, [NO_TWINS.format(why=why)]
     notes, checks = [], list(names)
-    if unit.policies:
+    if evaluation.policies:
         acting = [name for name in names if ACTION in declaration(name).needs]
         checks = [name for name in names if name not in acting]
         if acting:
             notes.append(POLICIES.format(checks=joined_names(acting)))
     # Computed here once, and not in every process anew.
     _ = agent.shifted, agent.taste
-    original = Original({result.check: result for result in results}, agent)
-    options = {"positive": unit.named, "labels": unit.labels, "reference": unit.reference}
-    options["state"] = "exact" if unit.exact_state else "realised"
-    plan = TwinPlan(TwinTable(unit, agent), original, tuple(checks), frozenset(on_demand), options)
+    original = ReferenceData({result.check: result for result in results}, agent)
+    options = {
+        "positive": evaluation.named,
+        "labels": evaluation.labels,
+        "reference": evaluation.reference,
+    }
+    options["state"] = "exact" if evaluation.exact_state else "realised"
+    plan = TwinPlan(
+        TwinTable(evaluation, agent), original, tuple(checks), frozenset(on_demand), options
+    )
     dear = [name for name in checks if name == PREDICTIVE and name not in on_demand]
     if dear:
         notes.append(DEAR.format(checks=joined_names(dear)))
     by_reason: dict[str, list[str]] = {}
     for result in results:
-        reason = sentences_of(result.check)[0].untwinned
+        reason = interpretation_of(result.check)[0].no_twin_reason
         if reason and result.check.split(":")[0] in checks:
             by_reason.setdefault(reason, []).append(result.check)
-    for reason, untwinned in by_reason.items():
-        notes.append(UNTWINNED.format(checks=joined_names(untwinned), why=reason))
+    for reason, no_twin_reason in by_reason.items():
+        notes.append(UNTWINNED.format(checks=joined_names(no_twin_reason), why=reason))
     return plan, notes
 
 
-def beside_twins(
-    units: Sequence[UnitRows],
+def twin_outcomes(
+    evaluations: Sequence[EvaluationRows],
     outcomes: Sequence[Sequence[CheckResult]],
     names: Sequence[str],
     *,
@@ -159,14 +165,16 @@ def beside_twins(
     rngs: Sequence[np.random.Generator],
     n_jobs: int = 1,
     progress: Progress | None = None,
-) -> list[Beside]:
-    """Draw twins of every unit over processes, and set its results beside theirs."""
+) -> list[TwinOutcome]:
+    """Draw twins of every evaluation over processes, and set its results beside theirs."""
     notes: list[list[str]] = []
     tasks: list[
         tuple[int, str, Callable[..., Any], Any]
-    ] = []  # unit, label, what is called on what
-    for number, (unit, results, rng) in enumerate(zip(units, outcomes, rngs, strict=True)):
-        plan, said = plan_twins(unit, results, names, on_demand=on_demand)
+    ] = []  # evaluation, label, what is called on what
+    for number, (evaluation, results, rng) in enumerate(
+        zip(evaluations, outcomes, rngs, strict=True)
+    ):
+        plan, said = plan_twins(evaluation, results, names, on_demand=on_demand)
         notes.append(said)
         if plan is None:
             continue
@@ -178,8 +186,8 @@ def beside_twins(
             (number, "twins", plan.statistics, streams[first : first + PER_TASK])
             for first in range(0, n_twins, PER_TASK)
         ]
-    drawn: list[list[dict[str, float]]] = [[] for _ in units]
-    sensitivities: list[Sensitivity | None] = [None for _ in units]
+    drawn: list[list[dict[str, float]]] = [[] for _ in evaluations]
+    sensitivities: list[Sensitivity | None] = [None for _ in evaluations]
     labels = [label for _, label, *_ in tasks]
     calls = [task[2:] for task in tasks]
     running = run_calls(call, calls, n_jobs, progress=progress, labels=labels)
@@ -189,8 +197,12 @@ def beside_twins(
         else:
             drawn[number] += found
     return [
-        Beside(with_twins(results, of_unit) if of_unit else tuple(results), tuple(said), amounts)
-        for results, of_unit, said, amounts in zip(
+        TwinOutcome(
+            with_twins(results, of_evaluation) if of_evaluation else tuple(results),
+            tuple(said),
+            amounts,
+        )
+        for results, of_evaluation, said, amounts in zip(
             outcomes, drawn, notes, sensitivities, strict=True
         )
     ]
@@ -202,8 +214,8 @@ def with_twins(
     """Set results beside the statistics of twins."""
     compared = []
     for result in results:
-        sentences = sentences_of(result.check)[0]
-        if not sentences.untwinned and any(result.check in of_twin for of_twin in drawn):
+        sentences = interpretation_of(result.check)[0]
+        if not sentences.no_twin_reason and any(result.check in of_twin for of_twin in drawn):
             twins = compare(
                 result.statistic,
                 np.array([of_twin.get(result.check, np.nan) for of_twin in drawn]),

@@ -1,4 +1,4 @@
-"""What results say in words: a sentence for each, and what the further tests of a unit say.
+"""What results say in words: a sentence for each, and what the further tests of an evaluation say.
 
 The words follow how a test ended after the correction over its family, and how much of that noise
 in the reports explains. Only a test that rejects after the correction accuses, and not one that
@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 
-from coherence.analysis.unit import joined_names
-from coherence.checks.catalogue import sentences_of
+from coherence.analysis.evaluation import joined_names
+from coherence.checks.catalogue import interpretation_of
 from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
-from coherence.statistics.scatter import Scatter
+from coherence.statistics.scatter import ReportNoise
 from coherence.table.printable import WARNING, counted, numbered
 
 RATIONAL = "rational_agent"
@@ -53,8 +53,8 @@ _REJECTED: dict[Noise, tuple[str, str, str]] = {
     ),
     Noise.TOO_LITTLE: ("{rejected}", _STANDS, _STANDS),
 }
-"""What noise explains of a rejection -> what the result says, how far the rejections of a unit are
-trusted where noise explains all of them, and where it explains some."""
+"""What noise explains of a rejection -> what the result says, how far the rejections of an
+evaluation are trusted where noise explains all of them, and where it explains some."""
 _SETTLED = {
     Outcome.REJECTED: "rational_agent, which allows for report noise, rejects too",
     Outcome.UNCORRECTED: "rational_agent, which allows for it, does not survive the correction "
@@ -65,11 +65,11 @@ _SETTLED = {
 
 
 def _explained(
-    result: CheckResult, scatter: Scatter | None, allowed: CheckResult | None
+    result: CheckResult, scatter: ReportNoise | None, allowed: CheckResult | None
 ) -> tuple[Noise, dict[str, str]]:
     """Return what noise explains of a rejection, and the words for it."""
-    suspect = result.pvalue is not None and sentences_of(result.check)[0].scatter_misleads
-    if not suspect or scatter is None or not scatter.misleads:
+    suspect = result.pvalue is not None and interpretation_of(result.check)[0].assumes_exact_reports
+    if not suspect or scatter is None or not scatter.exceeds:
         return Noise.NOTHING, {}
     cause = (
         f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a context)"
@@ -82,7 +82,7 @@ def _explained(
     return noise, {"cause": cause, "settled": settled}
 
 
-def allowing(results: Sequence[CheckResult]) -> CheckResult | None:
+def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
     """Return the test that allows for noise in the reports, where it was run and has a p-value."""
     for result in results:
         if result.check == RATIONAL and result.pvalue is not None:
@@ -98,11 +98,11 @@ def sentence_of(
     *,
     alpha: float = LEVEL,
     belief: str = "stated belief",
-    scatter: Scatter | None = None,
+    scatter: ReportNoise | None = None,
     allowed: CheckResult | None = None,
 ) -> str:
     """Say what a result means."""
-    sentences_of(result.check)  # raises where no check declares it
+    interpretation_of(result.check)  # raises where no check declares it
     tested = result.pvalue is not None and not math.isnan(result.pvalue)
     if result.reason and math.isnan(result.statistic) and not tested:
         return f"Undefined: {result.reason}."
@@ -122,11 +122,11 @@ def _tested(
     result: CheckResult,
     alpha: float,
     belief: str,
-    scatter: Scatter | None,
+    scatter: ReportNoise | None,
     allowed: CheckResult | None,
 ) -> str:
     """Say how a test ended."""
-    sentences, outcome = sentences_of(result.check)[0], result.outcome(alpha=alpha)
+    sentences, outcome = interpretation_of(result.check)[0], result.outcome(alpha=alpha)
     if outcome is Outcome.KEPT and sentences.kept:
         return f"{_filled('kept', 'a test', result, belief)} {_interval_sentence(result)}"
     noise, words = _explained(result, scatter, allowed)
@@ -151,7 +151,7 @@ def _interval_sentence(result: CheckResult) -> str:
 
 def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
     """Return a sentence that the check of a result declares."""
-    sentences, variant = sentences_of(result.check)
+    sentences, variant = interpretation_of(result.check)
     template = getattr(sentences, which)
     if not template:
         raise InputError(
@@ -177,21 +177,21 @@ def _effects_within(result: CheckResult, interval: Interval) -> str:
 
 
 def _unit_of(result: CheckResult) -> str:
-    unit = clean(result.unit)
-    return unit if unit[:1] == "%" else f" {unit}"
+    evaluation = clean(result.unit)
+    return evaluation if evaluation[:1] == "%" else f" {evaluation}"
 
 
 # What the further tests of a (task, model) say
 
 
 def conclude_further(
-    results: Sequence[CheckResult], *, belief: str, scatter: Scatter | None
+    results: Sequence[CheckResult], *, belief: str, scatter: ReportNoise | None
 ) -> tuple[str, ...]:
     """Say how the tests beside the primary one ended, and how sure one can be.
 
     What tests of calibration say stands apart: a coherent agent may be badly calibrated.
     """
-    of_calibration = [r for r in results if sentences_of(r.check)[0].of_calibration]
+    of_calibration = [r for r in results if interpretation_of(r.check)[0].of_calibration]
     calibrated = _calibration(of_calibration, belief) if of_calibration else ()
     tests = [
         result
@@ -217,7 +217,7 @@ def conclude_further(
         said = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
         return (
             f"{many if n > 1 else 'The one further test rejects'}{corrected}: {said}.",
-            _trust(rejected, scatter, allowing(results)),
+            _trust(rejected, scatter, noise_robust_test(results)),
             *calibrated,
         )
     count = (
@@ -264,7 +264,7 @@ def _corrected(result: CheckResult) -> str:
 
 
 def _trust(
-    rejected: Sequence[CheckResult], scatter: Scatter | None, allowed: CheckResult | None
+    rejected: Sequence[CheckResult], scatter: ReportNoise | None, allowed: CheckResult | None
 ) -> str:
     """Say how far rejections can be trusted."""
     found = [(result, *_explained(result, scatter, allowed)) for result in rejected]
@@ -272,7 +272,7 @@ def _trust(
     # What noise explains of one suspect it explains of all.
     noise, words = next(((noise, words) for _, noise, words in found if words), (Noise.NOTHING, {}))
     exact = ""
-    if any(sentences_of(result.check)[0].scatter_misleads for result in rejected):
+    if any(interpretation_of(result.check)[0].assumes_exact_reports for result in rejected):
         unknown = scatter is None or math.isnan(scatter.sd)
         exact = " and reports have no noise around the belief acted on"
         exact += ", which this table cannot show" if unknown else ""
@@ -281,14 +281,14 @@ def _trust(
     return (of_all if len(suspects) == len(rejected) else of_some).format(**words)
 
 
-def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...]:
+def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[str, ...]:
     """Say how much noise reports have, alongside the names of the tests that this misleads."""
     suspects = [
         result
         for result in results
         if result.pvalue is not None
         and result.family is not Family.PART
-        and sentences_of(result.check)[0].scatter_misleads
+        and interpretation_of(result.check)[0].assumes_exact_reports
     ]
     if not suspects:
         return ()
@@ -307,7 +307,7 @@ def cautions(results: Sequence[CheckResult], scatter: Scatter) -> tuple[str, ...
         if scatter.sd
         else f"reports of a context do not differ between {scatter.across} ({contexts})"
     )
-    if scatter.misleads:
-        allowed = "; rational_agent allows for it" if allowing(results) is not None else ""
+    if scatter.exceeds:
+        allowed = "; rational_agent allows for it" if noise_robust_test(results) is not None else ""
         return (f"{WARNING}: {size}. {exact}: {alone}{allowed}.",)
     return (f"{size}; {exact}.",)

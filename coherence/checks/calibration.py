@@ -16,7 +16,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
+from coherence.checks.check import (
+    Call,
+    CallsAndNotes,
+    Check,
+    EvaluationData,
+    Interpretation,
+    NotRun,
+)
 from coherence.errors import InputError, listing
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -33,7 +40,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import interval_or_reason, why_none
-from coherence.statistics.resample import Units, as_units, context_means
+from coherence.statistics.resample import Clusters, as_clusters, context_means
 from coherence.table.needs import TARGETS
 from coherence.table.states import unknown_pair, zero_or_one
 
@@ -282,11 +289,11 @@ def calibration_estimates(
         f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.",
     )
     of_row, contexts = as_contexts(context, len(values))
-    units = as_units(group, of_row, contexts)
-    unit = units.of_context[of_row]
+    clusters = as_clusters(group, of_row, contexts)
+    unit = clusters.of_context[of_row]
     n_bins = whole_number(n_bins, "n_bins", 1)
     bins = belief_bins(values, n_bins)
-    beliefs = _Beliefs(values, of_row, contexts, units, unit, bins, n_bins)
+    beliefs = _Beliefs(values, of_row, contexts, clusters, unit, bins, n_bins)
     results = []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
@@ -308,7 +315,7 @@ def classwise_error(
     happened: Floats,
     context: Codes,
     contexts: tuple[Any, ...],
-    units: Units,
+    clusters: Clusters,
     *,
     n_bins: int = N_BINS,
 ) -> CheckResult:
@@ -323,8 +330,8 @@ def classwise_error(
         bins[state] = first + belief_bins(values[:, state], n_bins)
         first = int(bins[state].max()) + 1
     stacked = np.tile(context, n_states)
-    unit = units.of_context[stacked]
-    beliefs = _Beliefs(values.T.ravel(), stacked, contexts, units, unit, bins.ravel(), n_bins)
+    unit = clusters.of_context[stacked]
+    beliefs = _Beliefs(values.T.ravel(), stacked, contexts, clusters, unit, bins.ravel(), n_bins)
     outcomes = happened.T.ravel()
     result = beliefs.gaps(outcomes, "", "the realised state")[0]
     if not np.ptp(happened, axis=0).any():
@@ -353,7 +360,7 @@ class _Beliefs:
     values: Floats
     context: Codes  # of each row
     contexts: tuple[Any, ...]
-    units: Units
+    clusters: Clusters
     unit: Codes  # of each row
     bins: Codes
     n_bins: int
@@ -380,10 +387,10 @@ class _Beliefs:
         too_few = self.n_contexts < MIN_CONTEXTS
         few = few_contexts(self.n_contexts)
         if interval is not None:
-            interval = replace(interval, method=self.units.said(interval.method))
-        reason = self.units.said(reason)
-        if self.units.too_few:
-            interval, reason = None, reason or self.units.too_few
+            interval = replace(interval, method=self.clusters.said(interval.method))
+        reason = self.clusters.said(reason)
+        if self.clusters.too_few:
+            interval, reason = None, reason or self.clusters.too_few
         return CheckResult(
             check=f"calibration:{name}",
             null=what,
@@ -393,8 +400,8 @@ class _Beliefs:
             pvalue=None,
             n_rows=len(self.values),
             n_contexts=self.n_contexts,
-            settings={"n_bins": self.n_bins, "unit of resampling": self.units.name},
-            assumptions=(self.units.said("contexts are independent"),),
+            settings={"n_bins": self.n_bins, "unit of resampling": self.clusters.name},
+            assumptions=(self.clusters.said("contexts are independent"),),
             reason=few if too_few else reason,
             contributions=None if too_few else contributions,
             mean_square=None if too_few else mean_square,
@@ -408,7 +415,7 @@ class _Beliefs:
         if not root and not np.ptp(target):  # of an exact posterior it is the root
             reason = ONE_OUTCOME
         elif self.n_contexts >= MIN_CONTEXTS:
-            interval, reason = interval_or_reason(of_context, self.units, "error", root=root)
+            interval, reason = interval_or_reason(of_context, self.clusters, "error", root=root)
         mean = float(of_context.mean())
         return self._estimate(
             name,
@@ -434,10 +441,10 @@ class _Beliefs:
         )
         name = f"calibration_error{suffix}"
         what = f"root-mean-square calibration error to {against}, noise removed"
-        if self.n_contexts < MIN_CONTEXTS or self.units.n < 2:
+        if self.n_contexts < MIN_CONTEXTS or self.clusters.n < 2:
             return [self._estimate(name, what, math.nan), ece]
         square, interval, reason = _calibration_error(
-            self.bins, self.values, target, self.unit, self.units.n
+            self.bins, self.values, target, self.unit, self.clusters.n
         )
         if of_outcomes and not np.ptp(target):
             interval, reason = None, ONE_OUTCOME
@@ -454,7 +461,7 @@ class _Beliefs:
         return [noiseless, ece]
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     """Compare beliefs with both targets in one call where they are known of the same rows."""
     exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
     if not exact.any() and not state.any():
@@ -492,18 +499,18 @@ CHECK = Check(
     name="calibration",
     needs=TARGETS,
     sentences={
-        "rmse": Sentences(
+        "rmse": Interpretation(
             estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square).",
-            untwinned=NO_POSTERIOR,
+            no_twin_reason=NO_POSTERIOR,
         ),
-        "brier": Sentences(
+        "brier": Interpretation(
             estimate="The squared error against what happened is {value:.3f} on average."
         ),
     }
     | {
-        f"{error}{suffix}": Sentences(
+        f"{error}{suffix}": Interpretation(
             estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}.",
-            untwinned=NO_POSTERIOR if suffix else "",
+            no_twin_reason=NO_POSTERIOR if suffix else "",
         )
         for error, how in (
             ("calibration_error", "(root mean square, chance removed)"),

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 
 from coherence.checks import CHECKS
-from coherence.checks.check import ANY, Check, Sentences
+from coherence.checks.check import ANY, Check, Interpretation
 from coherence.errors import InputError, closest
 from coherence.result import Family
 from coherence.table.runs import Runs
@@ -36,7 +36,7 @@ def family_of(result: str) -> Family:
     return next((check.family for check in declarations() if check.name == name), Family.ESTIMATE)
 
 
-def sentences_of(result: str) -> tuple[Sentences, str]:
+def interpretation_of(result: str) -> tuple[Interpretation, str]:
     """Find what a result says by its name."""
     declared = {check.name: check.sentences for check in declarations()}
     name = declared_name(result)

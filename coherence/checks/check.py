@@ -1,8 +1,8 @@
 """What a check declares of itself, once; planning, verdicts, reports, commands and pages read it.
 
 A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line in the list
-`coherence.checks.CHECKS`. It takes arrays: `coherence.analysis.unit` reads them off the columns
-of a unit and hands them over as `Facts`.
+`coherence.checks.CHECKS`. It takes arrays: `coherence.analysis.evaluation` reads them off the
+columns of a unit and hands them over as `EvaluationData`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ INTERVAL_ALONE = "The published interval {position}; its error rate is not contr
 
 
 @dataclass(frozen=True)
-class Sentences:
+class Interpretation:
     """What a result means, one plain sentence for each way in which it can end.
 
     Templates of `str.format`: ``{value}`` is the statistic, ``{variant}`` what follows the colon in
@@ -46,7 +46,7 @@ class Sentences:
     published: str = ""  # the papers' own procedure was run
     one_sided: bool = False  # whether the test looks for effects above 0 alone
     # whether the test takes reports as exact and rejects where they are noisy
-    scatter_misleads: bool = False
+    assumes_exact_reports: bool = False
     # whether the statistic measures a distance from coherence that noise adds to, so that a share
     # of it can be noise
     discrepancy: bool = False
@@ -54,11 +54,11 @@ class Sentences:
     of_calibration: bool = False
     distance: bool = False  # whether it cannot fall below 0, so that large values alone are extreme
     # why rational twins of the data have no such statistic; empty where they do
-    untwinned: str = ""
+    no_twin_reason: str = ""
 
 
 @dataclass(frozen=True)
-class Facts:
+class EvaluationData:
     """What one (task, model) offers a check: its rows that hold all that the check needs."""
 
     # shape (n,) or (n, n_states): stated belief in the second of two states, or in every state
@@ -118,7 +118,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Original:
+class ReferenceData:
     """The data that a twin is a twin of, for the statistic that is to be compared with theirs."""
 
     results: Mapping[str, CheckResult]  # name -> result of every check that ran
@@ -127,7 +127,7 @@ class Original:
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-Effects = Callable[[Original, np.random.Generator | None], Mapping[str, float] | None]
+Effects = Callable[[ReferenceData, np.random.Generator | None], Mapping[str, float] | None]
 """Computes the statistics alone, by name of the result, of the effect that the original shows.
 
 None where only the check itself can."""
@@ -144,21 +144,23 @@ class Call:
     draws: bool = True  # whether the function takes `rng`
     # options of the function with which its statistics are quickest to have, such as few draws of a
     # null distribution that only the p-value needs
-    fewest: Mapping[str, int] = field(default_factory=dict)
-    # a quicker way to the statistics than the function with `fewest`, or one that keeps to the
-    # effect of the original where the function chooses what it reports
+    cheapest_options: Mapping[str, int] = field(default_factory=dict)
+    # a quicker way to the statistics than the function with `cheapest_options`, or one that keeps
+    # to the effect of the original where the function chooses what it reports
     effects: Effects | None = None
     # whether rational twins of the data have it: `ALWAYS`, `ON_DEMAND` where it takes long, or
     # `NEVER` where it would not be a statistic of theirs
     twins: str = ALWAYS
 
-    def statistics(self, original: Original, rng: np.random.Generator | None) -> dict[str, float]:
+    def statistics(
+        self, original: ReferenceData, rng: np.random.Generator | None
+    ) -> dict[str, float]:
         """Return the statistics of a twin by name of the result."""
         alone = None if self.effects is None else self.effects(original, rng)
         if alone is not None:
             return dict(alone)
         options: dict[str, Any] = {} if rng is None else {"rng": rng}
-        outcome = self.function(**self.fewest, **options)
+        outcome = self.function(**self.cheapest_options, **options)
         results = outcome if isinstance(outcome, list) else [outcome]
         return {result.check: result.statistic for result in results}
 
@@ -183,9 +185,9 @@ class Check:
     # an entry of `coherence.table.needs.EVIDENCE`; it decides which rows the check is given.
     needs: tuple[str, ...]
     # variant of the result, "" for none and `ANY` for every other -> what it says
-    sentences: Mapping[str, Sentences]
+    sentences: Mapping[str, Interpretation]
     # turns facts into calls and notes; only called where there are rows with what is needed
-    plan: Callable[[Facts], CallsAndNotes]
+    plan: Callable[[EvaluationData], CallsAndNotes]
     states_named: bool = False  # of two states, the check must know which belief is in which
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does

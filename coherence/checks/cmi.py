@@ -25,9 +25,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
-    Original,
-    Sentences,
+    EvaluationData,
+    Interpretation,
+    ReferenceData,
 )
 from coherence.inputs import (
     Codes,
@@ -76,7 +76,7 @@ from coherence.statistics.windows import (
     ranked,
     window_size,
 )
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.needs import NEEDS_STATE_AND_ACTION
 
 NULL = (
     "{action} and truth are independent given {given}: I({action}; truth | {columns}) = 0; tested "
@@ -563,7 +563,7 @@ def _published(
 
 
 def _on_the_scale_shown(
-    original: Original,
+    original: ReferenceData,
     rng: np.random.Generator | None,
     *,
     arrays: tuple[Any, Any, Any],
@@ -597,26 +597,26 @@ def _on_the_scale_shown(
     return {CHECK.name: score * float(shown.details.loc[of_window, "sd"].iloc[0])}
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
     arrays = facts.belief, facts.action, facts.truth
     yield Call(
         partial(cmi_test, *arrays, **options, published=facts.published),
         facts.n_dropped,
-        fewest={"n_permutations": FEWEST_DRAWS},
+        cheapest_options={"n_permutations": FEWEST_DRAWS},
         effects=partial(_on_the_scale_shown, arrays=arrays, options=options),
     )
 
 
 CHECK = Check(
     name="cmi",
-    needs=JUDGED_CHOICES,
+    needs=NEEDS_STATE_AND_ACTION,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="The action depends on the state beyond the {belief}: it is not acted on.",
             sign="the action depends on the realised state beyond the {belief}",
             one_sided=True,
-            scatter_misleads=True,
+            assumes_exact_reports=True,
             discrepancy=True,
             published=INTERVAL_ALONE,
         )

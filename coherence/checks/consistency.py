@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Facts, NotRun, Sentences
+from coherence.checks.check import (
+    ANY,
+    Call,
+    CallsAndNotes,
+    Check,
+    EvaluationData,
+    Interpretation,
+    NotRun,
+)
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
@@ -23,11 +31,11 @@ from coherence.statistics.resample import (
     Seed,
     as_generator,
     bootstrap_counts,
+    clusters_of,
     group_of_contexts,
     percentile_interval,
-    units_of,
 )
-from coherence.table.needs import WORDINGS
+from coherence.table.needs import NEEDS_PROMPT_VARIANTS
 from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
 from coherence.table.validation import with_columns
@@ -139,7 +147,7 @@ def prompt_consistency(
     kind = "raw" if published else "corrected"
     of_context = _pooled(pooled, kind)
     square = of_context.to_numpy(dtype=np.float64)
-    units = units_of(group, of_context.index)
+    clusters = clusters_of(group, of_context.index)
     result = CheckResult(
         check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
         null="root-mean-square difference of expected beliefs between "
@@ -156,11 +164,11 @@ def prompt_consistency(
             "prompts": compared,
             "published": published,
             "n_bootstraps": n_bootstraps,
-            "unit of resampling": units.name,
+            "unit of resampling": clusters.name,
         },
         details=pd.DataFrame(rows),
         assumptions=(
-            units.said("contexts are independent"),
+            clusters.said("contexts are independent"),
             "repetitions within a context and prompt are independent",
         ),
     )
@@ -175,7 +183,7 @@ def prompt_consistency(
         interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
         reason = ""
     else:
-        interval, reason = interval_or_reason(square, units, "difference", root=True)
+        interval, reason = interval_or_reason(square, clusters, "difference", root=True)
     interval = None if interval is None else interval.within(0.0, 1.0)
     return replace(
         result,
@@ -241,9 +249,9 @@ def _compare(
     repeated = corrected.notna()
     low = high = without_noise = floor = math.nan
     if repeated.sum() >= MIN_CONTEXTS:
-        units = units_of(group, joined.index[repeated])
+        clusters = clusters_of(group, joined.index[repeated])
         of_context = corrected[repeated].to_numpy(dtype=np.float64)
-        interval, _ = interval_or_reason(of_context, units, "difference", root=True)
+        interval, _ = interval_or_reason(of_context, clusters, "difference", root=True)
         if interval is not None:
             low, high = interval.low, interval.high
         without_noise = float(_root(corrected.mean()))
@@ -263,7 +271,7 @@ def _compare(
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if "p" not in facts.runs.names:
         yield NotRun("no p column: prompt consistency was not checked.", (NAME,))
         return
@@ -291,9 +299,9 @@ def _differ(under: str, kind: str) -> str:
 
 CHECK = Check(
     name=NAME,
-    needs=WORDINGS,
+    needs=NEEDS_PROMPT_VARIANTS,
     sentences={
-        key: Sentences(
+        key: Interpretation(
             estimate=_differ(under, "beyond repetition noise"),
             discrepancy=True,
             distance=True,

@@ -29,9 +29,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
-    Original,
-    Sentences,
+    EvaluationData,
+    Interpretation,
+    ReferenceData,
 )
 from coherence.checks.several_states import permuted_states
 from coherence.inputs import Floats, few_contexts, require_aligned, whole_number
@@ -234,7 +234,7 @@ def residual_covariance_test(
     choices = as_choices(belief, action, truth, context, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     panel = None if person is None else as_panel(choices, person)
-    return examined(choices, n_draws, as_generator(rng), group=group, panel=panel)[0]
+    return arrangement_test(choices, n_draws, as_generator(rng), group=group, panel=panel)[0]
 
 
 def covariance_of(
@@ -245,10 +245,10 @@ def covariance_of(
     group: ArrayLike | None = None,
 ) -> CheckResult:
     """Run `residual_covariance_test` on validated data."""
-    return examined(data, n_draws, rng, group=group)[0]
+    return arrangement_test(data, n_draws, rng, group=group)[0]
 
 
-def examined(
+def arrangement_test(
     data: ChoiceData,
     n_draws: int,
     rng: np.random.Generator,
@@ -614,7 +614,7 @@ def _no_interval(contexts: Contexts) -> str:
 
 
 def _same_difference(
-    original: Original,
+    original: ReferenceData,
     rng: np.random.Generator | None,
     *,
     test: partial[CheckResult],
@@ -628,7 +628,7 @@ def _same_difference(
     return {CHECK.name: float(by_name.get(shown, math.nan))}
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if not facts.published:  # no paper has published a procedure to reproduce
         options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
         options["person"] = facts.person
@@ -636,19 +636,19 @@ def _plan(facts: Facts) -> CallsAndNotes:
         test = partial(residual_covariance_test, *arrays, exact=facts.exact_or_none, **options)
         few = {"n_draws": FEWEST_DRAWS}
         same = partial(_same_difference, test=test)
-        yield Call(test, facts.n_dropped, fewest=few, effects=same)
+        yield Call(test, facts.n_dropped, cheapest_options=few, effects=same)
 
 
 CHECK = Check(
     name="residual_covariance",
     needs=STATE_AND_CHOICES,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="Choices move with the truth at the same {belief}: "
             "it is not the belief acted on.",
             sign="choices move with the truth at the same {belief}",
             kept="No evidence that choices move with the truth at the same {belief}.",
-            scatter_misleads=True,
+            assumes_exact_reports=True,
             discrepancy=True,
         ),
     },

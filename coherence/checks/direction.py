@@ -25,9 +25,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
+    EvaluationData,
+    Interpretation,
     NotRun,
-    Sentences,
 )
 from coherence.inputs import (
     Codes,
@@ -42,7 +42,7 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.resample import Seed, as_generator, as_units
+from coherence.statistics.resample import Seed, as_clusters, as_generator
 from coherence.statistics.shares import spare_variance
 from coherence.table.needs import CHOICES
 
@@ -164,7 +164,7 @@ def monotone_direction_test(
     actions = as_actions(action, len(values))
     labels = actions.labels
     of_row, contexts = as_contexts(context, len(values))
-    units = as_units(group, of_row, contexts)
+    clusters = as_clusters(group, of_row, contexts)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(
@@ -173,7 +173,7 @@ def monotone_direction_test(
         "Join rare actions.",
     )
     settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws}
-    settings["unit of resampling"] = units.name
+    settings["unit of resampling"] = clusters.name
     undefined = CheckResult(
         check="monotone_direction",
         null=NULL,
@@ -189,16 +189,16 @@ def monotone_direction_test(
         return replace(undefined, reason=f"only one action was seen ({labels[0]!r})")
     if few := few_contexts(len(contexts)):
         return replace(undefined, reason=few)
-    if units.too_few:
-        return replace(undefined, reason=units.too_few)
-    unit = units.of_context[of_row]
+    if clusters.too_few:
+        return replace(undefined, reason=clusters.too_few)
+    unit = clusters.of_context[of_row]
     used, kept = used_bins(values, unit, n_bins)
     if not used.any():
-        few = units.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
+        few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=few)
     seen = np.flatnonzero(actions.share[kept].any(axis=0))
     if seen.size < 2:
-        where = units.said(f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts")
+        where = clusters.said(f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=f"only one action was seen ({labels[seen[0]]!r}) {where}")
 
     seen_labels = [labels[code] for code in seen]
@@ -213,12 +213,12 @@ def monotone_direction_test(
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, units.said(METHOD)).within(-1.0, 1.0),
+        interval=Interval(best.low, best.high, 0.95, clusters.said(METHOD)).within(-1.0, 1.0),
         pvalue=best.pvalue,
         settings=settings | shown,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),
         assumptions=(
-            units.said("contexts are independent"),
+            clusters.said("contexts are independent"),
             "taste shocks do not depend on belief",
         ),
     )
@@ -408,7 +408,7 @@ def best_fit(scan: Scan) -> tuple[Best, Floats, int]:
     return best, (rank - rank.mean()) / np.ptp(rank), len(ranks)
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     n_actions = len(facts.actions)
     if n_actions <= 2 or facts.published:
         return  # two actions have one order, which the pairs test
@@ -419,14 +419,14 @@ def _plan(facts: Facts) -> CallsAndNotes:
         return
     test = partial(monotone_direction_test, facts.belief, facts.action)
     test = partial(test, context=facts.context, group=facts.group)
-    yield Call(test, facts.n_dropped, fewest={"n_draws": FEWEST_DRAWS})
+    yield Call(test, facts.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
 
 
 CHECK = Check(
     name="monotone_direction",
     needs=CHOICES,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="Under no order of the actions do choices rise with the {belief}: "
             "no expected-utility maximiser chooses so.",
             sign="choices rise with the {belief} under no order of the actions",

@@ -13,12 +13,20 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, NotRun, Sentences
+from coherence.checks.check import (
+    NEVER,
+    Call,
+    CallsAndNotes,
+    Check,
+    EvaluationData,
+    Interpretation,
+    NotRun,
+)
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
-from coherence.statistics.resample import group_of_contexts, jackknife_groups, units_of
-from coherence.table.needs import CONDITIONALS
+from coherence.statistics.resample import clusters_of, group_of_contexts, jackknife_groups
+from coherence.table.needs import NEEDS_GIVEN_Z
 from coherence.table.runs import Runs
 from coherence.table.validation import with_columns
 
@@ -173,10 +181,10 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
         return replace(undefined, reason=few)
     gaps = relative.to_numpy(dtype=np.float64)
     codes, contexts = pd.factorize(context)
-    units = units_of(group_of_contexts(runs), contexts)
-    interval = None if units.too_few else median_interval(gaps, units.of_context[codes])
+    clusters = clusters_of(group_of_contexts(runs), contexts)
+    interval = None if clusters.too_few else median_interval(gaps, clusters.of_context[codes])
     if interval is not None:
-        interval = replace(interval, method=units.said(interval.method))
+        interval = replace(interval, method=clusters.said(interval.method))
     return replace(
         undefined,
         statistic=float(np.median(gaps)),
@@ -186,11 +194,11 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
         settings={
             **undefined.settings,
             "weights_from": target,
-            "unit of resampling": units.name,
+            "unit of resampling": clusters.name,
         },
         details=details,
-        assumptions=(units.said("contexts are independent"), *_left_out(len(plain), n_complete)),
-        reason="" if interval else units.too_few or units.said(NO_SPREAD.format(what="gap")),
+        assumptions=(clusters.said("contexts are independent"), *_left_out(len(plain), n_complete)),
+        reason="" if interval else clusters.too_few or clusters.said(NO_SPREAD.format(what="gap")),
     )
 
 
@@ -244,7 +252,7 @@ def _predicted(
     return details
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     runs = facts.runs.table
     if not holds_conditionals(runs):
         return  # the check that this belongs to has said so
@@ -264,12 +272,12 @@ def _plan(facts: Facts) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
-    needs=CONDITIONALS,
+    needs=NEEDS_GIVEN_Z,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             estimate="For comparison: forests fitted to the exact posteriors have a median gap "
             "of {value:.1%} of the belief.",
-            untwinned="forests are fitted to the exact posteriors, which no report changes",
+            no_twin_reason="forests are fitted to the exact posteriors, which no report changes",
         )
     },
     plan=_plan,

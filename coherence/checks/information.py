@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Facts, Sentences
+from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, EvaluationData, Interpretation
 from coherence.checks.leak import exact_of_contexts
 from coherence.inputs import (
     Codes,
@@ -33,14 +33,14 @@ from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
+    as_clusters,
     as_generator,
-    as_units,
     bootstrap_ratio,
     context_means,
     jackknife_groups,
     percentile_interval,
 )
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.needs import NEEDS_STATE_AND_ACTION
 
 ESTIMATED = (
     "share of the squared error of predicting the state from the belief that the action saves"
@@ -167,7 +167,7 @@ def action_information(
         "both. Leave one of them out.",
     )
     held = one_dimensional(choices, "action_information")
-    units = as_units(group, choices.context, choices.contexts)
+    clusters = as_clusters(group, choices.context, choices.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
     n_seeds = 1 if published else whole_number(n_seeds, "n_seeds", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
@@ -180,7 +180,7 @@ def action_information(
         "target": REALISED if posterior is None else EXACT,
         "n_folds": n_folds,
         "n_seeds": n_seeds,
-        "unit of resampling": "row" if published else units.name,
+        "unit of resampling": "row" if published else clusters.name,
         **({"n_trees": PUBLISHED_TREES, "n_bootstraps": n_bootstraps} if published else {}),
     }
     result = CheckResult(
@@ -194,9 +194,11 @@ def action_information(
         n_contexts=choices.n_contexts,
         settings=settings,
     )
-    if reason := _no_estimate(choices, target, published) or ("" if published else units.too_few):
+    if reason := _no_estimate(choices, target, published) or (
+        "" if published else clusters.too_few
+    ):
         return replace(result, reason=reason)
-    unit_of_row = units.of_context[choices.context]
+    unit_of_row = clusters.of_context[choices.context]
     share = choices.share[:, int(len(choices.actions) == 2) :]
     predict = partial(_forests, np.column_stack([held, share]), target)
     if not published:
@@ -204,7 +206,7 @@ def action_information(
         predict = partial(_regressions, *_designs(held, share), target, weight, unit_of_row)
     squares = []
     for stream in generator.spawn(n_seeds):
-        folds = jackknife_groups(units.n, n_folds, stream)[unit_of_row]
+        folds = jackknife_groups(clusters.n, n_folds, stream)[unit_of_row]
         predicted = predict(folds, stream)
         squares.append((target - predicted) ** 2)
     of_seeds = np.array(squares)
@@ -238,7 +240,7 @@ def action_information(
     # A ratio of means varies as the mean of these, to first order.
     influence = (gains - saved * first) / first.mean()
     values = 100 * (saved + math.sqrt(TRAINING_VARIANCE) * influence)
-    interval, reason = interval_or_reason(values, units, "gains")
+    interval, reason = interval_or_reason(values, clusters, "gains")
     if interval is not None:
         method = f"{interval.method}, variance enlarged for shared training data"
         interval = replace(interval, method=method).within(-math.inf, 100.0)
@@ -247,7 +249,7 @@ def action_information(
         result,
         interval=interval,
         reason=reason,
-        assumptions=(units.said("contexts are independent"),),
+        assumptions=(clusters.said("contexts are independent"),),
         contributions=pd.Series(100 * influence / len(influence), index=index, name="contribution"),
     )
 
@@ -339,7 +341,7 @@ def _by_name(runs: object) -> bool:
     return False
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if facts.belief.ndim > 1:
         n_states = facts.belief.shape[1]
         yield f"beliefs over {n_states} states: action information needs a belief in one of two."
@@ -367,14 +369,14 @@ def _plan(facts: Facts) -> CallsAndNotes:
 
 CHECK = Check(
     name="action_information",
-    needs=JUDGED_CHOICES,
+    needs=NEEDS_STATE_AND_ACTION,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             estimate="Beside the {belief}, the action saves {value:.1f}% of the squared error of "
             "predicting the state.",
             published="Beside the {belief}, the action saves {value:.1f}% of the squared error of "
             "predicting the state, by random forests over rows.",
-            untwinned="twins have no exact posterior of their own",
+            no_twin_reason="twins have no exact posterior of their own",
         ),
     },
     family=Family.ESTIMATE,

@@ -16,7 +16,14 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
+from coherence.checks.check import (
+    Call,
+    CallsAndNotes,
+    Check,
+    EvaluationData,
+    Interpretation,
+    NotRun,
+)
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
@@ -32,14 +39,14 @@ from coherence.statistics.mean_interval import (
     median_interval,
 )
 from coherence.statistics.resample import (
+    Clusters,
     Seed,
-    Units,
     as_generator,
+    clusters_of,
     group_of_contexts,
     percentile_interval,
-    units_of,
 )
-from coherence.table.needs import CONDITIONALS
+from coherence.table.needs import NEEDS_GIVEN_Z
 from coherence.table.runs import Runs
 from coherence.table.validation import with_columns
 
@@ -80,9 +87,9 @@ class Gaps:
     computed: bool  # whether all beliefs are expectations themselves, without the noise of drawing
     group: "pd.Series[Any] | None" = None  # of each context, by its id; None where none is named
 
-    def units(self, contexts: "pd.Index[Any]") -> Units:
+    def clusters(self, contexts: "pd.Index[Any]") -> Clusters:
         """Return the units of resampling of some contexts."""
-        return units_of(self.group, contexts)
+        return clusters_of(self.group, contexts)
 
 
 def under_prompt(runs: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, list[str]]:
@@ -295,32 +302,36 @@ def floors_of(gaps: Gaps) -> str:
 class _Measures:
     """Rows of the table of summaries, whose units of resampling are given."""
 
-    units: Units
+    clusters: Clusters
     rows: list[tuple[str, float, float, float, str]] = field(default_factory=list)
 
     def record(
         self, measure: str, value: float, interval: Interval | None, reason: str = ""
     ) -> None:
-        if self.units.too_few:
-            interval, reason = None, self.units.too_few
+        if self.clusters.too_few:
+            interval, reason = None, self.clusters.too_few
         low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        said = "" if interval else self.units.said(reason)
+        said = "" if interval else self.clusters.said(reason)
         self.rows.append((measure, value, low, high, said))
 
     def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
         """Add a mean over contexts that lies between two ends."""
-        interval, reason = interval_or_reason(of_context, self.units, "gap")
+        interval, reason = interval_or_reason(of_context, self.clusters, "gap")
         bounded = None if interval is None else interval.within(least, most)
         self.record(measure, float(of_context.mean()), bounded, reason)
 
     def root(
-        self, measure: str, square: Floats | None, units: Units | None = None, withheld: str = ""
+        self,
+        measure: str,
+        square: Floats | None,
+        clusters: Clusters | None = None,
+        withheld: str = "",
     ) -> None:
         """Add a root of a mean square over contexts; `withheld` says why it has no interval."""
-        if square is None or units is None:
+        if square is None or clusters is None:
             self.record(measure, math.nan, None, TOO_FEW)
             return
-        interval, reason = interval_or_reason(square, units, "gap", root=True)
+        interval, reason = interval_or_reason(square, clusters, "gap", root=True)
         if withheld:
             interval, reason = None, withheld
         bounded = None if interval is None else interval.within(0.0, 1.0)
@@ -334,10 +345,10 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
     rows, context = gaps.rows, gaps.rows["context"]
     squares = squares_of(gaps, repeated=not gaps.computed)
     contexts = pd.Index(np.unique(context))
-    units = gaps.units(contexts)
-    table = _Measures(units)
+    clusters = gaps.clusters(contexts)
+    table = _Measures(clusters)
     signed = mean_over_contexts(rows["gap"], context)
-    ends = difference_interval(units.values(signed))
+    ends = difference_interval(clusters.values(signed))
     bounded = None if ends is None else ends.within(-1.0, 1.0)
     table.record(SIGNED, float(signed.mean()), bounded, NO_SPREAD.format(what="gap"))
     table.mean("mean absolute gap", mean_over_contexts(rows["gap"].abs(), context), 0.0, 1.0)
@@ -349,16 +360,16 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
         if context[known].nunique() < MIN_CONTEXTS:
             table.record(measure, math.nan, None, NEVER_ABOVE_0)
             continue
-        unit = units.of_context[contexts.get_indexer(context[known])]
+        unit = clusters.of_context[contexts.get_indexer(context[known])]
         bounds = median_interval(values[known], unit)
         value = float(np.median(values[known]))
         table.record(measure, value, bounds, NO_SPREAD.format(what="gap"))
-    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), units)
+    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), clusters)
     if squares is None:
         table.root(NOISELESS, None)
         table.root(FLOOR, None)
     else:
-        repeated = gaps.units(squares.context)
+        repeated = gaps.clusters(squares.context)
         table.root(NOISELESS, squares.expected, repeated)
         table.root(FLOOR, squares.raw - squares.expected, repeated)
     used, measure = squares, BEYOND
@@ -368,7 +379,7 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
     if used is not None:
         table.record(ROUNDING, math.sqrt(float(used.rounding.mean())), None, "by the steps alone")
         coarse = max(used.steps.values()) > COARSEST
-        table.root(measure, used.beyond, gaps.units(used.context), COARSE if coarse else "")
+        table.root(measure, used.beyond, gaps.clusters(used.context), COARSE if coarse else "")
     residual = mean_over_contexts(rows["residual"], context)
     table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
     columns = ["measure", "value", "low", "high", "reason"]
@@ -504,25 +515,25 @@ def iterated_expectation_test(
     value, low, high = _measured(details, SIGNED)
     # Repetitions and variables of a context share its evidence.
     by_context = rows.groupby("context", observed=True)["gap"].mean()
-    of_context, units = by_context.to_numpy(dtype=np.float64), gaps.units(by_context.index)
-    pvalue = math.nan if units.too_few else difference_pvalue(units.values(of_context))
-    reason = units.too_few or (NO_SPREAD.format(what="gap") if math.isnan(low) else "")
-    if math.isnan(pvalue) and not units.too_few:
+    of_context, clusters = by_context.to_numpy(dtype=np.float64), gaps.clusters(by_context.index)
+    pvalue = math.nan if clusters.too_few else difference_pvalue(clusters.values(of_context))
+    reason = clusters.too_few or (NO_SPREAD.format(what="gap") if math.isnan(low) else "")
+    if math.isnan(pvalue) and not clusters.too_few:
         reason = "every gap is exactly zero: nothing to test"
     found = {
         "steps": {} if squares is None else squares.steps,
         "share_of_largest_tenth": _of_largest_tenth(of_context),
         "floor": floors_of(gaps),
-        "unit of resampling": units.name,
+        "unit of resampling": clusters.name,
     }
     return replace(
         result,
         statistic=value,
-        interval=None if math.isnan(low) else Interval(low, high, 0.95, units.said(PAIRED)),
+        interval=None if math.isnan(low) else Interval(low, high, 0.95, clusters.said(PAIRED)),
         pvalue=pvalue,
         settings={**result.settings, **found},
         details=details,
-        assumptions=tuple(map(units.said, ASSUMPTIONS[:1])) + ASSUMPTIONS[1:],
+        assumptions=tuple(map(clusters.said, ASSUMPTIONS[:1])) + ASSUMPTIONS[1:],
         reason=reason or str(found["floor"]),
         contributions=contributions_to_mean(by_context),
         fitted=squares,
@@ -626,7 +637,7 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     return results
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if not holds_conditionals(facts.runs.table):
         lack = "no z, z_state and p_z columns"
         note = f"{lack}: the law of iterated expectation was not checked."
@@ -641,17 +652,17 @@ def _plan(facts: Facts) -> CallsAndNotes:
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
 CHECK = Check(
     name="iterated_expectation",
-    needs=CONDITIONALS,
+    needs=NEEDS_GIVEN_Z,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="Beliefs do not average out over the auxiliary variable: "
             "they are no single probability distribution.",
             sign="beliefs do not average out over the auxiliary variable",
             kept="No sign of a gap in one direction; the size, noise removed, tells of others.",
             published=_HALF,
         ),
-        "relative": Sentences(estimate=_HALF, discrepancy=True, distance=True),
-        "noise_removed": Sentences(
+        "relative": Interpretation(estimate=_HALF, discrepancy=True, distance=True),
+        "noise_removed": Interpretation(
             estimate="Beyond answer noise and rounding, beliefs and their averages differ by "
             "{value:.3f} (root mean square).",
             discrepancy=True,

@@ -26,8 +26,8 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
-    Sentences,
+    EvaluationData,
+    Interpretation,
 )
 from coherence.inputs import (
     Floats,
@@ -365,7 +365,7 @@ def _drawn(runs: Runs) -> bool:
     return KIND in runs.table and bool((runs.table[KIND] == DRAWN).any())
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if facts.published:  # no paper has published a procedure to reproduce
         return
     known = facts.exact.notna() & facts.truth.notna()
@@ -391,12 +391,12 @@ CHECK = Check(
     name="evidence_leak",
     needs=DRAWN_CHOICES,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="At the same exact posterior, actions or beliefs go with the realised state, "
             "of which the evidence says no more: look for answers in the prompt, contamination, or "
             "rows that were joined wrongly.",
             sign="actions or beliefs know more of the realised state than the evidence says",
-            untwinned=NO_POSTERIOR,
+            no_twin_reason=NO_POSTERIOR,
         ),
     },
     plan=_plan,

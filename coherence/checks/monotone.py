@@ -27,9 +27,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
+    EvaluationData,
+    Interpretation,
     NotRun,
-    Sentences,
 )
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, single_belief
@@ -47,7 +47,7 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Interval, rejects
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.resample import Seed, as_generator, as_units
+from coherence.statistics.resample import Seed, as_clusters, as_generator
 from coherence.statistics.shares import context_shares, spare_variance
 from coherence.table.needs import CHOICES
 
@@ -154,7 +154,7 @@ def monotone_choice_test(
     _require_known(pair, action, actions)
     policies, labels = actions.probabilities is not None, actions.labels
     of_row, contexts = as_contexts(context, len(values))
-    units = as_units(group, of_row, contexts)
+    clusters = as_clusters(group, of_row, contexts)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     chosen = [label for label in pair if label in labels]
@@ -165,7 +165,7 @@ def monotone_choice_test(
         "direction": direction,
         "n_bins": n_bins,
         "published": published,
-        "unit of resampling": "row" if published else units.name,
+        "unit of resampling": "row" if published else clusters.name,
     }
     toward = "monotone" if direction == "either" else direction
     result = CheckResult(
@@ -180,14 +180,14 @@ def monotone_choice_test(
         settings=settings,
     )
     declined = NO_PUBLISHED if published and policies else ""
-    few_groups = "" if published else units.too_few
+    few_groups = "" if published else clusters.too_few
     if reason := _too_little(pair, chosen, len(contexts)) or declined or few_groups:
         return replace(result, reason=reason)
 
-    unit = units.of_context[of_row]
+    unit = clusters.of_context[of_row]
     binned = binned_pair(values, first, mass, unit, n_bins=n_bins, policies=policies)
     if binned is None:
-        few = units.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
+        few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(result, reason=f"{few} with a choice from the pair")
     options: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
     by_sign = [
@@ -203,7 +203,7 @@ def monotone_choice_test(
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
-    method = units.said("for the largest over pairs of bins, contexts as units")
+    method = clusters.said("for the largest over pairs of bins, contexts as units")
     toward = "increasing" if sign == 1 else "decreasing"
     return replace(
         result,
@@ -213,7 +213,7 @@ def monotone_choice_test(
         settings={**result.settings, "n_draws": n_draws, "direction_tested": toward},
         details=details,
         assumptions=(
-            units.said("contexts are independent"),
+            clusters.said("contexts are independent"),
             "irrelevant alternatives do not matter",
         ),
     )
@@ -464,7 +464,7 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return list(combinations(actions, 2)), "either"
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     pairs, toward = action_pairs(facts.actions)
     if not pairs:
         note = f"only the action {facts.actions[0]!r} was seen: monotone choice was not tested."
@@ -473,16 +473,16 @@ def _plan(facts: Facts) -> CallsAndNotes:
         yield "actions are not yes, no and defer: monotone choice was tested in either direction."
     for pair in pairs:
         test = partial(monotone_choice_test, facts.belief, facts.action, pair=pair)
-        units = {"context": facts.context, "group": facts.group}
-        options = {"direction": toward, "published": facts.published, **units}
-        yield Call(partial(test, **options), facts.n_dropped, fewest=FEWEST)
+        clusters = {"context": facts.context, "group": facts.group}
+        options = {"direction": toward, "published": facts.published, **clusters}
+        yield Call(partial(test, **options), facts.n_dropped, cheapest_options=FEWEST)
 
 
 CHECK = Check(
     name="monotone_choice",
     needs=CHOICES,
     sentences={
-        ANY: Sentences(
+        ANY: Interpretation(
             rejected="The choice share moves against the {belief}: "
             "no expected-utility maximiser who believes it chooses so, unless a third action takes "
             "more from one of the two.",

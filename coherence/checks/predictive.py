@@ -26,9 +26,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
+    EvaluationData,
+    Interpretation,
     NotRun,
-    Sentences,
 )
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
@@ -55,13 +55,13 @@ from coherence.statistics.learners import (
 )
 from coherence.statistics.resample import (
     Seed,
+    as_clusters,
     as_generator,
-    as_units,
     bootstrap_ratio,
     context_sums,
     percentile_interval,
 )
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.table.needs import NEEDS_STATE_AND_ACTION
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"
@@ -224,7 +224,7 @@ def predictive_gain_test(
     if not published:
         # 0.3 and 1 - 0.7 are one belief: neither trees nor folds may part them.
         choices = replace(choices, belief=np.round(choices.belief, 9))
-    units = as_units(group, choices.context, choices.contexts)
+    clusters = as_clusters(group, choices.context, choices.contexts)
     n_folds = whole_number(n_folds, "n_folds", 2)
     least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
     if n_seeds is not None:
@@ -239,7 +239,7 @@ def predictive_gain_test(
         "n_folds": n_folds,
         "n_seeds": least,
         "n_bootstraps": n_bootstraps,
-        "unit of resampling": "row" if published else units.name,
+        "unit of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
         **(_tree_settings(published, choices.policy is None) if learner == TREES else {}),
     }
@@ -255,13 +255,13 @@ def predictive_gain_test(
         settings=settings,
     )
     lack = NO_PUBLISHED if published and choices.policy is not None else ""
-    few_groups = "" if published else units.too_few
+    few_groups = "" if published else clusters.too_few
     if choices.degenerate or lack or few_groups:
         return replace(result, reason=choices.degenerate or lack or few_groups)
     if not published:
         # Folds and totals know units alone.
         choices = replace(
-            choices, context=units.of_context[choices.context], contexts=tuple(range(units.n))
+            choices, context=clusters.of_context[choices.context], contexts=tuple(range(clusters.n))
         )
     seeds: Any = generator.integers(2**31, size=most) if published else range(most)
     content = np.arange(choices.n_contexts, dtype=np.uint64)
@@ -302,13 +302,17 @@ def predictive_gain_test(
         *(context_sums(sums, choices.context, choices.n_contexts) for sums in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
     )
-    assumed = (units.said("contexts are independent"), EXACT_REPORT, *_unproved(n_folds, n_seeds))
+    assumed = (
+        clusters.said("contexts are independent"),
+        EXACT_REPORT,
+        *_unproved(n_folds, n_seeds),
+    )
     if interval is None:
         reason = SAME_LOSSES
     elif choices.policy is not None:
         interval, reason = None, NO_INTERVAL
     else:
-        interval, reason = replace(interval, method=units.said(interval.method)), ""
+        interval, reason = replace(interval, method=clusters.said(interval.method)), ""
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
 
 
@@ -428,8 +432,8 @@ def _settled(of_seeds: Floats, data: ChoiceData) -> bool:
         return False
     gains = of_seeds[:, 0] - of_seeds[:, 1]
     folds = float(gains.sum(axis=1).var(ddof=1)) / len(gains)
-    units = context_sums(gains.mean(axis=0), data.context, data.n_contexts)
-    spread = TRAINING_VARIANCE * float(units.var(ddof=1)) * units.size
+    clusters = context_sums(gains.mean(axis=0), data.context, data.n_contexts)
+    spread = TRAINING_VARIANCE * float(clusters.var(ddof=1)) * clusters.size
     return folds <= MONTE_CARLO_PART**2 * spread
 
 
@@ -504,7 +508,7 @@ def _over_contexts(
     return ends.within(-math.inf, 100.0), pvalue
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     arrays = facts.belief, facts.action, facts.truth
     test = partial(predictive_gain_test, *arrays, context=facts.context, group=facts.group)
     test = partial(test, positive=facts.positive, published=facts.published)
@@ -518,9 +522,9 @@ def _plan(facts: Facts) -> CallsAndNotes:
 
 CHECK = Check(
     name="predictive_gain",
-    needs=JUDGED_CHOICES,
+    needs=NEEDS_STATE_AND_ACTION,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="The realised state predicts the action beyond the {belief}: "
             "information was used that is not in it.",
             sign="the realised state helps to predict the action beyond the {belief}",
@@ -528,11 +532,11 @@ CHECK = Check(
             "of predicting the action.",
             kept="No sign that the realised state helps to predict the action beyond the {belief}.",
             one_sided=True,
-            scatter_misleads=True,
+            assumes_exact_reports=True,
             discrepancy=True,
             published=INTERVAL_ALONE,
         ),
-        "features": Sentences(
+        "features": Interpretation(
             rejected="Even given the evidence, the realised state helps to predict the action "
             "beyond the {belief}.",
             sign="even given the evidence, the realised state helps to predict the action "
@@ -542,10 +546,10 @@ CHECK = Check(
             kept="No sign that, given the evidence, the realised state helps to predict the action "
             "beyond the {belief}.",
             one_sided=True,
-            scatter_misleads=True,
+            assumes_exact_reports=True,
             discrepancy=True,
             published=INTERVAL_ALONE,
-            untwinned="twins have no evidence columns of their own",
+            no_twin_reason="twins have no evidence columns of their own",
         ),
     },
     family=Family.ESTIMATE,

@@ -18,7 +18,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Facts, NotRun, Sentences
+from coherence.checks.check import (
+    Call,
+    CallsAndNotes,
+    Check,
+    EvaluationData,
+    Interpretation,
+    NotRun,
+)
 from coherence.checks.covariance import N_DRAWS, SHIFT, covariance_of
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
@@ -27,7 +34,7 @@ from coherence.rational.moments import beyond_belief
 from coherence.rational.noisy_shares import noisy_shares
 from coherence.result import CheckResult
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import Seed, Units, as_units
+from coherence.statistics.resample import Clusters, Seed, as_clusters
 from coherence.table.needs import STATE_AND_CHOICES
 
 NULL = (
@@ -131,7 +138,7 @@ def rational_agent_test(
     choices = as_choices(belief, action, truth, context, **aligned)
     require_options(noise=noise)
     require(isinstance(describe, bool), f"describe must be True or False; received {describe!r}.")
-    units = as_units(group, choices.context, choices.contexts)
+    clusters = as_clusters(group, choices.context, choices.contexts)
     undefined = CheckResult(
         check=NAME,
         null=NULL,
@@ -141,17 +148,17 @@ def rational_agent_test(
         pvalue=math.nan,
         n_rows=choices.n_rows,
         n_contexts=choices.n_contexts,
-        settings={"unit of resampling": units.name},
+        settings={"unit of resampling": clusters.name},
     )
-    if lack := lacking(choices) or units.too_few:
+    if lack := lacking(choices) or clusters.too_few:
         return replace(undefined, reason=lack)
     undefined = replace(
         undefined,
         settings={**undefined.settings, "state": "realised" if exact is None else "exact"},
     )
     described = describe and truth is not None and len(np.unique(choices.truth)) > 1
-    agent = fitted(choices, units, noise=noise) if described else None
-    result = _tested(undefined, choices, units, noise, group)
+    agent = fitted(choices, clusters, noise=noise) if described else None
+    result = _tested(undefined, choices, clusters, noise, group)
     if agent is None:
         return result
     if result.unit == "belief":
@@ -169,7 +176,7 @@ def rational_agent_test(
 def _tested(
     undefined: CheckResult,
     data: ChoiceData,
-    units: Units,
+    clusters: Clusters,
     noise: float | None,
     group: ArrayLike | None,
 ) -> CheckResult:
@@ -192,7 +199,7 @@ def _tested(
         )
     if not scatters:
         return replace(undefined, unit="belief", pvalue=None, reason=ONE_REPORT)
-    found = beyond_belief(data, units)
+    found = beyond_belief(data, clusters)
     if found.reason:
         return replace(undefined, reason=found.reason)
     return replace(
@@ -204,7 +211,7 @@ def _tested(
         details=_differences(found.differences),
         contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
         assumptions=(
-            units.said("contexts are independent"),
+            clusters.said("contexts are independent"),
             "reports of a context scatter independently around one belief",
             "the state depends on the belief by a polynomial",
         ),
@@ -258,7 +265,7 @@ def _details(agent: RationalAgent) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if facts.published:  # no paper has published a procedure to reproduce
         return
     if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
@@ -271,7 +278,7 @@ def _plan(facts: Facts) -> CallsAndNotes:
         partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
         facts.n_dropped,
         draws=False,
-        fewest={"describe": False},
+        cheapest_options={"describe": False},
     )
 
 
@@ -279,7 +286,7 @@ CHECK = Check(
     name=NAME,
     needs=STATE_AND_CHOICES,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="Choices move with the truth even at equal belief behind the reports: "
             "their scatter does not explain it.",
             sign="choices move with the truth even at equal belief behind the reports",

@@ -37,9 +37,9 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
+    EvaluationData,
+    Interpretation,
     NotRun,
-    Sentences,
 )
 from coherence.errors import listing
 from coherence.inputs import (
@@ -57,7 +57,7 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Family, ForecastScores
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import NUMBERS_HELD, Seed, Units, as_generator, as_units
+from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, as_clusters, as_generator
 from coherence.table.needs import FORECASTS
 from coherence.table.runs import Runs
 from coherence.table.schema import STATE_PREFIX
@@ -168,15 +168,15 @@ def calibration_test(
         *(forecasts.outcome, forecasts.labels, of_row, contexts, "truth"),
         "Name what has an outcome of its own as context, and what such cases share as group.",
     )
-    units = as_units(group, of_row, contexts)
+    clusters = as_clusters(group, of_row, contexts)
     too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
     cases = forecasts.cases(of_row, len(contexts))
-    error, by_state = _errors(forecasts, cases, context, group, (of_row, contexts, units))
+    error, by_state = _errors(forecasts, cases, context, group, (of_row, contexts, clusters))
     losses = _losses(forecasts, of_row, contexts)
     if group is not None:
         losses["group"] = pd.Series(np.asarray(group)).groupby(of_row).first().to_numpy()
     n_infinite = int((forecasts.given == 0).sum())
-    scores = _scores(losses, n_infinite, units, cases, error)
+    scores = _scores(losses, n_infinite, clusters, cases, error)
     scores = replace(scores, n_states=forecasts.n_states, by_state=by_state)
     untested = few_contexts(len(contexts)) if too_few else DEPENDENT if group is not None else ""
     same = "" if too_few or scores.uncertainty else ONE_OUTCOME
@@ -198,10 +198,10 @@ def calibration_test(
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=len(contexts),
-        settings={"n_draws": n_draws, "unit of resampling": units.name},
+        settings={"n_draws": n_draws, "unit of resampling": clusters.name},
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
-        reason="; ".join(filter(None, [untested, "" if too_few else units.too_few, same])),
+        reason="; ".join(filter(None, [untested, "" if too_few else clusters.too_few, same])),
         fitted=scores,
     )
 
@@ -427,7 +427,7 @@ def _errors(
     columns: Sequence[_Cases],
     context: ArrayLike | None,
     group: ArrayLike | None,
-    resampled: tuple[Codes, tuple[Any, ...], Units],
+    resampled: tuple[Codes, tuple[Any, ...], Clusters],
 ) -> tuple[CheckResult, pd.DataFrame]:
     """Return the calibration error, and of several states the scores of each."""
     of_column = [
@@ -460,7 +460,7 @@ def _errors(
 def _scores(
     losses: pd.DataFrame,
     n_infinite: int,
-    units: Units,
+    clusters: Clusters,
     columns: Sequence[_Cases],
     error: CheckResult,
 ) -> ForecastScores:
@@ -474,8 +474,8 @@ def _scores(
     parts = (float(of_states[0]), float(of_states[1]), float(of_states[2]))
     of_brier = of_log = None
     if parts[2]:  # uncertainty
-        of_brier = interval_or_reason(brier, units, "error")[0]
-        of_log = None if n_infinite else interval_or_reason(log, units, "score")[0]
+        of_brier = interval_or_reason(brier, clusters, "error")[0]
+        of_log = None if n_infinite else interval_or_reason(log, clusters, "score")[0]
     return ForecastScores(
         float(brier.mean()),
         None if of_brier is None else of_brier.within(0.0, 1.0 if len(columns) == 1 else 2.0),
@@ -495,7 +495,7 @@ def forecasts_alone(runs: Runs) -> bool:
     return bool(plain.any() and not runs.given_z.any() and not runs.asked_to_act.any())
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
     several = facts.belief.ndim == 2
     if several and facts.unpaired:
@@ -571,12 +571,12 @@ CHECK = Check(
     name="scores",
     needs=FORECASTS,
     sentences={
-        key: Sentences(
+        key: Interpretation(
             rejected="Outcomes do not happen as often as the {belief}s say" + under + ".",
             sign="outcomes do not happen as often as the {belief}s say" + under,
             of_calibration=True,
             distance=True,
-            untwinned="twins keep the calibration of the data",
+            no_twin_reason="twins keep the calibration of the data",
         )
         for key, under in (("", ""), (ANY, " under {variant!r}"))
     },

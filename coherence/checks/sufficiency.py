@@ -30,17 +30,17 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    Facts,
-    Sentences,
+    EvaluationData,
+    Interpretation,
 )
-from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, examined
+from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
 from coherence.inputs import require, require_aligned, whole_number
 from coherence.rational.moments import beyond_belief
 from coherence.result import CheckResult, Estimate, Family, Lack
 from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, one_dimensional
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
 from coherence.statistics.panels import as_panel
-from coherence.statistics.resample import Seed, as_generator, as_units, context_means
+from coherence.statistics.resample import Seed, as_clusters, as_generator, context_means
 from coherence.statistics.scatter import Reports, kind_of_reports, rounding_bound
 from coherence.table.needs import STATE_AND_CHOICES
 
@@ -191,7 +191,9 @@ def sufficiency_test(
     kind, noise = kind_of_reports(choices.belief, copies)
     if computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = examined(choices, n_draws, as_generator(rng), group=group, panel=panel)
+    direction, found = arrangement_test(
+        choices, n_draws, as_generator(rng), group=group, panel=panel
+    )
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
@@ -255,8 +257,8 @@ def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> Che
 
 def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) -> CheckResult:
     """Put the moment test, which allows for noise in the reports, in place of the sequences."""
-    units = as_units(group, data.context, data.contexts)
-    found = beyond_belief(data, units)
+    clusters = as_clusters(group, data.context, data.contexts)
+    found = beyond_belief(data, clusters)
     settings = {**result.settings, "test": MOMENTS}
     for name in ("p_turn", "p_beyond_rounding", "lack"):
         settings.pop(name, None)
@@ -281,7 +283,7 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
         details=found.differences.assign(standard_error=math.nan),
         reason="",
         assumptions=(
-            units.said("contexts are independent"),
+            clusters.said("contexts are independent"),
             "reports of a context scatter independently around one belief",
             "the state depends on the belief by a polynomial",
         ),
@@ -302,20 +304,20 @@ def _more_reports(data: ChoiceData, *, bends: bool) -> int | None:
 
 def _slope(data: ChoiceData, group: ArrayLike | None) -> Estimate:
     """Regress the share of the action that rises most on the belief, over contexts or groups."""
-    units = as_units(group, data.context, data.contexts)
+    clusters = as_clusters(group, data.context, data.contexts)
     belief = context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
     share = context_means(data.share, data.context, data.n_contexts)
     centred = belief - belief.mean()
     squares = float(centred @ centred)
-    if squares < 1e-18 or units.n < 3:
+    if squares < 1e-18 or clusters.n < 3:
         return _none(SLOPE, "the belief is the same in every case")
     slopes = centred @ share / squares
     at = int(np.argmax(np.round(slopes, 9)))
     left = share[:, at] - share[:, at].mean() - slopes[at] * centred
     # HC3: leaves out each context in turn, to first order; of groups the sums.
     scores = centred * left / (1 - centred**2 / squares - 1 / len(centred))
-    error = math.sqrt(float((np.bincount(units.of_context, scores) ** 2).sum())) / squares
-    t = float(stats.t.ppf(1 - 0.025 / max(share.shape[1] - 1, 1), units.n - 2))
+    error = math.sqrt(float((np.bincount(clusters.of_context, scores) ** 2).sum())) / squares
+    t = float(stats.t.ppf(1 - 0.025 / max(share.shape[1] - 1, 1), clusters.n - 2))
     slope = float(slopes[at])
     return Estimate(slope, slope - t * error, slope + t * error, UNIT[SLOPE], MEANING[SLOPE])
 
@@ -372,7 +374,7 @@ def _hidden_share(found: Arranged) -> Estimate:
     return Estimate(ratio.value, ratio.low, ratio.high, UNIT[SHARE], MEANING[SHARE])
 
 
-def _plan(facts: Facts) -> CallsAndNotes:
+def _plan(facts: EvaluationData) -> CallsAndNotes:
     if facts.published:  # no paper has published a procedure to reproduce
         return
     options: dict[str, Any] = {"context": facts.context, "positive": facts.positive}
@@ -380,19 +382,19 @@ def _plan(facts: Facts) -> CallsAndNotes:
     options |= {"group": facts.group, "person": facts.person, "computed": facts.computed}
     test = partial(sufficiency_test, *arrays, exact=facts.exact_or_none, **options)
     few = {"n_draws": FEWEST_DRAWS}
-    yield Call(test, facts.n_dropped, fewest=few, twins=NEVER)
+    yield Call(test, facts.n_dropped, cheapest_options=few, twins=NEVER)
 
 
 CHECK = Check(
     name=NAME,
     needs=STATE_AND_CHOICES,
     sentences={
-        "": Sentences(
+        "": Interpretation(
             rejected="Choices go with the truth at the same {belief}: "
             "it is not the belief acted on.",
             sign="choices go with the truth at the same {belief}",
             kept="No evidence that choices go with the truth at the same {belief}.",
-            untwinned="its direction is residual_covariance",
+            no_twin_reason="its direction is residual_covariance",
         ),
     },
     plan=_plan,

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "second, with wide noise about one); write it behind the table",
     )
     parser.add_argument(
-        "--by-unit",
+        "--by-evaluation",
         action="store_true",
         help="read a parquet table one task and model at a time, for tables larger than memory; "
         f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
@@ -236,7 +236,7 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
 
     plain = shows_ascii_only(stream)
     text = render_report(
-        report.units,
+        report.evaluations,
         differences=report.score_differences,
         full=full,
         color=shows_styles(stream),
@@ -324,7 +324,7 @@ def _analyse(
             progress=progress,
         )
         if paper is not None:
-            assert isinstance(runs, Runs)  # with --paper it is not read by unit
+            assert isinstance(runs, Runs)  # with --paper it is not read by evaluation
             progress.stage("drawing the tables and figures of the paper")
             behind.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}

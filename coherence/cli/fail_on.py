@@ -14,21 +14,22 @@ def judge(conditions: "list[Condition]", report: "Report") -> int:
     from coherence.errors import InputError, listing
     from coherence.report.wording import clean
 
-    failed, vain = False, []
+    failed, never_applicable = False, []
     for condition in conditions:
-        found = compare(condition, report.units)
+        found = compare(condition, report.evaluations)
         for line in found.met:
             print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
         failed = failed or bool(found.met)
         if not found.n_defined:
-            vain.append(condition.text)
+            never_applicable.append(condition.text)
         elif found.lacking:
             without = f"--fail-on {condition.text!r} had nothing to compare in "
             print(clean(f"{without}{listing(found.lacking)}"), file=sys.stderr)
     # A condition that nothing could ever meet would let everything pass.
-    if vain:
+    if never_applicable:
         raise InputError(
-            f"--fail-on {', '.join(map(repr, vain))} had nothing to compare: no result has such a "
+            f"--fail-on {', '.join(map(repr, never_applicable))} had nothing to "
+            "compare: no result has such a "
             "value. Name a check that was run and is not undefined, or leave the condition out."
         )
     return int(failed)

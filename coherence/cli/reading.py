@@ -298,10 +298,11 @@ def _is_large(args: argparse.Namespace) -> bool:
         "--scale": args.scale is not None,
     }
     needing = [option for option, given in together.items() if given]
-    if args.by_unit:
+    if args.by_evaluation:
         if needing:
             raise InputError(
-                f"{needing[0]} takes all units together; received --by-unit as well. Leave one out."
+                f"{needing[0]} takes all evaluations together; received "
+                "--by-evaluation as well. Leave one out."
             )
         return True
     path = Path(args.runs)
@@ -311,7 +312,7 @@ def _is_large(args: argparse.Namespace) -> bool:
 
 
 def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
-    """Read a table from a file, a folder or standard input; a very large one by unit."""
+    """Read a table from a file, a folder or standard input; a very large one by evaluation."""
     from coherence.errors import InputError
     from coherence.table.reading import Reading, as_runs, read_file, read_stream
 
@@ -319,8 +320,8 @@ def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
     written = {name: said.pop(name) for name in FORM}
     how = Reading(**said, merge_labels=args.merge_labels)
     if is_log(args.runs):
-        if args.by_unit:
-            raise InputError(f"--by-unit reads parquet tables; received the log {args.runs}.")
+        if args.by_evaluation:
+            raise InputError(f"--by-evaluation reads parquet tables; received the log {args.runs}.")
         return as_runs(read_logs(args.files), how, Path(args.runs))
     if _is_large(args):
         from coherence.table.scan import scan_runs

@@ -52,7 +52,7 @@ def write_tables(report: "Report", folder: Path) -> str:
     """Write every table of a report, and remove those of an earlier one that it does not have."""
     from coherence.report.folder import OURS, TABLES, table_files
 
-    files = table_files(report.units, differences=report.score_differences)
+    files = table_files(report.evaluations, differences=report.score_differences)
     where = f"{folder}{in_place(folder, OURS[TABLES])}"
     with new_files(folder, OURS[TABLES]) as new:
         for name, text in files.items():
@@ -67,5 +67,5 @@ def write_figures(report: "Report", folder: Path) -> str:
     ours = files.OURS[files.FIGURES]
     where = f"{folder}{in_place(folder, ours)}"
     with new_files(folder, ours) as new:
-        written = files.write_figures(report.units, new)
+        written = files.write_figures(report.evaluations, new)
     return f"wrote {counted(len(written) // len(files.ENDINGS), 'figure')} to {where}"

@@ -124,8 +124,8 @@ def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame
     # What is judged is the table as it would be without statuses, each task and model by itself.
     completed = Runs(runs.drop(columns="status")).completed()
     missing = pd.Series(False, index=completed.table.index)
-    for _, unit in completed.units():
-        asked = unit.asked_for_action(unit.reference())
-        missing[unit.table.index] = asked & ~unit.acted
+    for _, evaluation in completed.evaluations():
+        asked = evaluation.asked_for_action(evaluation.reference())
+        missing[evaluation.table.index] = asked & ~evaluation.acted
     changed = missing.to_numpy() & runs["status"].isin(PARSED) & ~np.asarray(told, dtype=bool)
     return runs.assign(status=runs["status"].mask(changed, "unparsed").astype(runs["status"].dtype))

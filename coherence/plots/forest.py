@@ -10,7 +10,7 @@ from coherence.plots.row_axes import name_rows, note_missing
 from coherence.plots.scales import fit_effects, span_of
 from coherence.plots.style import BLUE, INK, VERMILION, canvas, frame_axes, set_title
 from coherence.result import Outcome
-from coherence.table.printable import clean, unit_name
+from coherence.table.printable import clean, evaluation_name
 
 _LABEL = 44
 _LETTERS = 7.5  # points
@@ -112,6 +112,8 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
         points.set_urls([None if pd.isna(url) else url for url in rows["url"]])
     blank = pd.Series("", index=rows.index)
     named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
-    name_rows(ax, [clean(unit_name(*names), limit=_LABEL) for names in named], letters=_LETTERS)
+    name_rows(
+        ax, [clean(evaluation_name(*names), limit=_LABEL) for names in named], letters=_LETTERS
+    )
     note_missing(ax, heights[np.isnan(at)], letters=_LETTERS)
     ax.set_xlabel(f"effect ({clean(rows['unit'].iloc[0])})", parse_math=False)

@@ -35,7 +35,7 @@ from coherence.rational.choice import (
 from coherence.rational.moments import BeyondBelief, beyond_belief
 from coherence.result import Interval, html_card
 from coherence.statistics.choices import ChoiceData
-from coherence.statistics.resample import Units
+from coherence.statistics.resample import Clusters
 from coherence.table.printable import counted
 
 METHOD = "t over contexts, all fitted parameters included"
@@ -87,7 +87,7 @@ class RationalAgent:
     chosen: FittedLogit = field(repr=False)
     settings: dict[str, Any]
     cautions: tuple[str, ...]
-    units: Units = field(repr=False)
+    clusters: Clusters = field(repr=False)
 
     def __repr__(self) -> str:
         """Return one line; `print` shows more."""
@@ -223,11 +223,11 @@ class RationalAgent:
     @property
     def reach(self) -> float:
         """How many standard errors a 95% interval reaches to each side."""
-        return float(stats.t.ppf(0.975, max(self.units.n - 1, 1)))
+        return float(stats.t.ppf(0.975, max(self.clusters.n - 1, 1)))
 
     def error(self, of_contexts: Floats) -> Any:
         """Return the standard error of the mean of values of contexts."""
-        values, n = self.units.values(of_contexts), self.units.n
+        values, n = self.clusters.values(of_contexts), self.clusters.n
         # As in a regression, for the parameters that were fitted to the same units.
         small = (n - 1) / (n - min(self.n_fitted, n // 2))
         return values.std(axis=0, ddof=1) * math.sqrt(small / n)
@@ -349,7 +349,7 @@ class RationalAgent:
         return float(value), self._interval(float(low), float(high))
 
     def _interval(self, low: float, high: float) -> Interval:
-        return Interval(low, high, 0.95, self.units.said(METHOD))
+        return Interval(low, high, 0.95, self.clusters.said(METHOD))
 
     @cached_property
     def weighting(self) -> pd.DataFrame:
@@ -446,10 +446,10 @@ class RationalAgent:
     @cached_property
     def strength(self) -> float:
         """How surely choices follow the belief: F of all slopes of the utilities being equal."""
-        n_actions, n = len(self.data.actions), self.units.n
+        n_actions, n = len(self.data.actions), self.clusters.n
         slopes = self.shifted.model.utilities(self.shifted.parameters)[1]
         first = self._of_shifted.shape[1] - self.shifted.parameters.size + n_actions
-        influence = self.units.values(self._of_shifted[:, first : first + n_actions])
+        influence = self.clusters.values(self._of_shifted[:, first : first + n_actions])
         influence = influence - influence.mean(axis=1, keepdims=True)
         slopes = slopes - slopes.mean()
         inverse = np.linalg.pinv(influence.T @ influence / (n * (n - 1)), rcond=_CUTOFF)
@@ -505,7 +505,7 @@ class RationalAgent:
         """
         if not self.noisy:
             return BeyondBelief(math.nan, pd.DataFrame(), reason=NO_NOISE)
-        return beyond_belief(self.data, self.units)
+        return beyond_belief(self.data, self.clusters)
 
 
 def _derivative(function: Callable[[Floats], Floats], parameters: Floats) -> Floats:

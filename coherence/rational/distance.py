@@ -72,7 +72,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
     True
     """
     require_agent(agent)
-    choices, units = agent.chosen.choices, agent.units
+    choices, clusters = agent.chosen.choices, agent.clusters
     n_actions, n_choices = choices.n_actions, float(choices.sums.sum())
 
     def fitted(weighting: Weighting) -> _Gain:
@@ -88,7 +88,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         spent = (better.eigenvalues.sum() - plain.eigenvalues.sum()) / 2
         # A log-likelihood ratio is half a sum of chi squares where the larger model gains nothing.
         of_fit = ((better.eigenvalues**2).sum() - (plain.eigenvalues**2).sum()) / 2
-        spread = gained.size**2 / units.n * units.values(gained).var(ddof=1)
+        spread = gained.size**2 / clusters.n * clusters.values(gained).var(ddof=1)
         error = np.sqrt(spread + max(of_fit, 0.0)) / n_choices
         value = (gained.sum() - spent) / n_choices
         half = agent.reach * error

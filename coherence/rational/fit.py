@@ -15,7 +15,7 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import Beliefs, counted_reports, exact_beliefs, noisy_beliefs
 from coherence.rational.choice import CALIBRATION, WEIGHTINGS, Logit, choices_of
 from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import Units, as_units
+from coherence.statistics.resample import Clusters, as_clusters
 
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
@@ -137,11 +137,11 @@ def fit_rational_agent(
             "more, and two actions and both of two states in them; without them, simulate a named "
             "agent."
         )
-    units = as_units(group, data.context, data.contexts)
-    require(not units.too_few, f"group must name more groups: {units.too_few}.")
+    clusters = as_clusters(group, data.context, data.contexts)
+    require(not clusters.too_few, f"group must name more groups: {clusters.too_few}.")
     return fitted(
         data,
-        units,
+        clusters,
         noise=noise,
         shared_noise=shared_noise,
         weighting=weighting,
@@ -152,7 +152,7 @@ def fit_rational_agent(
 
 def fitted(
     data: ChoiceData,
-    units: Units,
+    clusters: Clusters,
     *,
     noise: float | None,
     shared_noise: float = 0.0,
@@ -162,7 +162,7 @@ def fitted(
 ) -> RationalAgent:
     """Fit validated data; see `fit_rational_agent`."""
     report = one_dimensional(data, "fit_rational_agent")
-    held, cautions = _beliefs(data, report, units, noise, shared_noise)
+    held, cautions = _beliefs(data, report, clusters, noise, shared_noise)
     truth = np.zeros(data.n_contexts)
     truth[data.context] = data.truth
     states = choices_of(np.eye(2)[data.truth], data.context, truth)
@@ -184,7 +184,7 @@ def fitted(
     for what, fit in (("the state", calibrated), ("choices", chosen)):
         if not fit.converged:
             cautions.append(NOT_CONVERGED.format(what=what))
-    agent = RationalAgent(data, held, calibrated, chosen, settings, tuple(cautions), units)
+    agent = RationalAgent(data, held, calibrated, chosen, settings, tuple(cautions), clusters)
     table = agent.weighting
     if len(table) and bool((table["high"] > 4 * table["low"]).any()):
         return replace(agent, cautions=(*agent.cautions, FLAT))
@@ -192,7 +192,7 @@ def fitted(
 
 
 def _beliefs(
-    data: ChoiceData, report: Floats, units: Units, noise: float | None, shared: float
+    data: ChoiceData, report: Floats, clusters: Clusters, noise: float | None, shared: float
 ) -> tuple[Beliefs, list[str]]:
     reports = counted_reports(report, data.context, data.n_contexts)
     cautions = []
@@ -204,7 +204,7 @@ def _beliefs(
     if exact and not shared:
         return exact_beliefs(report, data.context, data.n_contexts), cautions
     sd = 0.0 if exact else noise
-    return noisy_beliefs(reports, sd, shared=shared, unit=units.of_context), cautions
+    return noisy_beliefs(reports, sd, shared=shared, unit=clusters.of_context), cautions
 
 
 def lacking(data: ChoiceData) -> str:

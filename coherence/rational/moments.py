@@ -21,7 +21,7 @@ from scipy.special import comb
 from coherence.inputs import Codes, Floats
 from coherence.result import Interval, Lack
 from coherence.statistics.choices import ChoiceData, one_dimensional, separated
-from coherence.statistics.resample import Units, context_means
+from coherence.statistics.resample import Clusters, context_means
 
 FEWEST_CONTEXTS = 20  # with enough reports each
 FEWEST_OF_STATE = 5  # contexts in which it was seen
@@ -81,7 +81,7 @@ class BeyondBelief:
     bend: float = math.nan  # p-value of a power more in the calibration
 
 
-def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
+def beyond_belief(data: ChoiceData, clusters: Clusters) -> BeyondBelief:
     """Test whether choices move with the state at equal latent belief."""
     report = one_dimensional(data, "rational_agent_test")
     undefined = BeyondBelief(math.nan, pd.DataFrame())
@@ -94,11 +94,11 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
     if not possible and n_values > 1:
         return replace(undefined, reason=FEW_VALUES.format(n=n_values), lack=Lack.REPORTS)
     possible = possible or [1]
-    found = _of_degree(possible[0], n_reports, data, report, units)
+    found = _of_degree(possible[0], n_reports, data, report, clusters)
     for degree in possible[1:]:
         if not found.bend < HIGHER:
             break
-        found = _of_degree(degree, n_reports, data, report, units)
+        found = _of_degree(degree, n_reports, data, report, clusters)
     if found.bend < BENT:
         higher, remedy = TOO_FEW if found.degree < DEGREES[-1] else HIGHEST
         found_bent = {"degree": found.degree, "pvalue": found.bend}
@@ -108,7 +108,7 @@ def beyond_belief(data: ChoiceData, units: Units) -> BeyondBelief:
 
 
 def _of_degree(
-    degree: int, n_reports: Codes, data: ChoiceData, report: Floats, units: Units
+    degree: int, n_reports: Codes, data: ChoiceData, report: Floats, clusters: Clusters
 ) -> BeyondBelief:
     """Test with a calibration of one degree, and whether it bends further."""
     undefined = BeyondBelief(math.nan, pd.DataFrame())
@@ -124,9 +124,9 @@ def _of_degree(
     if seen < FEWEST_OF_STATE:
         rare = RARE.format(n=seen, fewest=FEWEST_OF_STATE)
         return replace(undefined, reason=rare, lack=Lack.CASES)
-    units = Units(units.name, np.unique(units.of_context[used], return_inverse=True)[1])
-    if units.too_few:
-        return replace(undefined, reason=units.too_few, lack=Lack.CASES)
+    clusters = Clusters(clusters.name, np.unique(clusters.of_context[used], return_inverse=True)[1])
+    if clusters.too_few:
+        return replace(undefined, reason=clusters.too_few, lack=Lack.CASES)
     share = context_means(data.share, data.context, data.n_contexts)
     mean = context_means(report, data.context, data.n_contexts)[used]
     direction = (mean - mean.mean()) @ share[used]  # how each action moves with the belief
@@ -134,7 +134,7 @@ def _of_degree(
         return replace(undefined, reason=SAME, lack=Lack.ACTIONS)
     direction = direction / np.abs(direction).max()
     moments = _Moments.of(report - mean.mean(), data.context, used, data.share, state, degree)
-    estimate = _jackknifed(moments, direction, units)
+    estimate = _jackknifed(moments, direction, clusters)
     left = 4 * used.size * estimate.value[-1]
     if not left >= FEWEST_OPEN:
         why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
@@ -152,7 +152,7 @@ def _of_degree(
         }
     )
     shown = int(np.argmax(np.round(direction, 9)))
-    method = units.said("jackknife over contexts, t")
+    method = clusters.said("jackknife over contexts, t")
     return BeyondBelief(
         pvalue=float(estimate.pvalues[0]),
         differences=differences,
@@ -276,7 +276,7 @@ class _Estimate:
     contributions: Floats  # shape (n_contexts, n_quantities); sums to 0
 
 
-def _jackknifed(moments: _Moments, direction: Floats, units: Units) -> _Estimate:
+def _jackknifed(moments: _Moments, direction: Floats, clusters: Clusters) -> _Estimate:
     """Estimate from all contexts, with errors from leaving out each."""
     n = len(moments.state)
     value = moments.mapped(lambda values: values.mean(axis=0)).quantities(direction)
@@ -284,7 +284,9 @@ def _jackknifed(moments: _Moments, direction: Floats, units: Units) -> _Estimate
         direction
     )
     influence = (n - 1) * (left_out.mean(axis=0) - left_out)
-    error = units.values(influence).std(axis=0, ddof=1) / math.sqrt(units.n)
+    error = clusters.values(influence).std(axis=0, ddof=1) / math.sqrt(clusters.n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        pvalues = 2 * stats.t.sf(np.abs(value / error), units.n - 1)
-    return _Estimate(value, float(stats.t.ppf(0.975, units.n - 1)) * error, pvalues, influence / n)
+        pvalues = 2 * stats.t.sf(np.abs(value / error), clusters.n - 1)
+    return _Estimate(
+        value, float(stats.t.ppf(0.975, clusters.n - 1)) * error, pvalues, influence / n
+    )

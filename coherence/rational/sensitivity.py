@@ -114,7 +114,7 @@ def noise_sensitivity(
     def shift(sd: float) -> tuple[float, float, float]:
         again = fitted(
             agent.data,
-            agent.units,
+            agent.clusters,
             noise=None if noise == "estimated" else noise,
             shared_noise=sd,
             weighting=agent.settings["weighting"],

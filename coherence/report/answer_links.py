@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 MOST_CONTEXTS = 1000
-"""Contexts of a unit whose answers are written, unless something else is asked for."""
+"""Contexts of an evaluation whose answers are written, unless something else is asked for."""
 PER_PAGE = 25
 
 
@@ -16,20 +16,20 @@ PER_PAGE = 25
 class Group:
     """Contexts that a point or a count stands for."""
 
-    anchor: str  # id on the unit's page of groups
+    anchor: str  # id on the evaluation's page of groups
     title: str  # what they have in common
-    contexts: tuple[str, ...]  # as `unit.beliefs` names them.
+    contexts: tuple[str, ...]  # as `evaluation.beliefs` names them.
 
 
 class AnswerLinks:
-    """Addresses of the answers of one unit, and the groups that were linked to.
+    """Addresses of the answers of one evaluation, and the groups that were linked to.
 
     Parameters
     ----------
     key : str
-        Key of the unit, such as "unit-3".
+        Key of the evaluation, such as "evaluation-3".
     contexts : sequence
-        Contexts of the unit in the order of the table.
+        Contexts of the evaluation in the order of the table.
     most : int
         How many of them have their answers written, evenly spaced.
     base : str
@@ -59,7 +59,7 @@ class AnswerLinks:
         return -(-len(self.shown) // PER_PAGE)
 
     def index(self) -> str:
-        """Return the address of the unit's page of groups."""
+        """Return the address of the evaluation's page of groups."""
         return f"{self.base}{self.key}.html"
 
     def page_of(self, context: str) -> str:

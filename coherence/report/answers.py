@@ -17,9 +17,9 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment, visible
-from coherence.report.unit import Unit
-from coherence.report.wording import NOT_GIVEN, clean, unit_heading
+from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
 from coherence.table.printable import counted
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX
@@ -42,20 +42,22 @@ _OUTCOMES = {"theta": "state", "p_true": "exact posterior"}
 _HEADINGS = {"rep": "repetition", "p": "belief", "p_z": "p(z)", "z_state": "z is"}
 
 
-def answer_pages(unit: Unit, links: AnswerLinks, *, back: str) -> Iterator[tuple[str, str]]:
-    """Render the pages of one unit."""
-    heading = unit_heading(unit)
+def answer_pages(
+    evaluation: EvaluationReport, links: AnswerLinks, *, back: str
+) -> Iterator[tuple[str, str]]:
+    """Render the pages of one evaluation."""
+    heading = evaluation_heading(evaluation)
     yield f"{links.key}.html", _index_page(links, heading, back)
-    numbers = unit.rows.table["context"].astype(str).map(links.shown)
-    rows = unit.rows.table[numbers.notna()]
+    numbers = evaluation.rows.table["context"].astype(str).map(links.shown)
+    rows = evaluation.rows.table[numbers.notna()]
     number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
     order = np.argsort(number, kind="stable")
     rows, number = rows.iloc[order], number[order]
-    columns = _columns(unit.rows, rows)
+    columns = _columns(evaluation.rows, rows)
     lines = _lines(rows, columns)
     # Where each context begins: rows of a context now stand together.
     starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
-    contexts = _contexts(rows, unit.rows.features, lines, number, starts)
+    contexts = _contexts(rows, evaluation.rows.features, lines, number, starts)
     template = environment().get_template("answers.html.j2")
     for page in range(links.n_pages):
         name = f"{links.key}-page-{{}}.html"

@@ -21,18 +21,18 @@ from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import states as state_plot
 from coherence.plots import twins as twin_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
-from coherence.plots.movement import plot_movement
 from coherence.plots.scales import WHOLE_FROM, Span, shared_spans
+from coherence.plots.variation import plot_variation
 from coherence.rational.noisy_shares import NoisyShares, with_noise
 from coherence.report.answer_links import AnswerLinks
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
-from coherence.report.movement import over_contexts
-from coherence.report.ranking import FEW, Ranked, rank, shared_tests, unit_key
-from coherence.report.unit import Unit
-from coherence.report.wording import belief_noun, clean, format_numbers, unit_heading
+from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
+from coherence.report.variation import over_contexts
+from coherence.report.wording import belief_noun, clean, evaluation_heading, format_numbers
 from coherence.result import LEVEL, CheckResult, ForecastScores, Outcome
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.scatter import Scatter
+from coherence.statistics.scatter import ReportNoise
 from coherence.statistics.state_shares import StateShares
 from coherence.table.runs import Runs
 
@@ -90,27 +90,32 @@ class Links:
         return url
 
 
-def all_figures(units: Sequence[Unit]) -> Iterator[tuple[Unit | None, Figure]]:
+def all_figures(
+    evaluations: Sequence[EvaluationReport],
+) -> Iterator[tuple[EvaluationReport | None, Figure]]:
     """Plan every figure of a report."""
-    for number, unit in enumerate(units, start=1):
-        yield from ((unit, figure) for figure in unit_figures(unit, unit_key(number))[0])
-    if len(units) > FEW:
-        yield from ((None, figure) for figure in forest_figures(rank(units)[1]))
+    for number, evaluation in enumerate(evaluations, start=1):
+        yield from (
+            (evaluation, figure)
+            for figure in evaluation_figures(evaluation, evaluation_key(number))[0]
+        )
+    if len(evaluations) > FEW:
+        yield from ((None, figure) for figure in forest_figures(rank(evaluations)[1]))
 
 
-def unit_figures(
-    unit: Unit, key: str, links: AnswerLinks | None = None
+def evaluation_figures(
+    evaluation: EvaluationReport, key: str, links: AnswerLinks | None = None
 ) -> tuple[list[Figure], list[str]]:
     """Plan the figures of one (task, model), what moves and the main test first."""
-    noun, beliefs = belief_noun(unit.answering), unit.beliefs
-    figures, missing = [*_movement(unit, key, noun)], []
+    noun, beliefs = belief_noun(evaluation.answering), evaluation.beliefs
+    figures, missing = [*_movement(evaluation, key, noun)], []
     planned = (
-        _states(unit, key, noun, links),
-        _twins(unit, key),
-        _sensitivity(unit, key),
-        _pairs(unit, key, noun, links),
-        _beliefs(unit, key, noun),
-        _reliability(unit, key, noun),
+        _states(evaluation, key, noun, links),
+        _twins(evaluation, key),
+        _sensitivity(evaluation, key),
+        _pairs(evaluation, key, noun, links),
+        _beliefs(evaluation, key, noun),
+        _reliability(evaluation, key, noun),
         _calibration(beliefs, key, noun, links) if _known(beliefs) else (),
     )
     for step in (each for part in planned for each in part):
@@ -129,20 +134,20 @@ def _known(beliefs: pd.DataFrame) -> bool:
     return "belief" in beliefs and bool(beliefs["belief"].notna().any())
 
 
-def _movement(unit: Unit, key: str, noun: str) -> Iterator[Figure]:
+def _movement(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
     """Yield what moves, where a truth is known to hold beliefs against."""
-    means, of_truth = over_contexts(unit.beliefs)
+    means, of_truth = over_contexts(evaluation.beliefs)
     means = means.dropna()
     if not of_truth or len(means) < 2:
         return
-    actions = {} if unit.movement is None else unit.movement.actions
+    actions = {} if evaluation.variation is None else evaluation.variation.actions
     right = "" if of_truth == "state" else " On the dotted line it is right."
     caption = (
         f"A point a context: its mean {noun} against the {of_truth}.{right} Histograms of both"
         + (", and how often each action was chosen." if actions else ".")
     )
     draw = partial(
-        plot_movement,
+        plot_variation,
         means["belief"],
         means["truth"],
         actions,
@@ -155,15 +160,21 @@ def _movement(unit: Unit, key: str, noun: str) -> Iterator[Figure]:
 # The main test: choices by belief and realised state
 
 
-def _states(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps:
+def _states(evaluation: EvaluationReport, key: str, noun: str, links: AnswerLinks | None) -> Steps:
     """Plan a panel for each action, or say why there is none."""
-    found = state_plot.shares_by_state(unit.beliefs)
+    found = state_plot.shares_by_state(evaluation.beliefs)
     if found.reason:
         yield f"No plot of choices by state: {found.reason}."
         return
-    rows = state_plot.judged(unit.beliefs)
-    report_noise = unit.scatter if unit.scatter is not None and unit.scatter.misleads else None
-    fitted = [result.fitted for result in unit.results if isinstance(result.fitted, NoisyShares)]
+    rows = state_plot.judged(evaluation.beliefs)
+    report_noise = (
+        evaluation.scatter
+        if evaluation.scatter is not None and evaluation.scatter.exceeds
+        else None
+    )
+    fitted = [
+        result.fitted for result in evaluation.results if isinstance(result.fitted, NoisyShares)
+    ]
     noisy = bool(fitted) and report_noise is not None
     if noisy:
         # The bars allow for report noise where it misleads and the agent behind it was fitted.
@@ -182,15 +193,15 @@ def _states(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps
         actions,
         scales,
         noun=noun,
-        states=unit.state_names,
+        states=evaluation.state_names,
         urls=_state_urls(found, rows, to),
     )
-    ran = {result.check for result in unit.results}
+    ran = {result.check for result in evaluation.results}
     alone = RATIONAL if noisy else COVARIANCE
     caption = (
         _bars(noun, report_noise, noisy=noisy),
         _hidden_bars(shown, scales),
-        _outside(unit, table, shown, PRIMARY if PRIMARY in ran else alone),
+        _outside(evaluation, table, shown, PRIMARY if PRIMARY in ran else alone),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     text, width = " ".join(filter(None, caption)), {1: 5.4, 2: 8.0}.get(len(actions), 11.0)
@@ -227,7 +238,7 @@ def _state_urls(found: StateShares, rows: pd.DataFrame, to: Links) -> dict[tuple
     return urls
 
 
-def _bars(noun: str, report_noise: Scatter | None, *, noisy: bool) -> str:
+def _bars(noun: str, report_noise: ReportNoise | None, *, noisy: bool) -> str:
     """Say how the figure is read, and what its bars assume of report noise."""
     points = "Points: share of the action in a bin of beliefs and a state, with 95% intervals."
     sure = "all of them at once in 95% of tables"
@@ -259,13 +270,16 @@ def _hidden_bars(shown: pd.DataFrame, scales: Sequence[Span]) -> str:
     return f"Here the points hide their bars, or nearly: they are at most {height} high."
 
 
-def _outside(unit: Unit, table: pd.DataFrame, shown: pd.DataFrame, test: str) -> str:
+def _outside(
+    evaluation: EvaluationReport, table: pd.DataFrame, shown: pd.DataFrame, test: str
+) -> str:
     """Say how many points beliefs alone do not allow, and what a test sees that they do not."""
     if n_outside := int(shown["outside"].sum()):
         verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
         return f"{n_outside} of {len(shown)} points {verb} (ringed)."
     rejects = any(
-        result.check == test and result.outcome() is Outcome.REJECTED for result in unit.results
+        result.check == test and result.outcome() is Outcome.REJECTED
+        for result in evaluation.results
     )
     # Else a reader takes the figure for the answer.
     beyond = (
@@ -279,8 +293,8 @@ def _outside(unit: Unit, table: pd.DataFrame, shown: pd.DataFrame, test: str) ->
 # Twins and unseen noise
 
 
-def _twins(unit: Unit, key: str) -> Steps:
-    shown = [result for result in unit.results if result.twins is not None]
+def _twins(evaluation: EvaluationReport, key: str) -> Steps:
+    shown = [result for result in evaluation.results if result.twins is not None]
     if shown:
         caption = (
             "Bands: the middle 95% of rational twins, which have the noise of these reports. "
@@ -292,24 +306,24 @@ def _twins(unit: Unit, key: str) -> Steps:
         yield Figure(f"{key}-twins", twin_plot.TITLE, caption, draw, height)
 
 
-def _sensitivity(unit: Unit, key: str) -> Steps:
-    if unit.sensitivity is not None:
+def _sensitivity(evaluation: EvaluationReport, key: str) -> Steps:
+    if evaluation.sensitivity is not None:
         caption = (
             "What is left of the hidden shift, with its 95% interval, if all reports of a context "
             "missed the belief by the same noise, which no repetition shows. The curve ends where "
             "nothing can be told any more."
         )
-        draw = partial(sensitivity_plot.plot_sensitivity, unit.sensitivity, title="")
+        draw = partial(sensitivity_plot.plot_sensitivity, evaluation.sensitivity, title="")
         yield Figure(f"{key}-sensitivity", sensitivity_plot.TITLE, caption, draw)
 
 
 # Pairs of actions
 
 
-def _pairs(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps:
+def _pairs(evaluation: EvaluationReport, key: str, noun: str, links: AnswerLinks | None) -> Steps:
     pairwise = [
         result
-        for result in unit.results
+        for result in evaluation.results
         if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
     ]
     shown = pairwise
@@ -321,7 +335,7 @@ def _pairs(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps:
             "of reversals are drawn."
         )
     if not pairwise:
-        chosen = bool(Runs(unit.beliefs).acted.any())
+        chosen = bool(Runs(evaluation.beliefs).acted.any())
         why = "the monotone-choice check was not run" if chosen else "there are no parsed actions"
         yield f"No plot of pairwise choice: {why}."
         return
@@ -336,7 +350,7 @@ def _pairs(unit: Unit, key: str, noun: str, links: AnswerLinks | None) -> Steps:
             result,
             noun=noun,
             title="",
-            urls=_bin_urls(result, bins, unit.beliefs, to),
+            urls=_bin_urls(result, bins, evaluation.beliefs, to),
             scale=scale,
         )
         other = " Its axis of shares is not that of the figures beside it."
@@ -399,8 +413,8 @@ def _bin_urls(
 # Beliefs
 
 
-def _beliefs(unit: Unit, key: str, noun: str) -> Steps:
-    beliefs = unit.beliefs
+def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    beliefs = evaluation.beliefs
     if not _known(beliefs):
         yield "No plots of the belief: no row has a parsed belief that is one number."
         return
@@ -418,11 +432,11 @@ def _beliefs(unit: Unit, key: str, noun: str) -> Steps:
     yield Figure(f"{key}-beliefs", title, caption, draw, height)
 
 
-def _reliability(unit: Unit, key: str, noun: str) -> Steps:
+def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     """Yield a reliability diagram for each prompt whose forecasts were scored."""
     scored = [
         (result, result.fitted)
-        for result in unit.results
+        for result in evaluation.results
         if isinstance(result.fitted, ForecastScores) and not result.details.empty
     ]
     several_prompts, number = len(scored) > 1, 0
@@ -441,7 +455,7 @@ def _reliability(unit: Unit, key: str, noun: str) -> Steps:
         for state, *of_state in parts:
             number += 1
             mcb, dsc, unc = format_numbers(of_state)
-            bars = number == 1 and not state and "belief" in unit.beliefs
+            bars = number == 1 and not state and "belief" in evaluation.beliefs
             caption = (
                 f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
                 f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
@@ -450,7 +464,7 @@ def _reliability(unit: Unit, key: str, noun: str) -> Steps:
             draw = partial(
                 calibration_plot.plot_reliability,
                 result,
-                forecasts=unit.beliefs["belief"].dropna() if bars else None,
+                forecasts=evaluation.beliefs["belief"].dropna() if bars else None,
                 state=state or None,
                 noun=noun,
                 title="",
@@ -509,18 +523,20 @@ def _calibration(beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks 
         yield Figure(f"{key}-gaps", title, caption, draw)
 
 
-# Over units
+# Over evaluations
 
 
 def forest_figures(
     ranked: Sequence[Ranked], url_of: Callable[[Ranked], str] | None = None
 ) -> list[Figure]:
-    """Plan a figure for each test and unit of measurement that several units share."""
+    """Plan a figure for each test and unit of measurement that several evaluations share."""
     figures: list[Figure] = []
-    for check in shared_tests([row.unit for row in sorted(ranked, key=lambda row: row.number)]):
+    for check in shared_tests(
+        [row.evaluation for row in sorted(ranked, key=lambda row: row.number)]
+    ):
         by_measure: dict[str, list[tuple[Ranked, CheckResult]]] = {}
         for row in ranked:
-            for result in row.unit.results:
+            for result in row.evaluation.results:
                 if result.check == check and math.isfinite(result.statistic):
                     by_measure.setdefault(result.unit, []).append((row, result))
         for pairs in by_measure.values():
@@ -542,22 +558,22 @@ def _forest(
         shown = [*shown[:half], *shown[-half:]]
     effects, names = [], {}
     for row, result in shown:
-        effect = {"task": row.unit.task, "model": row.unit.model, **result.to_row()}
+        effect = {"task": row.evaluation.task, "model": row.evaluation.model, **result.to_row()}
         if url_of is not None:
             effect["url"] = url_of(row)
-            names[effect["url"]] = unit_heading(row.unit)
+            names[effect["url"]] = evaluation_heading(row.evaluation)
         effects.append(effect)
     without = sum(math.isnan(effect["low"]) for effect in effects)
     caption = (
-        f"Effect of {clean(check)} in each unit with its 95% interval; full where the test rejects "
-        f"after Holm's correction over all tests (p at most {LEVEL})."
+        f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
+        f"rejects after Holm's correction over all tests (p at most {LEVEL})."
     )
     if any(result.settings.get("component") for _, result in shown):
         caption += (
-            " Each is the difference in the probability of one action, the surest in its unit, "
-            "which the results name."
+            " Each is the difference in the probability of one action, the surest in its "
+            "evaluation, which the results name."
         )
     caption += f" {without} effects have no interval." if without else ""
-    caption += f" Of {len(pairs)} units, the {half} at each end are drawn." if cut else ""
+    caption += f" Of {len(pairs)} evaluations, the {half} at each end are drawn." if cut else ""
     draw = partial(plot_forest, pd.DataFrame(effects), title="")
     return Figure(key, title_of(check), caption, draw, height_for(len(effects)), names)

@@ -1,7 +1,7 @@
 """A report as files of a folder: pages with those that they link to, figures and tables.
 
-Of many units each has a page of its own. Texts of tables are rounded as on the page; CSV files hold
-the numbers unrounded.
+Of many evaluations each has a page of its own. Texts of tables are rounded as on the page; CSV
+files hold the numbers unrounded.
 """
 
 import csv
@@ -16,14 +16,14 @@ import pandas as pd
 from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answers import answer_pages
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
-from coherence.report.html import render_html, render_unit_page, unit_page_name
-from coherence.report.ranking import FEW, unit_key
+from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
+from coherence.report.ranking import FEW, evaluation_key
 from coherence.report.scores import score_table, score_tables, state_table
 from coherence.report.tables import Cell, Column, PaperTable, render_all, render_page, text_cell
-from coherence.report.unit import Unit
 from coherence.report.view import Row
-from coherence.report.wording import NOT_GIVEN, clean, unit_heading
+from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
 from coherence.result import CheckResult
 from coherence.table.printable import spreadsheet_safe
 
@@ -31,13 +31,13 @@ REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""
 ENDINGS = ("svg", "pdf", "png")
 OURS = {
-    FIGURES: r"(unit-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
+    FIGURES: r"(evaluation-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
     TABLES: r"(results|answers|scores)-[0-9]+\.(md|tex|csv)",
 }
 """Table of contents -> names of all files that are written beside it."""
 SUBFOLDERS = {
-    "units": r"unit-[0-9]+\.html",
-    "answers": r"unit-[0-9]+(-page-[0-9]+)?\.html",
+    "evaluations": r"evaluation-[0-9]+\.html",
+    "answers": r"evaluation-[0-9]+(-page-[0-9]+)?\.html",
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
 _RESULTS = (
@@ -61,72 +61,74 @@ _CAPTION = (
 
 
 def report_files(
-    units: Sequence[Unit],
+    evaluations: Sequence[EvaluationReport],
     settings: Mapping[str, Any],
     *,
     most_answers: int,
     differences: pd.DataFrame | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Render all files of a report, the page that links to the others last."""
-    split = len(units) > FEW
+    split = len(evaluations) > FEW
     links: dict[str, AnswerLinks] = {}
-    for number, unit in enumerate(units, start=1):
-        key = unit_key(number)
-        if most_answers and len(unit.rows):
-            contexts = unit.rows.table["context"].drop_duplicates().tolist()
+    for number, evaluation in enumerate(evaluations, start=1):
+        key = evaluation_key(number)
+        if most_answers and len(evaluation.rows):
+            contexts = evaluation.rows.table["context"].drop_duplicates().tolist()
             base = "../answers/" if split else "answers/"
             links[key] = AnswerLinks(key, contexts, most=most_answers, base=base)
         if split:
-            # Drawing a unit's figures tells which groups are linked to.
-            yield unit_page_name(key), render_unit_page(unit, key, links.get(key))
-    page = render_html(units, settings, links=links, split=split, differences=differences)
-    for number, unit in enumerate(units, start=1):
-        key = unit_key(number)
-        back = f"../{unit_page_name(key)}" if split else f"../{REPORT}#{key}"
+            # Drawing an evaluation's figures tells which groups are linked to.
+            yield evaluation_page_name(key), render_evaluation_page(evaluation, key, links.get(key))
+    page = render_html(evaluations, settings, links=links, split=split, differences=differences)
+    for number, evaluation in enumerate(evaluations, start=1):
+        key = evaluation_key(number)
+        back = f"../{evaluation_page_name(key)}" if split else f"../{REPORT}#{key}"
         if key in links:
-            for name, text in answer_pages(unit, links[key], back=back):
+            for name, text in answer_pages(evaluation, links[key], back=back):
                 yield f"answers/{name}", text
     yield REPORT, page
 
 
-def write_figures(units: Sequence[Unit], folder: Path) -> list[str]:
+def write_figures(evaluations: Sequence[EvaluationReport], folder: Path) -> list[str]:
     """Write every figure in every format, and a table that says what each shows."""
     written, text = [], io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "task", "model", "title", "caption"])
-    for unit, figure in all_figures(units):
+    for evaluation, figure in all_figures(evaluations):
         for ending in ENDINGS:
             name = f"{figure.key}.{ending}"
             save_plot(figure.draw, folder / name, size=figure.size, salt=figure.key)
             written.append(name)
-        of_unit = ("", "") if unit is None else (clean(unit.task), clean(unit.model))
-        cells = [figure.key, *of_unit, figure.title, figure.caption]
+        of_evaluation = (
+            ("", "") if evaluation is None else (clean(evaluation.task), clean(evaluation.model))
+        )
+        cells = [figure.key, *of_evaluation, figure.title, figure.caption]
         table.writerow(map(spreadsheet_safe, cells))
     (folder / FIGURES).write_text(text.getvalue(), encoding="utf-8")
     return [*written, FIGURES]
 
 
 def table_files(
-    units: Sequence[Unit], *, differences: pd.DataFrame | None = None
+    evaluations: Sequence[EvaluationReport], *, differences: pd.DataFrame | None = None
 ) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    scores = score_tables(score_table(units), differences, state_table(units))
-    tables = [*scores, *result_tables(units)]
+    scores = score_tables(score_table(evaluations), differences, state_table(evaluations))
+    tables = [*scores, *result_tables(evaluations)]
     return render_all(tables) | {TABLES: render_page(tables)}
 
 
-def result_tables(units: Sequence[Unit]) -> list[PaperTable]:
+def result_tables(evaluations: Sequence[EvaluationReport]) -> list[PaperTable]:
     """Lay out the tables of a report."""
     tables = []
-    for number, unit in enumerate(units, start=1):
-        of_unit = unit_heading(unit)
-        rows = tuple(_result_row(result) for result in unit.results)
-        title, label = f"Results of {of_unit}", f"Table {number}"
+    for number, evaluation in enumerate(evaluations, start=1):
+        of_evaluation = evaluation_heading(evaluation)
+        rows = tuple(_result_row(result) for result in evaluation.results)
+        title, label = f"Results of {of_evaluation}", f"Table {number}"
         tables.append(PaperTable(f"results-{number}", label, title, _CAPTION, _RESULTS, rows))
-        if unit.statuses.empty:
+        if evaluation.statuses.empty:
             continue
-        rows = tuple(_answer_row(row) for row in unit.statuses.to_dict("records"))
-        title, label = f"What became of the answers of {of_unit}", f"Table {number}b"
+        rows = tuple(_answer_row(row) for row in evaluation.statuses.to_dict("records"))
+        title, label = f"What became of the answers of {of_evaluation}", f"Table {number}b"
         caption = "Unparsed answers are counted and enter no result."
         tables.append(PaperTable(f"answers-{number}", label, title, caption, _ANSWERS, rows))
     return tables

@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.figures import forest_figures, unit_figures
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.json import to_plain
-from coherence.report.movement import little_sentence
 from coherence.report.pages import environment, visible
 from coherence.report.provenance import command
 from coherence.report.ranking import (
@@ -27,10 +27,10 @@ from coherence.report.ranking import (
     by_measure,
     calibration_column,
     counted_rejections,
+    evaluation_key,
     is_test,
     pooled_sentences,
     rank,
-    unit_key,
 )
 from coherence.report.scores import (
     forecasts_alone,
@@ -40,7 +40,7 @@ from coherence.report.scores import (
     state_table,
     unscored,
 )
-from coherence.report.unit import Unit
+from coherence.report.variation import little_sentence
 from coherence.report.view import Counts, Row, View, status_groups, view
 from coherence.result import LEVEL, CheckResult
 from coherence.table.audit import STATED
@@ -53,53 +53,58 @@ RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be
 _RAW_COLUMNS = ("raw_belief", "raw_z", "raw_action")
 
 
-def unit_page_name(key: str) -> str:
-    """Return where the page of one unit among many lies, as seen from the report."""
-    return f"units/{key}.html"
+def evaluation_page_name(key: str) -> str:
+    """Return where the page of one evaluation among many lies, as seen from the report."""
+    return f"evaluations/{key}.html"
 
 
 def render_html(
-    units: Sequence[Unit],
+    evaluations: Sequence[EvaluationReport],
     settings: Mapping[str, Any],
     *,
     links: Mapping[str, AnswerLinks] | None = None,
     split: bool = False,
     differences: pd.DataFrame | None = None,
 ) -> str:
-    """Render a report as a page; `split` leaves what is said of each unit to a page of its own."""
-    check, ranked = rank(units)
+    """Render a report as a page; `split` leaves what each evaluation says to a page of its own."""
+    check, ranked = rank(evaluations)
     links = links or {}
 
     def url_of(row: Ranked) -> str:
-        return unit_page_name(row.key) if split else f"#{row.key}"
+        return evaluation_page_name(row.key) if split else f"#{row.key}"
 
-    # Said once where they hold for all, and else with the unit that they are about.
-    first = units[0].alerts if units else ()
-    shared = [alert for alert in first if all(alert in unit.alerts for unit in units)]
+    # Said once where they hold for all, and else with the evaluation that they are about.
+    first = evaluations[0].alerts if evaluations else ()
+    shared = [
+        alert for alert in first if all(alert in evaluation.alerts for evaluation in evaluations)
+    ]
     shown = []
-    for number, unit in enumerate(units, start=1):
-        key = unit_key(number)
-        of_unit = links.get(key)
+    for number, evaluation in enumerate(evaluations, start=1):
+        key = evaluation_key(number)
+        of_evaluation = links.get(key)
         if split:
-            answers = "" if of_unit is None else f"answers/{key}.html"
-            about = {"page": unit_page_name(key), "answers": answers}
-            shown.append({"short": True, "key": key, "said": view(unit), **about})
+            answers = "" if of_evaluation is None else f"answers/{key}.html"
+            about = {"page": evaluation_page_name(key), "answers": answers}
+            shown.append({"short": True, "key": key, "said": view(evaluation), **about})
         else:
-            shown.append(_unit_context(unit, key, of_unit))
+            shown.append(_evaluation_context(evaluation, key, of_evaluation))
     legend = (
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
         "the furthest from 0 first within each unit of measurement, beyond which effects do not "
         f"compare; ● rejects (p ≤ {LEVEL}; of further tests, after Holm's correction among those "
-        "of a unit); ○ a sign that does not survive it"
+        "of an evaluation); ○ a sign that does not survive it"
     )
     several = wording.concerns_all(row.result for row in ranked if row.result)
     legend = "; ".join(filter(None, [legend, several])) + "."
-    n_results = sum(len(unit.results) for unit in units)
+    n_results = sum(len(evaluation.results) for evaluation in evaluations)
     # A checkout that was never installed does not know its version.
     version = settings.get("version")
-    subtitle = [f"{counted(len(units), 'unit')} (task · model)", counted(n_results, "result")]
+    subtitle = [
+        f"{counted(len(evaluations), 'evaluation')} (task · model)",
+        counted(n_results, "result"),
+    ]
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
-    scores = score_table(units)
+    scores = score_table(evaluations)
     overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
     calibration = calibration_column(ranked)
     for row in ranked:
@@ -109,13 +114,15 @@ def render_html(
         .get_template("page.html.j2")
         .render(
             title=TITLE,
-            question=_question(units),
+            question=_question(evaluations),
             subtitle=" · ".join(subtitle),
-            scores=score_views(scores, differences, state_table(units)) if len(scores) else [],
+            scores=score_views(scores, differences, state_table(evaluations))
+            if len(scores)
+            else [],
             scored=scores_sentence(scores) if len(scores) else "",
-            unscored=[wording.clean(text) for text in unscored(units)] if len(scores) else [],
-            forecasts_alone=forecasts_alone(units),
-            counted=counted_rejections(units),
+            unscored=[wording.clean(text) for text in unscored(evaluations)] if len(scores) else [],
+            forecasts_alone=forecasts_alone(evaluations),
+            counted=counted_rejections(evaluations),
             alerts=[wording.clean(alert) for alert in shared],
             legend=legend,
             interval_heading=wording.interval_heading(
@@ -126,12 +133,12 @@ def render_html(
                 for measure, rows in by_measure(ranked)
             ],
             calibration_heading=CALIBRATION_HEADING if calibration else "",
-            pooled=pooled_sentences(units),
-            folded=len(units) > FEW,
+            pooled=pooled_sentences(evaluations),
+            folded=len(evaluations) > FEW,
             # What fails comes first, whichever test it is that fails.
             answers=[overview[row.key] for row in sorted(ranked, key=lambda row: not row.rejected)],
-            forests=forest_figures(ranked, url_of) if len(units) > FEW else [],
-            units=shown,
+            forests=forest_figures(ranked, url_of) if len(evaluations) > FEW else [],
+            evaluations=shown,
             # The number of processes changes no result, and would change the bytes of the page.
             settings=_settings(
                 {name: value for name, value in settings.items() if name != "n_jobs"}
@@ -141,60 +148,64 @@ def render_html(
     )
 
 
-def render_unit_page(unit: Unit, key: str, links: AnswerLinks | None) -> str:
-    """Render the page of one unit among many."""
+def render_evaluation_page(
+    evaluation: EvaluationReport, key: str, links: AnswerLinks | None
+) -> str:
+    """Render the page of one evaluation among many."""
     return (
         environment()
-        .get_template("unit_page.html.j2")
+        .get_template("evaluation_page.html.j2")
         .render(
-            title=f"{wording.unit_heading(unit)} – belief coherence report",
-            question=_question([unit]),
-            unit=_unit_context(unit, key, links),
+            title=f"{wording.evaluation_heading(evaluation)} – belief coherence report",
+            question=_question([evaluation]),
+            evaluation=_evaluation_context(evaluation, key, links),
         )
     )
 
 
-def render_notebook(units: Sequence[Unit]) -> str:
-    """Render what a notebook shows: for each unit what is said first, and a table of results."""
+def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
+    """Render what a notebook shows: what each evaluation says first, and a table of results."""
     return (
         environment()
         .get_template("notebook.html.j2")
         .render(
-            units=[view(unit) for unit in units[:MOST_IN_NOTEBOOK]],
-            n_more=len(units) - MOST_IN_NOTEBOOK,
+            evaluations=[view(evaluation) for evaluation in evaluations[:MOST_IN_NOTEBOOK]],
+            n_more=len(evaluations) - MOST_IN_NOTEBOOK,
         )
     )
 
 
 def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, Any]:
-    n_tests = sum(map(is_test, row.unit.results))
+    n_tests = sum(map(is_test, row.evaluation.results))
     return {
         "row": None if row.result is None else Row(row.result),
-        "heading": wording.unit_heading(row.unit),
+        "heading": wording.evaluation_heading(row.evaluation),
         "url": url,
-        "conclusion": " ".join(row.unit.conclusion),
-        "alerts": [wording.clean(alert) for alert in row.unit.alerts if alert not in shared],
+        "conclusion": " ".join(row.evaluation.conclusion),
+        "alerts": [wording.clean(alert) for alert in row.evaluation.alerts if alert not in shared],
         "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
         or (f"none of {counted(n_tests, 'test')}" if n_tests else "no test"),
-        "little": little_sentence(row.unit.movement),
+        "little": little_sentence(row.evaluation.variation),
     }
 
 
-def _question(units: Sequence[Unit]) -> str:
+def _question(evaluations: Sequence[EvaluationReport]) -> str:
     """Ask what a page answers, of the kind of belief that it is about."""
-    if forecasts_alone(units):
+    if forecasts_alone(evaluations):
         return "How good are these forecasts?"
-    nouns = {wording.belief_noun(unit.answering) for unit in units}
+    nouns = {wording.belief_noun(evaluation.answering) for evaluation in evaluations}
     if len(nouns) > 1:
         return "Could these beliefs be the ones acted on?"
     return f"Could the {next(iter(nouns), STATED)} be the belief acted on?"
 
 
-def _unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dict[str, Any]:
-    """Return what a page shows of a unit besides its view: figures, links, unparsed answers."""
-    said = view(unit)
-    figures, missing_figures = unit_figures(unit, key, links)
-    unparsed_columns, unparsed = _unparsed(unit)
+def _evaluation_context(
+    evaluation: EvaluationReport, key: str, links: AnswerLinks | None = None
+) -> dict[str, Any]:
+    """Return what a page shows of an evaluation besides its view: figures, links, unparsed."""
+    said = view(evaluation)
+    figures, missing_figures = evaluation_figures(evaluation, key, links)
+    unparsed_columns, unparsed = _unparsed(evaluation)
     return {
         "short": False,
         "key": key,
@@ -202,7 +213,7 @@ def _unit_context(unit: Unit, key: str, links: AnswerLinks | None = None) -> dic
         "dots": {row.result.check: dot for _, rows in said.questions for row, dot in _dots(rows)},
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),
-        "answer_tables": _tables(unit, said, key, links),
+        "answer_tables": _tables(evaluation, said, key, links),
         # What moves and the main test stand with the answer, the others behind the numbers.
         "figures": {
             place: [figure for figure in figures if figure.place == place]
@@ -228,7 +239,7 @@ def _about(result: CheckResult) -> dict[str, Any]:
 
 
 def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
-    """Place statistic, interval and zero on an axis of 100 that results of one unit share."""
+    """Place statistic, interval and zero on an axis of 100 that results of one evaluation share."""
     dots: list[tuple[Row, dict[str, float] | None]] = []
     for row in rows:
         alike = [each.result for each in rows if each.result.unit == row.result.unit]
@@ -253,13 +264,15 @@ def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
 
 
 def _tables(
-    unit: Unit, said: View, key: str, links: AnswerLinks | None
+    evaluation: EvaluationReport, said: View, key: str, links: AnswerLinks | None
 ) -> list[tuple[str, Counts, dict[tuple[str, str], str]]]:
     """Return title, cells and links of the tables of counts that follow the results."""
     urls: dict[tuple[str, str], str] = {}
     if links is not None:
         # Each count of a status leads to the contexts in which it occurred.
-        for number, ((asked, status), contexts) in enumerate(status_groups(unit).items(), start=1):
+        for number, ((asked, status), contexts) in enumerate(
+            status_groups(evaluation).items(), start=1
+        ):
             anchor, title = f"{key}-status-{number}", f"Status {status}, {asked}"
             urls[wording.clean(asked), status] = links.group(anchor, title, contexts)
     tables: tuple[tuple[str, Counts, dict[tuple[str, str], str]], ...] = (
@@ -270,9 +283,9 @@ def _tables(
     return [table for table in tables if table[1].rows]
 
 
-def _unparsed(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
+def _unparsed(evaluation: EvaluationReport) -> tuple[list[str], list[list[dict[str, Any]]]]:
     rows = []
-    for record in unit.unreadable.to_dict("records"):
+    for record in evaluation.unreadable.to_dict("records"):
         cells = []
         for column, value in record.items():
             known = not pd.isna(value)
@@ -282,7 +295,9 @@ def _unparsed(unit: Unit) -> tuple[list[str], list[list[dict[str, Any]]]]:
             raw = known and column in _RAW_COLUMNS
             cells.append({"text": visible(text[:RAW_LIMIT]), "cut": cut, "raw": raw})
         rows.append(cells)
-    return [wording.clean(column).replace("_", " ") for column in unit.unreadable.columns], rows
+    return [
+        wording.clean(column).replace("_", " ") for column in evaluation.unreadable.columns
+    ], rows
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.ranking import pooled
 from coherence.report.scores import score_table, state_table
-from coherence.report.unit import Unit
 from coherence.report.wording import answering_sentences, belief_noun
 from coherence.table.audit import audit_table
 
@@ -53,7 +53,7 @@ def _recorded(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key not in _NOT_RECORDED}
 
 
-def _unit_record(unit: Unit) -> dict[str, Any]:
+def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
     results = [
         {
             **result.to_row(),
@@ -63,27 +63,30 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
             "settings": _recorded(result.settings),
             "details": result.details,
         }
-        for result, verdict in zip(unit.results, unit.verdicts, strict=True)
+        for result, verdict in zip(evaluation.results, evaluation.verdicts, strict=True)
     ]
     record = {
-        "task": unit.task,
-        "model": unit.model,
-        "belief": belief_noun(unit.answering),
-        "verdict": str(unit.verdict),
-        "conclusion": unit.conclusion,
-        "cautions": unit.cautions,
-        "scatter": None if unit.scatter is None else asdict(unit.scatter),
+        "task": evaluation.task,
+        "model": evaluation.model,
+        "belief": belief_noun(evaluation.answering),
+        "verdict": str(evaluation.verdict),
+        "conclusion": evaluation.conclusion,
+        "cautions": evaluation.cautions,
+        "scatter": None if evaluation.scatter is None else asdict(evaluation.scatter),
         "results": results,
-        "notes": unit.notes,
-        "alerts": unit.alerts,
-        "statuses": unit.statuses,
-        "answers": audit_table(unit.statuses),
-        "bounds": unit.bounds,
+        "notes": evaluation.notes,
+        "alerts": evaluation.alerts,
+        "statuses": evaluation.statuses,
+        "answers": audit_table(evaluation.statuses),
+        "bounds": evaluation.bounds,
     }
-    if unit.sensitivity is not None:
-        record["sensitivity"] = {**asdict(unit.sensitivity), "sentence": str(unit.sensitivity)}
+    if evaluation.sensitivity is not None:
+        record["sensitivity"] = {
+            **asdict(evaluation.sensitivity),
+            "sentence": str(evaluation.sensitivity),
+        }
     # Only where the table tells, so that a report of one that does not is the same as ever.
-    way = unit.answering
+    way = evaluation.answering
     if way is not None and way.known:
         record["answering"] = {
             "belief_kinds": way.kinds,
@@ -95,20 +98,22 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
 
 
 def render_json(
-    units: Sequence[Unit], settings: Mapping[str, Any], differences: pd.DataFrame | None = None
+    evaluations: Sequence[EvaluationReport],
+    settings: Mapping[str, Any],
+    differences: pd.DataFrame | None = None,
 ) -> str:
     """Render a report as JSON."""
-    scores = score_table(units)
+    scores = score_table(evaluations)
     record = {
         "schema_version": SCHEMA_VERSION,
         "settings": _recorded(settings),
-        "pooled": pooled(units),
-        "units": [_unit_record(unit) for unit in units],
+        "pooled": pooled(evaluations),
+        "evaluations": [_evaluation_record(evaluation) for evaluation in evaluations],
     }
     if len(scores):
         record |= {
             "scores": scores,
-            **({"state_scores": states} if len(states := state_table(units)) else {}),
+            **({"state_scores": states} if len(states := state_table(evaluations)) else {}),
             "score_differences": [] if differences is None else differences,
         }
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.

@@ -188,7 +188,7 @@ def _sensitivity() -> Any:
     )
 
 
-def _unit() -> Any:
+def _evaluation() -> Any:
     """Describe all that is known of one (task, model)."""
     scatter = _record(
         "How far reports of equal evidence lie apart; null where that was not asked.",
@@ -341,7 +341,7 @@ def results_schema() -> dict[str, Any]:
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
             state=_text("What choices are compared with: auto, exact or realised."),
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
-            twins=_count("Twins of each unit; only where some were asked for."),
+            twins=_count("Twins of each evaluation; only where some were asked for."),
             margin=_number("Largest difference that counts as none; only where one was given."),
         ),
         pooled=_rows(
@@ -358,6 +358,10 @@ def results_schema() -> dict[str, Any]:
             sd=_number("Of the true effects between tasks (Paule and Mandel).", least=0),
             pvalue_equal=_number("Of one effect in all tasks (Cochran's Q).", least=0, most=1),
         ),
-        units={"type": "array", "items": _unit(), "description": "Sorted by task and model."},
+        evaluations={
+            "type": "array",
+            "items": _evaluation(),
+            "description": "Sorted by task and model.",
+        },
     )
     return {"$schema": DIALECT, "title": "Results of coherence analyze", **described}

@@ -1,7 +1,8 @@
 """Units side by side: the test that speaks for them, its effects in order, and what else rejects.
 
-Effects of one check in one unit of measurement can be ranked; effects of different checks cannot.
-The check that most units share stands for all, and every other rejection is named beside it.
+Effects of one check in one unit of measurement can be ranked; effects of different checks
+cannot. The check that most evaluations share stands for all, and every other rejection is named
+beside it.
 
 Over several tasks, a model's effects have a random-effects mean. Only effects that may have either
 sign and have a standard error are pooled: differences in choice at equal belief, and signed gaps of
@@ -19,7 +20,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import clean, format_numbers, format_pvalue
 from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.statistics.random_effects import random_effects
@@ -33,7 +34,7 @@ class Ranked:
     """One (task, model) among others."""
 
     number: int  # position in the report, from 1
-    unit: Unit  # all that is known of it
+    evaluation: EvaluationReport  # all that is known of it
     result: CheckResult | None  # what it is ranked by; None where its data did not allow that check
     # every test that rejects after the correction, but for parts of another
     rejected: tuple[CheckResult, ...]
@@ -45,13 +46,13 @@ class Ranked:
 
     @property
     def key(self) -> str:
-        """Name of the unit in addresses."""
-        return unit_key(self.number)
+        """Name of the evaluation in addresses."""
+        return evaluation_key(self.number)
 
 
-def unit_key(number: int) -> str:
-    """Return the name of a unit in ids and files: its number alone, which no model can choose."""
-    return f"unit-{number}"
+def evaluation_key(number: int) -> str:
+    """Return the name of an evaluation in ids and files: its number, which no model can choose."""
+    return f"evaluation-{number}"
 
 
 def is_test(result: CheckResult) -> bool:
@@ -59,19 +60,31 @@ def is_test(result: CheckResult) -> bool:
     return result.pvalue is not None and not math.isnan(result.pvalue)
 
 
-def shared_tests(units: Sequence[Unit]) -> list[str]:
-    """Return the tests that several units have, the primary one first, then the most frequent."""
-    return _shared(units, _placed)
+def shared_tests(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return the tests that several evaluations have, the primary first, then the most frequent."""
+    return _shared(evaluations, _placed)
 
 
-def _shared(units: Sequence[Unit], placed: Callable[[CheckResult], bool]) -> list[str]:
-    """Return the names of such results that several units have, the primary test first."""
-    counts = Counter(result.check for unit in units for result in unit.results if placed(result))
-    fewest = min(len(units), 2)
+def _shared(
+    evaluations: Sequence[EvaluationReport], placed: Callable[[CheckResult], bool]
+) -> list[str]:
+    """Return the names of such results that several evaluations have, the primary test first."""
+    counts = Counter(
+        result.check
+        for evaluation in evaluations
+        for result in evaluation.results
+        if placed(result)
+    )
+    cheapest_options = min(len(evaluations), 2)
     # A counter keeps the order in which names came, and sorting keeps it among equals.
-    first = {r.check for unit in units for r in unit.results if r.family is Family.PRIMARY}
+    first = {
+        r.check
+        for evaluation in evaluations
+        for r in evaluation.results
+        if r.family is Family.PRIMARY
+    }
     return sorted(
-        (name for name, n in counts.items() if n >= fewest),
+        (name for name, n in counts.items() if n >= cheapest_options),
         key=lambda name: (name not in first, -counts[name]),
     )
 
@@ -80,21 +93,21 @@ def _placed(result: CheckResult) -> bool:
     return is_test(result) and math.isfinite(result.statistic)
 
 
-def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
-    """Put units in the order of the effect that most of them share; without tests, an estimate."""
-    check = next(iter(shared_tests(units) or _shared(units, _known)), "")
+def rank(evaluations: Sequence[EvaluationReport]) -> tuple[str, list[Ranked]]:
+    """Put evaluations in the order of the effect that most share; without tests, an estimate."""
+    check = next(iter(shared_tests(evaluations) or _shared(evaluations, _known)), "")
     rows = [
         Ranked(
             number,
-            unit,
-            next((result for result in unit.results if result.check == check), None),
+            evaluation,
+            next((result for result in evaluation.results if result.check == check), None),
             tuple(
                 r
-                for r in unit.results
+                for r in evaluation.results
                 if r.outcome() is Outcome.REJECTED and r.family is not Family.PART
             ),
         )
-        for number, unit in enumerate(units, start=1)
+        for number, evaluation in enumerate(evaluations, start=1)
     ]
     measures = Counter(row.measure for row in rows if row.measure)
 
@@ -107,11 +120,15 @@ def rank(units: Sequence[Unit]) -> tuple[str, list[Ranked]]:
 
 
 def by_measure(ranked: Sequence[Ranked]) -> list[tuple[str, list[Ranked]]]:
-    """Part ranked units where the unit of measurement changes: effects compare only within one."""
-    parts = [(unit, list(rows)) for unit, rows in groupby(ranked, key=lambda row: row.measure)]
-    alone = sum(bool(unit) for unit, _ in parts) < 2
+    """Part ranked evaluations where the unit of measurement changes: effects compare within one."""
+    parts = [
+        (evaluation, list(rows))
+        for evaluation, rows in groupby(ranked, key=lambda row: row.measure)
+    ]
+    alone = sum(bool(evaluation) for evaluation, _ in parts) < 2
     return [
-        ("" if alone else f"effects in {unit}" if unit else "no effect", p) for unit, p in parts
+        ("" if alone else f"effects in {evaluation}" if evaluation else "no effect", p)
+        for evaluation, p in parts
     ]
 
 
@@ -120,10 +137,10 @@ CALIBRATION_HEADING = "calibration error"
 
 
 def calibration_column(ranked: Sequence[Ranked]) -> dict[int, str]:
-    """Return the calibration error of every unit by its number, to be shown beside its effect.
+    """Return the calibration error of every evaluation by its number, beside its effect.
 
     To what happened, where all that have one have that, else to the exact posterior; nothing where
-    units are ranked by it anyway, or have none.
+    evaluations are ranked by it anyway, or have none.
     """
     if any(row.result is not None and row.result.check in _CALIBRATION for row in ranked):
         return {}
@@ -131,7 +148,7 @@ def calibration_column(ranked: Sequence[Ranked]) -> dict[int, str]:
         errors = {
             row.number: result.statistic
             for row in ranked
-            for result in row.unit.results
+            for result in row.evaluation.results
             if result.check == name and _known(result)
         }
         if errors:
@@ -144,12 +161,12 @@ def _known(result: CheckResult) -> bool:
     return math.isfinite(result.statistic)
 
 
-def counted_rejections(units: Sequence[Unit]) -> str:
-    """Say in how many units the primary test rejects, and how many false alarms to expect."""
+def counted_rejections(evaluations: Sequence[EvaluationReport]) -> str:
+    """Say in how many evaluations the primary test rejects, and how many false alarms to expect."""
     tested = [
         result
-        for unit in units
-        for result in unit.results
+        for evaluation in evaluations
+        for result in evaluation.results
         if result.family is Family.PRIMARY and is_test(result)
     ]
     if not tested:
@@ -160,8 +177,8 @@ def counted_rejections(units: Sequence[Unit]) -> str:
         return f"The primary test {'rejects' if rejected else 'does not reject'}."
     found = sum(result.pvalue_bh is not None and result.pvalue_bh <= LEVEL for result in tested)
     return (
-        f"The primary test rejects in {rejected or 'none'} of {n} units at {LEVEL}. If all were "
-        f"coherent, {LEVEL * n:.2g} would be rejected by chance on average"
+        f"The primary test rejects in {rejected or 'none'} of {n} evaluations at {LEVEL}. If all "
+        f"were coherent, {LEVEL * n:.2g} would be rejected by chance on average"
         + (
             f"; at a false discovery rate of {LEVEL:.0%} over all of them {found or 'none'} "
             f"{'remains' if found <= 1 else 'remain'}."
@@ -181,12 +198,18 @@ COLUMNS = (
 _SHIFT = "hidden shift of belief"
 
 
-def pooled(units: Sequence[Unit]) -> pd.DataFrame:
+def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     """Pool the effects of every model that was asked three tasks or more."""
     rows = [
-        {"model": unit.model, "task": unit.task, "check": check, "component": component, **effect}
-        for unit in units
-        for result in unit.results
+        {
+            "model": evaluation.model,
+            "task": evaluation.task,
+            "check": check,
+            "component": component,
+            **effect,
+        }
+        for evaluation in evaluations
+        for result in evaluation.results
         for check, component, effect in _effects(result)
     ]
     found = []
@@ -201,10 +224,10 @@ def pooled(units: Sequence[Unit]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=list(COLUMNS))
 
 
-def pooled_sentences(units: Sequence[Unit]) -> list[tuple[str, list[str]]]:
+def pooled_sentences(evaluations: Sequence[EvaluationReport]) -> list[tuple[str, list[str]]]:
     """Return the heading of every model, and a sentence for each of its effects over tasks."""
     said: dict[str, list[str]] = {}
-    for row in pooled(units).to_dict("records"):
+    for row in pooled(evaluations).to_dict("records"):
         said.setdefault(f"{clean(row['model'])} over its tasks", []).append(_sentence(row))
     return list(said.items())
 

@@ -1,7 +1,7 @@
-"""The finished analysis: one `Report` over the `Unit` of every (task, model).
+"""The finished analysis: one `Report` over the `EvaluationReport` of every (task, model).
 
-A plain record that hands its units to the renderers. They are imported when they are called: a
-program that wants the numbers alone loads neither matplotlib nor rich.
+A plain record that hands its evaluations to the renderers. They are imported when they are called:
+a program that wants the numbers alone loads neither matplotlib nor rich.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 
@@ -26,10 +26,14 @@ VERDICT = (
 )
 
 
-def _verdict_row(unit: Unit) -> dict[str, Any]:
-    row: dict[str, Any] = {"task": unit.task, "model": unit.model, "verdict": str(unit.verdict)}
-    row["sentence"] = unit.conclusion[0] if unit.conclusion else ""
-    for result in unit.results:
+def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "task": evaluation.task,
+        "model": evaluation.model,
+        "verdict": str(evaluation.verdict),
+    }
+    row["sentence"] = evaluation.conclusion[0] if evaluation.conclusion else ""
+    for result in evaluation.results:
         if result.family is Family.PRIMARY:
             numbers = result.to_row()
             row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh")}
@@ -44,11 +48,11 @@ def _verdict_row(unit: Unit) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """Every check of every unit.
+    """Every check of every evaluation.
 
     Parameters
     ----------
-    units : tuple of Unit
+    evaluations : tuple of Unit
         Sorted by task and model.
     settings : mapping
         Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
@@ -60,13 +64,13 @@ class Report:
         the Brier score.
     """
 
-    units: tuple[Unit, ...]
+    evaluations: tuple[EvaluationReport, ...]
     settings: Mapping[str, Any]
     score_differences: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
 
     @property
     def results(self) -> pd.DataFrame:
-        """One row per unit and check.
+        """One row per evaluation and check.
 
         Columns ``task``, ``model``, ``belief`` (its kind), the fields of `CheckResult.to_row`,
         ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``. Those that one
@@ -74,18 +78,20 @@ class Report:
         wide table.
         """
         rows = []
-        for unit in self.units:
-            for result, verdict in zip(unit.results, unit.verdicts, strict=True):
+        for evaluation in self.evaluations:
+            for result, verdict in zip(evaluation.results, evaluation.verdicts, strict=True):
                 # Settings hold different keys per check; one JSON column keeps the table
                 # rectangular.
                 options = json.dumps(dict(result.settings), sort_keys=True, default=str)
                 rows.append(
                     {
-                        "task": unit.task,
-                        "model": unit.model,
-                        "belief": belief_noun(unit.answering),
+                        "task": evaluation.task,
+                        "model": evaluation.model,
+                        "belief": belief_noun(evaluation.answering),
                         **result.to_row(),
-                        "scatter_sd": math.nan if unit.scatter is None else unit.scatter.sd,
+                        "scatter_sd": math.nan
+                        if evaluation.scatter is None
+                        else evaluation.scatter.sd,
                         "verdict": verdict,
                         "settings": options,
                     }
@@ -115,20 +121,22 @@ class Report:
         belief), ``pvalue`` of the primary test, ``pvalue_bh`` over all rows, ``hidden_share`` and
         ``plain_average`` with their ends, and the verdict as a ``sentence``.
         """
-        return pd.DataFrame([_verdict_row(unit) for unit in self.units], columns=list(VERDICT))
+        return pd.DataFrame(
+            [_verdict_row(evaluation) for evaluation in self.evaluations], columns=list(VERDICT)
+        )
 
     @property
     def pooled(self) -> pd.DataFrame:
         """One row for each effect of a model that was asked three tasks or more.
 
-        Columns ``model``, ``check``, ``component``, ``unit``, ``n`` (tasks), ``mean``, ``low``,
-        ``high`` (95%, Hartung and Knapp), ``pvalue`` (of no effect on average), ``sd`` (of the true
-        effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are taken
-        as a sample of tasks, and p-values are not adjusted.
+        Columns ``model``, ``check``, ``component``, ``evaluation``, ``n`` (tasks), ``mean``,
+        ``low``, ``high`` (95%, Hartung and Knapp), ``pvalue`` (of no effect on average), ``sd`` (of
+        the true effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are
+        taken as a sample of tasks, and p-values are not adjusted.
         """
         from coherence.report.ranking import pooled
 
-        return pooled(self.units)
+        return pooled(self.evaluations)
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -142,7 +150,7 @@ class Report:
         """
         from coherence.report.scores import score_table
 
-        return score_table(self.units)
+        return score_table(self.evaluations)
 
     @property
     def state_scores(self) -> pd.DataFrame:
@@ -154,21 +162,21 @@ class Report:
         """
         from coherence.report.scores import state_table
 
-        return state_table(self.units)
+        return state_table(self.evaluations)
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
         from coherence.report.html import render_html
 
-        return render_html(self.units, self.settings, differences=self.score_differences)
+        return render_html(self.evaluations, self.settings, differences=self.score_differences)
 
     def to_files(self, *, answers: int | None = None) -> Iterator[tuple[str, str]]:
-        """Render the page, and beside it pages of units and of answers that it links to.
+        """Render the page, and beside it pages of evaluations and of answers that it links to.
 
         Parameters
         ----------
         answers : int, optional
-            Contexts of each unit whose answers are written; 0 for none, None for 1000.
+            Contexts of each evaluation whose answers are written; 0 for none, None for 1000.
 
         Yields
         ------
@@ -181,7 +189,7 @@ class Report:
 
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(
-            self.units, self.settings, most_answers=most, differences=self.score_differences
+            self.evaluations, self.settings, most_answers=most, differences=self.score_differences
         )
 
     @property
@@ -193,22 +201,22 @@ class Report:
         """Return the report as JSON text, equal bytes for equal runs."""
         from coherence.report.json import render_json
 
-        return render_json(self.units, self.settings, self.score_differences)
+        return render_json(self.evaluations, self.settings, self.score_differences)
 
     def __repr__(self) -> str:
         """Return a line; `print` shows the table, and a notebook the results."""
-        n_results = sum(len(unit.results) for unit in self.units)
-        return f"<Report: task x model units {len(self.units)}, results {n_results}>"
+        n_results = sum(len(evaluation.results) for evaluation in self.evaluations)
+        return f"<Report: evaluations {len(self.evaluations)}, results {n_results}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         from coherence.report.html import render_notebook
 
-        return render_notebook(self.units)
+        return render_notebook(self.evaluations)
 
     def __str__(self) -> str:
         """Return the text of the terminal: everything where a screen holds it, else the tests."""
         from coherence.report.terminal import render_report
 
         more = "report.results, or report.to_html()"
-        return render_report(self.units, differences=self.score_differences, more=more)
+        return render_report(self.evaluations, differences=self.score_differences, more=more)

@@ -10,18 +10,18 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.tables import Cell, Column, PaperTable, number_cell, text_cell
-from coherence.report.unit import Unit
 from coherence.report.view import Counts
 from coherence.report.wording import (
     NOT_GIVEN,
     clean,
+    evaluation_heading,
     format_numbers,
     format_pvalue,
-    unit_heading,
 )
 from coherence.result import LEVEL, CheckResult, ForecastScores
-from coherence.table.printable import counted, unit_name
+from coherence.table.printable import counted, evaluation_name
 
 NAME = "scores"
 KEY = ("task", "model", "prompt")
@@ -79,23 +79,28 @@ def of_scores(result: CheckResult) -> bool:
     return isinstance(result.fitted, ForecastScores)
 
 
-def forecasts_alone(units: Sequence[Unit]) -> bool:
+def forecasts_alone(evaluations: Sequence[EvaluationReport]) -> bool:
     """Tell whether nothing but the calibration of forecasts was tested."""
-    tests = [result for unit in units for result in unit.results if result.pvalue is not None]
+    tests = [
+        result
+        for evaluation in evaluations
+        for result in evaluation.results
+        if result.pvalue is not None
+    ]
     return bool(tests) and all(map(of_scores, tests))
 
 
-def score_table(units: Sequence[Unit]) -> pd.DataFrame:
+def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     """Return the scores of every model and prompt, within a task the best Brier score first."""
     rows = []
-    for unit in units:
-        for result in unit.results:
+    for evaluation in evaluations:
+        for result in evaluation.results:
             scores = result.fitted
             if not isinstance(scores, ForecastScores):
                 continue
             record = {
-                "task": unit.task,
-                "model": unit.model,
+                "task": evaluation.task,
+                "model": evaluation.model,
                 "prompt": result.settings.get("prompt", ""),
                 "n_contexts": result.n_contexts,
                 "n_rows": result.n_rows,
@@ -123,14 +128,14 @@ def score_table(units: Sequence[Unit]) -> pd.DataFrame:
     return table.sort_values(["task", "brier", *KEY[1:]], kind="stable", ignore_index=True)
 
 
-def state_table(units: Sequence[Unit]) -> pd.DataFrame:
+def state_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     """Return the scores of each state, of forecasts over three states and more."""
     tables = [
         result.fitted.by_state.assign(
-            task=unit.task, model=unit.model, prompt=result.settings.get("prompt", "")
+            task=evaluation.task, model=evaluation.model, prompt=result.settings.get("prompt", "")
         )
-        for unit in units
-        for result in unit.results
+        for evaluation in evaluations
+        for result in evaluation.results
         if isinstance(result.fitted, ForecastScores) and len(result.fitted.by_state)
     ]
     if not tables:
@@ -160,12 +165,13 @@ def scores_sentence(table: pd.DataFrame) -> str:
     return f"{who}, {of}{' each' if len(table) > 1 else ''}; {said}."
 
 
-def unscored(units: Sequence[Unit]) -> list[str]:
-    """Name the units that the table of scores lacks, and say why."""
+def unscored(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Name the evaluations that the table of scores lacks, and say why."""
     return [
-        f"{unit_heading(unit)} is not in the table: {unit.absent.get(NAME, 'no forecasts.')}"
-        for unit in units
-        if not any(map(of_scores, unit.results))
+        f"{evaluation_heading(evaluation)} is not in the table: "
+        f"{evaluation.absent.get(NAME, 'no forecasts.')}"
+        for evaluation in evaluations
+        if not any(map(of_scores, evaluation.results))
     ]
 
 
@@ -225,22 +231,26 @@ def score_views(
     return views
 
 
-def prompt_view(units: Sequence[Unit]) -> tuple[str, Counts] | None:
+def prompt_view(evaluations: Sequence[EvaluationReport]) -> tuple[str, Counts] | None:
     """Lay out how far forecasts under other prompts lie from those under the reference prompt."""
     rows = []
-    for unit in units:
-        for result in unit.results:
+    for evaluation in evaluations:
+        for result in evaluation.results:
             name, _, prompt = result.check.partition(":")
             if name != _CONSISTENCY or not prompt or result.details.empty:
                 continue
             of_prompt = result.details.iloc[0]
-            of_unit = [unit_name(unit.task, unit.model)] if unit.task or unit.model else []
+            of_evaluation = (
+                [evaluation_name(evaluation.task, evaluation.model)]
+                if evaluation.task or evaluation.model
+                else []
+            )
             interval = result.interval
             low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
             raw = float(of_prompt["rmse_means"])
             rows.append(
                 {
-                    "name": " · ".join([*of_unit, clean(prompt)]),
+                    "name": " · ".join([*of_evaluation, clean(prompt)]),
                     "n_contexts": int(of_prompt["n_contexts"]),
                     "raw": raw,
                     "difference": result.statistic,
@@ -390,9 +400,9 @@ def _names(table: pd.DataFrame) -> list[str]:
     """Name each row, by its prompt too where there are several."""
     keys = table[list(KEY)].itertuples(index=False)
     if table["prompt"].nunique() < 2:
-        return [unit_name(task, model) for task, model, _ in keys]
+        return [evaluation_name(task, model) for task, model, _ in keys]
     return [
-        " · ".join([*([unit_name(task, model)] if task or model else []), clean(prompt)])
+        " · ".join([*([evaluation_name(task, model)] if task or model else []), clean(prompt)])
         for task, model, prompt in keys
     ]
 

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import RULED, as_cell, as_text, listed
-from coherence.report.unit import Unit
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
-from coherence.report.wording import LOW, NOT_GIVEN, clean, unit_heading, with_interval
+from coherence.report.wording import LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.table.printable import WARNING, counted, numbered
 
@@ -25,32 +25,32 @@ FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
 """Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
 
 
-def has_verdicts(units: Sequence[Unit]) -> bool:
+def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
     """Tell whether any evaluation has the primary test, on which a verdict rests."""
-    return any(_primary(unit) for unit in units)
+    return any(_primary(evaluation) for evaluation in evaluations)
 
 
-def screen(units: Sequence[Unit], more: str) -> Iterator[RenderableType]:
+def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[RenderableType]:
     """Yield the parts of the short report."""
-    seen = [(unit, view(unit)) for unit in units]
-    for unit, said in seen:
-        yield _head(unit)
+    seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
+    for evaluation, said in seen:
+        yield _head(evaluation)
         yield from (as_text(f"{WARNING.capitalize()}: {text}", "bold") for text in said.alerts)
-        yield from _verdict(unit, said)
+        yield from _verdict(evaluation, said)
     yield Text()
-    table = _table(units)
+    table = _table(evaluations)
     if table.row_count:
         yield table
     warnings = list(_warnings(seen))
     if warnings:
         yield from listed(warnings)
-    knows = any(unit.verdict is Verdict.KNOWS_TRUTH for unit in units)
+    knows = any(evaluation.verdict is Verdict.KNOWS_TRUTH for evaluation in evaluations)
     of_test = "primary test, p ≤ .05" + ", or evidence_leak" * knows
     yield as_text(f"{FOUND} {of_test}. Everything else: {more}.", "dim")
 
 
-def _primary(unit: Unit) -> CheckResult | None:
-    return next((r for r in unit.results if r.family is Family.PRIMARY), None)
+def _primary(evaluation: EvaluationReport) -> CheckResult | None:
+    return next((r for r in evaluation.results if r.family is Family.PRIMARY), None)
 
 
 def mark(verdict: Verdict) -> str:
@@ -64,25 +64,27 @@ def mark(verdict: Verdict) -> str:
     return OPEN if verdict.open else KEPT
 
 
-def _head(unit: Unit) -> Table:
+def _head(evaluation: EvaluationReport) -> Table:
     """Name an evaluation, and say on the right what it rests on."""
     grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", overflow="fold")
-    grid.add_row(as_cell(unit_heading(unit), "bold"), as_text(_basis(unit), "dim"))
+    grid.add_row(
+        as_cell(evaluation_heading(evaluation), "bold"), as_text(_basis(evaluation), "dim")
+    )
     return grid
 
 
-def _basis(unit: Unit) -> str:
+def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
-    parts, primary = [], _primary(unit)
+    parts, primary = [], _primary(evaluation)
     if primary is not None:
         parts.append(counted(primary.n_contexts, "case"))
         if persons := primary.settings.get("n_persons"):
             parts.append(counted(persons, "person"))
-    if not unit.statuses.empty:
-        share = unparsed_share(unit)
-        parts.append(counted(int(unit.statuses["rows"].sum()), "answer"))
+    if not evaluation.statuses.empty:
+        share = unparsed_share(evaluation)
+        parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
         parts.append(f"{max(share, 0.001):.1%} unparsed" if share else "all parsed")
     text = ", ".join(parts)
     if primary is not None and "state" in primary.settings:
@@ -91,34 +93,36 @@ def _basis(unit: Unit) -> str:
     return text
 
 
-def _verdict(unit: Unit, said: View) -> Iterator[RenderableType]:
+def _verdict(evaluation: EvaluationReport, said: View) -> Iterator[RenderableType]:
     """Yield what an evaluation shows, and what to do next."""
     # Without the primary test the further ones are what there is.
-    shows = said.conclusion if unit.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
+    shows = said.conclusion if evaluation.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=3, justify="right")
     grid.add_column(ratio=1)
-    found = unit.verdict.marked
-    why = unit.absent.get("sufficiency", "the primary test was not run").rstrip(".")
+    found = evaluation.verdict.marked
+    why = evaluation.absent.get("sufficiency", "the primary test was not run").rstrip(".")
     text = " ".join(shows) or f"No verdict ({why})."
-    grid.add_row(Text(mark(unit.verdict)), as_text(text, "bold" if found else ""))
-    if unit.answering and (low := [m.median for m in unit.answering.masses if m.median < LOW]):
+    grid.add_row(Text(mark(evaluation.verdict)), as_text(text, "bold" if found else ""))
+    if evaluation.answering and (
+        low := [m.median for m in evaluation.answering.masses if m.median < LOW]
+    ):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
         grid.add_row(Text(""), as_text(f"{_share(min(low))} {unasked}"))
-    if further := _further(unit):
+    if further := _further(evaluation):
         grid.add_row(Text(""), as_text(further))
     if said.next:
         grid.add_row(Text(""), as_text(f"Next: {said.next}", "dim"))
     yield grid
 
 
-def _further(unit: Unit) -> str:
+def _further(evaluation: EvaluationReport) -> str:
     """Name the further tests that reject beside a verdict, which rests on none of them."""
-    if _primary(unit) is None:
+    if _primary(evaluation) is None:
         return ""  # then they are what is said
     # A leak is the verdict itself.
-    said = "evidence_leak" if unit.verdict is Verdict.KNOWS_TRUTH else ""
-    tests = [r for r in unit.results if r.family is Family.SECOND and r.check != said]
+    said = "evidence_leak" if evaluation.verdict is Verdict.KNOWS_TRUTH else ""
+    tests = [r for r in evaluation.results if r.family is Family.SECOND and r.check != said]
     found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
     if not found:
         return ""
@@ -143,27 +147,31 @@ def _effect(result: CheckResult | None) -> str:
     return with_interval(result.statistic, result.interval)
 
 
-def _by_name(unit: Unit, name: str) -> CheckResult | None:
-    return next((result for result in unit.results if result.check == name), None)
+def _by_name(evaluation: EvaluationReport, name: str) -> CheckResult | None:
+    return next((result for result in evaluation.results if result.check == name), None)
 
 
-def _at_equal_belief(unit: Unit) -> str:
-    primary = _primary(unit)
-    if unit.verdict is Verdict.ACTS_ON_MORE_TURNING:
+def _at_equal_belief(evaluation: EvaluationReport) -> str:
+    primary = _primary(evaluation)
+    if evaluation.verdict is Verdict.ACTS_ON_MORE_TURNING:
         return f"turns {FOUND}"  # one number would average its two directions away
-    sign = f" {FOUND}" if unit.verdict.marked and unit.verdict is not Verdict.KNOWS_TRUTH else ""
+    sign = (
+        f" {FOUND}"
+        if evaluation.verdict.marked and evaluation.verdict is not Verdict.KNOWS_TRUTH
+        else ""
+    )
     return f"{_effect(primary)}{sign}"
 
 
-def _also(unit: Unit, name: str) -> Estimate | None:
-    primary = _primary(unit)
+def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
+    primary = _primary(evaluation)
     found = primary.also.get(name) if primary is not None else None
     return None if found is None or math.isnan(found.value) else found
 
 
-def _hidden_share(unit: Unit) -> str:
-    share = _also(unit, "hidden_share")
-    if share is None or unit.verdict.open:
+def _hidden_share(evaluation: EvaluationReport) -> str:
+    share = _also(evaluation, "hidden_share")
+    if share is None or evaluation.verdict.open:
         return NOT_GIVEN
     value, low, high = (
         min(max(number, 0.0), 1.0) for number in (share.value, share.low, share.high)
@@ -171,59 +179,65 @@ def _hidden_share(unit: Unit) -> str:
     return f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _follows(unit: Unit) -> str:
-    slope = _also(unit, "slope")
+def _follows(evaluation: EvaluationReport) -> str:
+    slope = _also(evaluation, "slope")
     return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
 
 
-def _prompts(unit: Unit) -> str:
-    apart = [r for r in unit.results if r.check.partition(":")[0] == "prompt_consistency"]
+def _prompts(evaluation: EvaluationReport) -> str:
+    apart = [r for r in evaluation.results if r.check.partition(":")[0] == "prompt_consistency"]
     known = [r for r in apart if not math.isnan(r.statistic)]
     return _effect(max(known, key=lambda r: r.statistic, default=None))
 
 
-def _brier(unit: Unit) -> str:
+def _brier(evaluation: EvaluationReport) -> str:
     # Beside the exact posterior the Brier score says nothing new.
-    known = _by_name(unit, "calibration:rmse") is not None
-    return NOT_GIVEN if known else _effect(_by_name(unit, "calibration:brier"))
+    known = _by_name(evaluation, "calibration:rmse") is not None
+    return NOT_GIVEN if known else _effect(_by_name(evaluation, "calibration:brier"))
 
 
-ROWS: tuple[tuple[str, Callable[[Unit], str]], ...] = (
+ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choice at equal belief, points", _at_equal_belief),
     ("hidden share", _hidden_share),
     ("choices follow belief", _follows),
     ("prompt variants differ by, points", _prompts),
-    ("gap after evidence, points", lambda unit: _effect(_by_name(unit, "iterated_expectation"))),
-    ("RMSE to the posterior, points", lambda unit: _effect(_by_name(unit, "calibration:rmse"))),
+    (
+        "gap after evidence, points",
+        lambda evaluation: _effect(_by_name(evaluation, "iterated_expectation")),
+    ),
+    (
+        "RMSE to the posterior, points",
+        lambda evaluation: _effect(_by_name(evaluation, "calibration:rmse")),
+    ),
     ("Brier score, hundredths", _brier),
 )
 """Rows of the table, and what stands in them; one that all evaluations lack is left out."""
 
 
-def _table(units: Sequence[Unit]) -> Table:
+def _table(evaluations: Sequence[EvaluationReport]) -> Table:
     table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
-    one_task = len({unit.task for unit in units}) == 1 and len(units) > 1
-    for unit in units:
-        heading = clean(unit.model, limit=80) if one_task else unit_heading(unit)
+    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
+    for evaluation in evaluations:
+        heading = clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
         table.add_column(Text(heading, style="dim"), justify="right", overflow="fold")
     for name, cell_of in ROWS:
-        cells = [cell_of(unit) for unit in units]
+        cells = [cell_of(evaluation) for evaluation in evaluations]
         if any(cell != NOT_GIVEN for cell in cells):
             table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
     return table
 
 
-def _warnings(seen: Sequence[tuple[Unit, View]]) -> Iterator[str]:
+def _warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:
     """Yield what may mislead, each once with the evaluations that it is about."""
-    about: dict[str, list[Unit]] = {}
-    for unit, said in seen:
+    about: dict[str, list[EvaluationReport]] = {}
+    for evaluation, said in seen:
         for text in (*said.warnings, *said.notes):
             if text.startswith(WARNING):
-                about.setdefault(text, []).append(unit)
+                about.setdefault(text, []).append(evaluation)
     for number, (text, of) in enumerate(about.items()):
         if number == MOST_WARNINGS:
             yield f"{counted(len(about) - number, 'further warning')}."
             return
-        named = "" if len(of) == len(seen) else f"{', '.join(map(unit_heading, of))}: "
+        named = "" if len(of) == len(seen) else f"{', '.join(map(evaluation_heading, of))}: "
         yield named + text

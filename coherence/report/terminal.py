@@ -13,8 +13,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import as_cell, as_text, empty_table, listed, rendered
-from coherence.report.movement import little_sentence
 from coherence.report.ranking import (
     CALIBRATION_HEADING,
     FEW,
@@ -36,7 +36,7 @@ from coherence.report.scores import (
     unscored,
 )
 from coherence.report.screen import has_verdicts, screen
-from coherence.report.unit import Unit
+from coherence.report.variation import little_sentence
 from coherence.report.view import (
     Counts,
     Row,
@@ -51,8 +51,8 @@ from coherence.report.wording import (
     answering_sentences,
     clean,
     concerns_all,
+    evaluation_heading,
     interval_heading,
-    unit_heading,
 )
 from coherence.result import Outcome
 from coherence.table.printable import WARNING, counted
@@ -62,12 +62,12 @@ _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"
 _LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
 MOST_NOTES, MOST_NAMED = 3, 8
 WORTH_SAYING = 0.01
-"""Share of unreadable answers from which a summary names the unit."""
+"""Share of unreadable answers from which a summary names the evaluation."""
 _RANKED, _FAILING = 24, 6
 
 
 def render_report(
-    units: Sequence[Unit],
+    evaluations: Sequence[EvaluationReport],
     *,
     differences: pd.DataFrame | None = None,
     full: bool = False,
@@ -77,32 +77,40 @@ def render_report(
     more: str = MORE,
 ) -> str:
     """Render a report as text."""
-    if not units:
+    if not evaluations:
         return "The runs table holds no rows to check."
     parts: list[RenderableType] = []
-    scores = score_table(units)
+    scores = score_table(evaluations)
     if len(scores):
-        parts = list(_scores(units, scores, differences, full))
-    if not full and forecasts_alone(units):
-        parts += [*_forecast_remarks(units), Text(), as_text(f"{_BESIDE_SCORES}: {more}.", "dim")]
-    elif not full and len(units) <= FEW and has_verdicts(units):
-        parts += [*screen(units, more), *_over_tasks(units)]
-    elif not full and len(units) > FEW:
-        parts += [*_summary(units), Text(), as_text(f"All results of every unit: {more}.", "dim")]
+        parts = list(_scores(evaluations, scores, differences, full))
+    if not full and forecasts_alone(evaluations):
+        parts += [
+            *_forecast_remarks(evaluations),
+            Text(),
+            as_text(f"{_BESIDE_SCORES}: {more}.", "dim"),
+        ]
+    elif not full and len(evaluations) <= FEW and has_verdicts(evaluations):
+        parts += [*screen(evaluations, more), *_over_tasks(evaluations)]
+    elif not full and len(evaluations) > FEW:
+        parts += [
+            *_summary(evaluations),
+            Text(),
+            as_text(f"All results of every unit: {more}.", "dim"),
+        ]
     else:
-        for unit in units:
-            parts += [*_unit(unit, full), Text(), Text()]
-        over = list(_over_tasks(units))
+        for evaluation in evaluations:
+            parts += [*_evaluation(evaluation, full), Text(), Text()]
+        over = list(_over_tasks(evaluations))
         parts += [*over, Text(), Text()] if over else []
         parts = parts[:-2] if full else [*parts, as_text(f"{_LEFT_OUT}: {more}.", "dim")]
     return rendered(parts, width, color, ascii_only)
 
 
-# One unit
+# One evaluation
 
 
-def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
-    said = view(unit)
+def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[RenderableType]:
+    said = view(evaluation)
     yield as_text(said.heading, "bold")
     yield _opening(said)
     yield from (as_text(_alert(alert), "bold") for alert in said.alerts)
@@ -119,7 +127,9 @@ def _unit(unit: Unit, full: bool) -> Iterator[RenderableType]:
         yield as_text(f"and {counted(hidden, 'further result')} (--full)", "dim")
     for counts in (said.twins, said.answers, said.bounds)[: None if full else 1]:
         yield from _counts(counts)
-    remarks = list(filter(None, _all_remarks(unit, said) if full else _remarks(unit, said)))
+    remarks = list(
+        filter(None, _all_remarks(evaluation, said) if full else _remarks(evaluation, said))
+    )
     if remarks:
         yield Text()
         yield from listed(remarks)
@@ -185,15 +195,15 @@ def _counts(counts: Counts) -> Iterator[RenderableType]:
     yield table
 
 
-def _all_remarks(unit: Unit, said: View) -> Iterator[str]:
+def _all_remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Every result in words, and all notes."""
     yield from (f"{row.check}: {row.verdict}" for row in said.rows)
     yield from (*said.warnings, *said.answering)
     yield from (said.answers.note, said.sensitivity, said.twins.note)
-    yield from (*sample_sentences(unit.results), *said.notes)
+    yield from (*sample_sentences(evaluation.results), *said.notes)
 
 
-def _remarks(unit: Unit, said: View) -> Iterator[str]:
+def _remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Say what may mislead, how many answers there are, and what was left out."""
     about = [*said.warnings, *said.answering]
     yield from (text for text in about if text.startswith(WARNING) or text == POLICIES)
@@ -204,26 +214,26 @@ def _remarks(unit: Unit, said: View) -> Iterator[str]:
     yield from notes[:n_shown]
     if len(notes) > n_shown:
         yield f"{counted(len(notes) - n_shown, 'further note')} on what was left out or assumed."
-    yield _counted_answers(unit)
+    yield _counted_answers(evaluation)
 
 
-def _counted_answers(unit: Unit) -> str:
+def _counted_answers(evaluation: EvaluationReport) -> str:
     """Say how much was asked, how much of it could not be parsed, and what enters the checks."""
     said = []
-    if not unit.statuses.empty:
-        asked = counted(int(unit.statuses["rows"].sum()), "row")
-        share = unparsed_share(unit)
+    if not evaluation.statuses.empty:
+        asked = counted(int(evaluation.statuses["rows"].sum()), "row")
+        share = unparsed_share(evaluation)
         unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
         said.append(f"{asked} of answers, {unparsed} unparsed")
-    computed = [result for result in unit.results if result.n_contexts]
+    computed = [result for result in evaluation.results if result.n_contexts]
     tests = [result for result in computed if is_test(result)]
     if computed:
         most = max(tests or computed, key=lambda result: result.n_rows)
         entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
-        dropped = max(result.n_dropped for result in unit.results)
+        dropped = max(result.n_dropped for result in evaluation.results)
         left = f", {dropped} left out for missing values" if dropped else ""
         said.append(f"{entered} enter {'a test' if tests else 'an estimate, none a test'}{left}")
-    text = "; ".join(filter(None, [*said, repair_sentence(unit)]))
+    text = "; ".join(filter(None, [*said, repair_sentence(evaluation)]))
     return f"{text}." if text else ""
 
 
@@ -231,13 +241,16 @@ def _counted_answers(unit: Unit) -> str:
 
 
 def _scores(
-    units: Sequence[Unit], scores: pd.DataFrame, differences: pd.DataFrame | None, full: bool
+    evaluations: Sequence[EvaluationReport],
+    scores: pd.DataFrame,
+    differences: pd.DataFrame | None,
+    full: bool,
 ) -> Iterator[RenderableType]:
     """Yield the tables of scores, a row a model."""
     yield as_text(scores_sentence(scores), "bold")
-    yield from (as_text(line, "bold") for line in alert_lines(units))
-    views = score_views(scores, differences, state_table(units))
-    of_prompts = prompt_view(units) if forecasts_alone(units) else None
+    yield from (as_text(line, "bold") for line in alert_lines(evaluations))
+    views = score_views(scores, differences, state_table(evaluations))
+    of_prompts = prompt_view(evaluations) if forecasts_alone(evaluations) else None
     for title, counts in [*views, *([of_prompts] if of_prompts else [])]:
         shown = counts.rows if full else counts.rows[:_RANKED]
         yield Text()
@@ -251,48 +264,49 @@ def _scores(
     yield Text()
 
 
-def _forecast_remarks(units: Sequence[Unit]) -> Iterator[RenderableType]:
+def _forecast_remarks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
     """Yield what was assumed, without the checks that these tables have nothing for."""
-    about: dict[str, list[Unit]] = {}
-    for unit in units:
-        not_run = {*unit.absent.values(), *unit.alerts}
-        for note in unit.notes:
+    about: dict[str, list[EvaluationReport]] = {}
+    for evaluation in evaluations:
+        not_run = {*evaluation.absent.values(), *evaluation.alerts}
+        for note in evaluation.notes:
             if note not in not_run:
-                about.setdefault(clean(note), []).append(unit)
+                about.setdefault(clean(note), []).append(evaluation)
     remarks = [
-        text if len(of) == len(units) else f"{_units_named(of)}: {text}"
+        text if len(of) == len(evaluations) else f"{_evaluations_named(of)}: {text}"
         for text, of in about.items()
     ]
-    remarks += [clean(text) for text in unscored(units)]
-    if len(units) == 1:
-        remarks.append(_counted_answers(units[0]))
+    remarks += [clean(text) for text in unscored(evaluations)]
+    if len(evaluations) == 1:
+        remarks.append(_counted_answers(evaluations[0]))
     shown = sorted(remarks, key=lambda text: WARNING not in text)[: MOST_NOTES + 1]
     if len(remarks) > len(shown):
         shown.append(f"{counted(len(remarks) - len(shown), 'further note')}.")
     yield from listed(list(filter(None, shown)))
 
 
-# Many units
+# Many evaluations
 
 
-def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
-    check, ranked = rank(units)
-    title = f"{counted(len(units), 'unit')} (task · model). {counted_rejections(units)}"
+def _summary(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
+    check, ranked = rank(evaluations)
+    size = counted(len(evaluations), "evaluation")
+    title = f"{size} (task · model). {counted_rejections(evaluations)}"
     yield as_text(title, "bold")
-    yield from (as_text(line, "bold") for line in alert_lines(units))
+    yield from (as_text(line, "bold") for line in alert_lines(evaluations))
     yield Text()
     yield from _overview(check, ranked)
-    yield from _over_tasks(units)
+    yield from _over_tasks(evaluations)
     failing = [row for row in ranked if row.rejected]
     if failing:
         yield from (Text(), Rule(style="dim", characters="─"))
     for row in failing[:_FAILING]:
-        yield as_text(unit_heading(row.unit), "bold")
-        yield from listed([" ".join(row.unit.conclusion)], " ")
+        yield as_text(evaluation_heading(row.evaluation), "bold")
+        yield from listed([" ".join(row.evaluation.conclusion)], " ")
     if len(failing) > _FAILING:
-        rest = counted(len(failing) - _FAILING, "more unit")
+        rest = counted(len(failing) - _FAILING, "more evaluation")
         yield as_text(f"and {rest} in which a test rejects.")
-    tested = [row for row in ranked if any(map(is_test, row.unit.results))]
+    tested = [row for row in ranked if any(map(is_test, row.evaluation.results))]
     yield from _passing([row for row in tested if not row.rejected])
     remarks = list(_shared_remarks(ranked))
     if remarks:
@@ -300,36 +314,36 @@ def _summary(units: Sequence[Unit]) -> Iterator[RenderableType]:
         yield from listed(remarks)
 
 
-def _over_tasks(units: Sequence[Unit]) -> Iterator[RenderableType]:
-    for heading, sentences in pooled_sentences(units):
+def _over_tasks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
+    for heading, sentences in pooled_sentences(evaluations):
         yield Text()
         yield as_text(heading, "bold")
         yield from listed(sentences)
 
 
-def alert_lines(units: Sequence[Unit]) -> list[str]:
-    """Say each alert once, with the units that it is about."""
-    about: dict[str, list[Unit]] = {}
-    for unit in units:
-        for alert in unit.alerts:
-            about.setdefault(alert, []).append(unit)
+def alert_lines(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Say each alert once, with the evaluations that it is about."""
+    about: dict[str, list[EvaluationReport]] = {}
+    for evaluation in evaluations:
+        for alert in evaluation.alerts:
+            about.setdefault(alert, []).append(evaluation)
     return [
-        _alert(alert) + ("" if len(of) == len(units) else f" In {_units_named(of)}.")
+        _alert(alert) + ("" if len(of) == len(evaluations) else f" In {_evaluations_named(of)}.")
         for alert, of in about.items()
     ]
 
 
-def _units_named(units: Sequence[Unit]) -> str:
-    """Name units, and count those beyond a few."""
-    named = [unit_heading(unit) for unit in units[:MOST_NAMED]]
-    more = [f"{len(units) - MOST_NAMED} more"] if len(units) > MOST_NAMED else []
+def _evaluations_named(evaluations: Sequence[EvaluationReport]) -> str:
+    """Name evaluations, and count those beyond a few."""
+    named = [evaluation_heading(evaluation) for evaluation in evaluations[:MOST_NAMED]]
+    more = [f"{len(evaluations) - MOST_NAMED} more"] if len(evaluations) > MOST_NAMED else []
     return ", ".join([*named, *more])
 
 
 def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
-    """Yield a line for each unit, of each unit of measurement the largest effect first."""
+    """Yield a line for each evaluation, of each unit of measurement the largest effect first."""
     if not check:
-        yield Text("No two units share a test or an estimate, by which they could be ranked.")
+        yield Text("No two evaluations share a test or an estimate, by which they could be ranked.")
         return
     shown = ranked[:_RANKED]
     parts = by_measure(shown)
@@ -344,7 +358,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     heading = interval_heading(row.result for row in shown if row.result)
     headings = ["task · model", "effect", heading]
     calibration = calibration_column(shown)
-    if tested := any(is_test(result) for row in ranked for result in row.unit.results):
+    if tested := any(is_test(result) for row in ranked for result in row.evaluation.results):
         headings += ["p", "rejected tests"]
     n_of_test = len(headings)
     headings += [CALIBRATION_HEADING.replace(" ", "\n")] if calibration else []
@@ -361,7 +375,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
                 numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
                 of = "" if same else shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
-            cells = [unit_heading(row.unit), *numbers, rejected][:n_of_test]
+            cells = [evaluation_heading(row.evaluation), *numbers, rejected][:n_of_test]
             cells += [calibration[row.number]] if calibration else []
             table.add_row(*(as_cell(cell, style) for cell in cells))
             if of:
@@ -369,7 +383,7 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     yield table
     if len(ranked) > len(shown):
         others = ", in other units of measurement," if len(by_measure(ranked)) > 1 else ""
-        more = counted(len(ranked) - len(shown), "more unit")
+        more = counted(len(ranked) - len(shown), "more evaluation")
         yield as_text(f"and {more} with smaller effects{others} or none.")
 
 
@@ -377,44 +391,47 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
     if not passing:
         return
     signs = sum(
-        any(result.outcome() is Outcome.UNCORRECTED for result in row.unit.results)
+        any(result.outcome() is Outcome.UNCORRECTED for result in row.evaluation.results)
         for row in passing
     )
     uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
-    little = [row.unit for row in passing if little_sentence(row.unit.movement)]
+    little = [row.evaluation for row in passing if little_sentence(row.evaluation.variation)]
     yield Text()
     yield as_text(
-        f"No test rejects in {counted(len(passing), 'unit')}{uncorrected}: "
-        f"{_units_named([row.unit for row in passing])}. Not rejecting "
+        f"No test rejects in {counted(len(passing), 'evaluation')}{uncorrected}: "
+        f"{_evaluations_named([row.evaluation for row in passing])}. Not rejecting "
         "is not evidence of coherence: the intervals hold the effects compatible with the data."
-        + (f" Beliefs or choices hardly vary in {_units_named(little)}." if little else "")
+        + (f" Beliefs or choices hardly vary in {_evaluations_named(little)}." if little else "")
     )
 
 
 def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
-    """Yield what is off in some units, and what was assumed in all."""
-    shares = [(unparsed_share(row.unit), row) for row in ranked]
+    """Yield what is off in some evaluations, and what was assumed in all."""
+    shares = [(unparsed_share(row.evaluation), row) for row in ranked]
     unparsed = sorted(
         (pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0]
     )
     if unparsed:
-        worst = ", ".join(f"{unit_heading(row.unit)} {share:.1%}" for share, row in unparsed[:4])
+        worst = ", ".join(
+            f"{evaluation_heading(row.evaluation)} {share:.1%}" for share, row in unparsed[:4]
+        )
         yield (
-            f"{counted(len(unparsed), 'unit has', 'units have')} at least {WORTH_SAYING:.0%} "
+            f"{counted(len(unparsed), 'evaluation has', 'evaluations have')} at least "
+            f"{WORTH_SAYING:.0%} "
             f"unparsed answers, the most: {worst}."
         )
-    about: dict[str, list[Unit]] = {}
+    about: dict[str, list[EvaluationReport]] = {}
     for row in ranked:
-        of_answers = answering_sentences(row.unit.answering)
+        of_answers = answering_sentences(row.evaluation.answering)
         warnings = [text for text in of_answers if text.startswith(WARNING)]
-        notes = [note for note in row.unit.notes if note not in row.unit.alerts]
+        notes = [note for note in row.evaluation.notes if note not in row.evaluation.alerts]
         for sentence in dict.fromkeys(map(clean, [*notes, *warnings])):
-            about.setdefault(sentence, []).append(row.unit)
+            about.setdefault(sentence, []).append(row.evaluation)
     of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
-    # What may mislead in some units only, with their names.
+    # What may mislead in some evaluations only, with their names.
     of_some = [text for text in about if text.startswith(WARNING) and text not in of_all]
-    yield from (f"all units: {sentence}" for sentence in of_all[:MOST_NOTES])
-    yield from (f"{_units_named(about[text])}: {text}" for text in of_some[:MOST_NOTES])
+    yield from (f"all evaluations: {sentence}" for sentence in of_all[:MOST_NOTES])
+    yield from (f"{_evaluations_named(about[text])}: {text}" for text in of_some[:MOST_NOTES])
     others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
     if others > 0:
-        yield f"{counted(others, 'more note')} on what was left out or assumed in some units."
+        yield f"{counted(others, 'more note')} on what was left out or assumed in some evaluations."

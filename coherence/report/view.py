@@ -13,17 +13,17 @@ from functools import cached_property
 import pandas as pd
 
 from coherence.inputs import MIN_CONTEXTS
-from coherence.report.movement import little_sentence, moves_sentence
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import (
     NOT_GIVEN,
     answering_sentences,
     clean,
+    evaluation_heading,
     format_numbers,
     format_pvalue,
     interval_heading,
-    unit_heading,
 )
 from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
@@ -124,20 +124,20 @@ class Row:
 
     @cached_property
     def numbers(self) -> tuple[str, str, str]:
-        """Statistic, its unit and its interval."""
+        """Statistic, its evaluation and its interval."""
         result, interval = self.result, self.result.interval
         # The estimate shares its decimals with the ends: it is read against them.
         ends = () if interval is None else (interval.low, interval.high)
         number, *shown = format_numbers([result.statistic, *ends])
-        unit = "" if math.isnan(result.statistic) else clean(result.unit)
-        if unit.startswith("%"):  # "3.2% of log-loss", but "3.2 nats"
-            number, unit = f"{number}%", unit[1:].lstrip()
+        evaluation = "" if math.isnan(result.statistic) else clean(result.unit)
+        if evaluation.startswith("%"):  # "3.2% of log-loss", but "3.2 nats"
+            number, evaluation = f"{number}%", evaluation[1:].lstrip()
         unknown = all(math.isnan(end) for end in ends)
-        return number, unit, NOT_GIVEN if unknown else f"[{shown[0]}, {shown[1]}]"
+        return number, evaluation, NOT_GIVEN if unknown else f"[{shown[0]}, {shown[1]}]"
 
     @property
     def effect(self) -> str:
-        """Statistic with its unit."""
+        """Statistic with its evaluation."""
         return " ".join(filter(None, self.numbers[:2]))
 
     @property
@@ -184,7 +184,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class View:
-    """All that is said of a unit, in the order in which it is read."""
+    """All that is said of an evaluation, in the order in which it is read."""
 
     heading: str  # "task · model"
     moves: str  # how far beliefs, truth and choices vary; empty where it is not known
@@ -204,28 +204,30 @@ class View:
     rows: tuple[Row, ...] = field(repr=False)  # in the order of the checks
 
 
-def view(unit: Unit) -> View:
-    """Put a unit into words and cells."""
-    questions = rows_by_question(unit.results, unit.verdicts)
+def view(evaluation: EvaluationReport) -> View:
+    """Put an evaluation into words and cells."""
+    questions = rows_by_question(evaluation.results, evaluation.verdicts)
     of_result = {id(row.result): row for _, group in questions for row in group}
     return View(
-        heading=unit_heading(unit),
-        moves=moves_sentence(unit.movement),
+        heading=evaluation_heading(evaluation),
+        moves=moves_sentence(evaluation.variation),
         # A verdict that it hardly moves says so itself.
-        little="" if unit.verdict is Verdict.HARDLY_MOVES else little_sentence(unit.movement),
-        conclusion=tuple(map(clean, unit.conclusion)),
-        next=_next_step(unit),
-        alerts=tuple(map(clean, unit.alerts)),
-        interval=interval_heading(unit.results),
+        little=""
+        if evaluation.verdict is Verdict.HARDLY_MOVES
+        else little_sentence(evaluation.variation),
+        conclusion=tuple(map(clean, evaluation.conclusion)),
+        next=_next_step(evaluation),
+        alerts=tuple(map(clean, evaluation.alerts)),
+        interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
-        twins=_twins(unit),
-        answers=_answers(unit),
-        bounds=_bounds(unit),
-        warnings=tuple(map(clean, unit.cautions)),
-        answering=tuple(map(clean, answering_sentences(unit.answering))),
-        sensitivity="" if unit.sensitivity is None else str(unit.sensitivity),
-        notes=tuple(clean(note) for note in unit.notes if note not in unit.alerts),
-        rows=tuple(of_result[id(result)] for result in unit.results),
+        twins=_twins(evaluation),
+        answers=_answers(evaluation),
+        bounds=_bounds(evaluation),
+        warnings=tuple(map(clean, evaluation.cautions)),
+        answering=tuple(map(clean, answering_sentences(evaluation.answering))),
+        sensitivity="" if evaluation.sensitivity is None else str(evaluation.sensitivity),
+        notes=tuple(clean(note) for note in evaluation.notes if note not in evaluation.alerts),
+        rows=tuple(of_result[id(result)] for result in evaluation.results),
     )
 
 
@@ -291,55 +293,55 @@ def _pvalue(result: CheckResult) -> float:
     return math.inf if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
 
 
-def _next_step(unit: Unit) -> str:
+def _next_step(evaluation: EvaluationReport) -> str:
     """Say what to do next, by what was found; empty where no test looks for incoherence."""
     tests = [
         result
-        for result in unit.results
+        for result in evaluation.results
         if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
     ]
-    alone = unit.verdict is Verdict.NOT_TESTED
-    if unit.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
-        grouped = {"group", "person"} & set(unit.rows.names)
+    alone = evaluation.verdict is Verdict.NOT_TESTED
+    if evaluation.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
+        grouped = {"group", "person"} & set(evaluation.rows.names)
         return "Look at the figures and at what was said (--out DIR)." + (
             "" if grouped else " Do cases share a template? Name it (--group COLUMN)."
         )
-    if unit.verdict is Verdict.TOO_FEW_REPORTS:
-        if not any(result.settings.get("ask") for result in unit.results):
+    if evaluation.verdict is Verdict.TOO_FEW_REPORTS:
+        if not any(result.settings.get("ask") for result in evaluation.results):
             return "Let answers be computed (coherence elicit --answers exact)."
         return (
             "Ask each case more often (coherence elicit --reps), or let answers be computed "
             "(--answers exact)."
         )
-    if unparsed_share(unit) > MOSTLY:
+    if unparsed_share(evaluation) > MOSTLY:
         return (
             "Ask in another way: most answers could not be parsed (coherence elicit "
             "--answers exact or forced, where the model allows it)."
         )
     if not tests:
         return ""
-    if unit.rows.crossed:
-        few = unit.verdict is Verdict.TOO_FEW_CASES
-        fewest = f": the test takes {FEWEST_CONTEXTS}, however many persons judge each"
-        return f"Have persons judge more cases{fewest}." if few else ""
-    most = max(result.n_contexts for result in unit.results)
-    if unit.verdict is Verdict.TOO_FEW_CASES or most < MIN_CONTEXTS:
-        least = FEWEST_CONTEXTS if unit.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
+    if evaluation.rows.crossed:
+        few = evaluation.verdict is Verdict.TOO_FEW_CASES
+        cheapest_options = f": the test takes {FEWEST_CONTEXTS}, however many persons judge each"
+        return f"Have persons judge more cases{cheapest_options}." if few else ""
+    most = max(result.n_contexts for result in evaluation.results)
+    if evaluation.verdict is Verdict.TOO_FEW_CASES or most < MIN_CONTEXTS:
+        least = FEWEST_CONTEXTS if evaluation.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
         need = f": tests need {least}, and see little below 60" if most < least else ""
         return f"Ask about more cases{need}."
-    if little_sentence(unit.movement):
+    if little_sentence(evaluation.variation):
         return (
             "Another prompt, task or way of answering, under which beliefs and choices vary; more "
             "cases would not help."
         )
-    if unit.verdict is Verdict.NOTHING_OPEN or len(unit.rows.states) > 2:
+    if evaluation.verdict is Verdict.NOTHING_OPEN or len(evaluation.rows.states) > 2:
         return ""  # no agent in two states with something left to know can be fitted
-    if unit.verdict is Verdict.DOES_NOT_FOLLOW:
+    if evaluation.verdict is Verdict.DOES_NOT_FOLLOW:
         return ""  # how many cases an effect takes is not the question
     power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
-    averages = (result.also.get("plain_average") for result in unit.results)
+    averages = (result.also.get("plain_average") for result in evaluation.results)
     held = any(average is not None and not math.isnan(average.value) for average in averages)
-    if not held or unit.margin is not None:  # nothing to hold, or held already
+    if not held or evaluation.margin is not None:  # nothing to hold, or held already
         return f"{power}."
     return f"{power}; --margin 0.05 whether effects lie within 5 points."
 
@@ -354,10 +356,10 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
     return [f"{size}: {', '.join(checks)}" for size, checks in groups.items()]
 
 
-def _twins(unit: Unit) -> Counts:
+def _twins(evaluation: EvaluationReport) -> Counts:
     """Set results beside those of rational twins."""
     rows, n_twins = [], 0
-    for result in unit.results:
+    for result in evaluation.results:
         if (twins := result.twins) is None:
             continue
         n_twins = max(n_twins, twins.n_twins)
@@ -385,11 +387,11 @@ def _twins(unit: Unit) -> Counts:
     return Counts(headings, tuple(rows), TWINS_NOTE)
 
 
-def _answers(unit: Unit) -> Counts:
+def _answers(evaluation: EvaluationReport) -> Counts:
     """Count what became of the answers; failures that did not occur have no column."""
-    if unit.statuses.empty:
+    if evaluation.statuses.empty:
         return Counts()
-    table = audit_table(unit.statuses)
+    table = audit_table(evaluation.statuses)
     shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
     columns = ["question", "asked", "ok", *shown, "share_unreadable"]
     rows = [
@@ -400,48 +402,48 @@ def _answers(unit: Unit) -> Counts:
         for row in table[columns].to_dict("records")
     ]
     headings = tuple(_STATUS_HEADINGS.get(name, name) for name in columns)
-    return Counts(headings, tuple(rows), repair_sentence(unit), tuple(columns))
+    return Counts(headings, tuple(rows), repair_sentence(evaluation), tuple(columns))
 
 
-def repair_sentence(unit: Unit) -> str:
+def repair_sentence(evaluation: EvaluationReport) -> str:
     """Say which repairs there were; empty if none."""
-    if unit.statuses.empty:
+    if evaluation.statuses.empty:
         return ""
     # The names may be a categorical, whose accessor has no text functions.
-    kind = unit.statuses["status"].astype(str).str.partition(":")
-    repairs = unit.statuses["rows"][kind[0] == "repaired"].groupby(kind[2]).sum()
+    kind = evaluation.statuses["status"].astype(str).str.partition(":")
+    repairs = evaluation.statuses["rows"][kind[0] == "repaired"].groupby(kind[2]).sum()
     said = [
         f"{n} {clean(name)}" for name, n in repairs.sort_values(ascending=False).items() if name
     ]
     return f"repaired answers by what was repaired: {', '.join(said)}" if said else ""
 
 
-def status_groups(unit: Unit) -> dict[tuple[str, str], list[str]]:
+def status_groups(evaluation: EvaluationReport) -> dict[tuple[str, str], list[str]]:
     """Return the contexts behind each count of `View.answers` but "asked" and "ok"."""
-    if unit.statuses.empty or unit.labels.empty:
+    if evaluation.statuses.empty or evaluation.labels.empty:
         return {}
-    names = set(_answers(unit).columns) - {"question", "asked", "ok", "share_unreadable"}
-    status = unit.labels["status"].astype(str)
+    names = set(_answers(evaluation).columns) - {"question", "asked", "ok", "share_unreadable"}
+    status = evaluation.labels["status"].astype(str)
     column = status.where(~status.str.startswith("repaired:"), "repaired")
     counts = column.isin(names)
-    contexts = unit.rows.table.loc[counts, "context"].astype(str)
-    by = [unit.labels["question"][counts].astype(str), column[counts]]
+    contexts = evaluation.rows.table.loc[counts, "context"].astype(str)
+    by = [evaluation.labels["question"][counts].astype(str), column[counts]]
     groups = contexts.groupby(by, sort=False)
     return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
 
 
-def unparsed_share(unit: Unit) -> float:
-    """Return the share of a unit's answers that could not be parsed."""
-    if unit.statuses.empty:
+def unparsed_share(evaluation: EvaluationReport) -> float:
+    """Return the share of an evaluation's answers that could not be parsed."""
+    if evaluation.statuses.empty:
         return 0.0
-    rows = unit.statuses["rows"]
-    unparsed = ~unit.statuses["status"].astype(str).isin(PARSED)
+    rows = evaluation.statuses["rows"]
+    unparsed = ~evaluation.statuses["status"].astype(str).isin(PARSED)
     return float(rows[unparsed].sum() / rows.sum())
 
 
-def _bounds(unit: Unit) -> Counts:
+def _bounds(evaluation: EvaluationReport) -> Counts:
     """Return the worst-case bounds, of rates with unparsed answers only."""
-    if unit.bounds.empty:
+    if evaluation.bounds.empty:
         return Counts()
     # Where every answer was parsed, both bounds are the rate itself.
     rows = [
@@ -451,7 +453,7 @@ def _bounds(unit: Unit) -> Counts:
             NOT_GIVEN if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
             f"[{row['low']:.3f}, {row['high']:.3f}]",
         )
-        for row in unit.bounds[unit.bounds["unreadable"] > 0].to_dict("records")
+        for row in evaluation.bounds[evaluation.bounds["unreadable"] > 0].to_dict("records")
     ]
     headings = ("rate", "unparsed", "of the parsed", "whatever the others were")
     return Counts(headings, tuple(rows), BOUNDS_NOTE) if rows else Counts()

@@ -7,10 +7,10 @@ print. It and `format_numbers` stand in `coherence.table.printable`, where figur
 import math
 from collections.abc import Iterable, Sequence
 
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Interval
-from coherence.table.audit import STATED, Answering, FormMass
-from coherence.table.printable import WARNING, counted, unit_name
+from coherence.table.audit import STATED, ElicitationSummary, FormProbability
+from coherence.table.printable import WARNING, counted, evaluation_name
 from coherence.table.printable import clean as clean
 from coherence.table.printable import format_numbers as format_numbers
 
@@ -64,17 +64,17 @@ def points(values: Sequence[float]) -> list[str]:
     return [f"{value:z.{digits}f}" for value in hundredths]
 
 
-def with_interval(value: float, interval: Interval | None, unit: str = "") -> str:
+def with_interval(value: float, interval: Interval | None, evaluation: str = "") -> str:
     """Return a difference of probabilities in points, its interval behind it.
 
     An estimate beyond what a difference can be is shown as the end of its range.
     """
     value = min(max(value, -1.0), 1.0)
     if interval is None or math.isnan(interval.low) or math.isnan(interval.high):
-        return f"{points([value])[0]}{unit}"
+        return f"{points([value])[0]}{evaluation}"
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
-    return f"{shown}{unit} [{low}, {high}]"
+    return f"{shown}{evaluation} [{low}, {high}]"
 
 
 def concerns_all(results: Iterable[CheckResult]) -> str:
@@ -90,19 +90,19 @@ def interval_heading(results: Iterable[CheckResult]) -> str:
     return f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
 
 
-def unit_heading(unit: Unit) -> str:
+def evaluation_heading(evaluation: EvaluationReport) -> str:
     """Return "task · model", with whatever of the two is named."""
-    return unit_name(unit.task, unit.model)
+    return evaluation_name(evaluation.task, evaluation.model)
 
 
-def belief_noun(answering: Answering | None) -> str:
+def belief_noun(answering: ElicitationSummary | None) -> str:
     """Return what titles, sentences and axes call the belief."""
     kinds = answering.kinds if answering else ()
     nouns = {KINDS[kind][0] if kind in KINDS else "belief" for kind in kinds}
     return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
 
 
-def answering_sentences(answering: Answering | None) -> list[str]:
+def answering_sentences(answering: ElicitationSummary | None) -> list[str]:
     """Say how the answers were elicited; a warning comes first."""
     if answering is None or not answering.known:
         return []
@@ -134,5 +134,5 @@ def _mass(mass: float) -> str:
     return f"{mass:.2g}" if 0 < mass < 0.001 else format_numbers([mass])[0]
 
 
-def _rows_of(part: FormMass) -> str:
+def _rows_of(part: FormProbability) -> str:
     return "rows with an action" if part.of == "action" else "rows with a belief alone"

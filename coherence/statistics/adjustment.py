@@ -115,11 +115,13 @@ def differences(
     contributions = weight[:, None] * remains / square
     sums = np.stack([np.bincount(unit, weights=column) for column in contributions.T], axis=1)
     # Satterthwaite: the variance estimate is a quadratic form in errors of equal variance.
-    of_unit = np.bincount(unit, weights=weight**2)
+    of_cluster = np.bincount(unit, weights=weight**2)
     shared = np.stack([np.bincount(unit, weights=weight * q) for q in full.T], axis=1)
-    mean = float((of_unit - (shared**2).sum(axis=1)).sum())
+    mean = float((of_cluster - (shared**2).sum(axis=1)).sum())
     cross = shared.T @ shared
-    spread = float((of_unit**2 - 2 * of_unit * (shared**2).sum(axis=1)).sum() + (cross**2).sum())
+    spread = float(
+        (of_cluster**2 - 2 * of_cluster * (shared**2).sum(axis=1)).sum() + (cross**2).sum()
+    )
     degrees = mean**2 / spread if spread > 0 else 1.0
     # Where a rare action and a rare state never meet, the state shows no variance of its own.
     equal = (remains**2).sum(axis=0) / max(len(state) - full.shape[1], 1) / square

@@ -14,7 +14,7 @@ from scipy import stats
 
 from coherence.inputs import Codes, Floats
 from coherence.result import Interval
-from coherence.statistics.resample import Units
+from coherence.statistics.resample import Clusters
 
 METHOD = "skewness-adjusted t, contexts as units"
 NO_SPREAD = "no interval, because all contexts have the same {what}"
@@ -78,19 +78,19 @@ def mean_interval(
 
 
 def interval_or_reason(
-    of_contexts: Floats, units: Units, what: str, *, root: bool = False
+    of_contexts: Floats, clusters: Clusters, what: str, *, root: bool = False
 ) -> tuple[Interval | None, str]:
     """Return an interval for a mean over contexts, of these units, or why there is none.
 
     `what` names the values, for the reason.
     """
-    if units.too_few:
-        return None, units.too_few
-    values = units.values(of_contexts)
+    if clusters.too_few:
+        return None, clusters.too_few
+    values = clusters.values(of_contexts)
     interval = mean_interval(values, root=root)
     if interval is None:
-        return None, units.said(why_none(values, what))
-    return replace(interval, method=units.said(interval.method)), ""
+        return None, clusters.said(why_none(values, what))
+    return replace(interval, method=clusters.said(interval.method)), ""
 
 
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:
@@ -162,10 +162,10 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
     if _all_equal(values):
         return None
     below = (values <= np.median(values)).astype(np.float64)
-    units, unit = np.unique(context, return_inverse=True)
+    clusters, unit = np.unique(context, return_inverse=True)
     # Deviations of rows add up within a context, whatever their dependence there.
     totals = np.bincount(unit, weights=below - below.mean())
-    n = units.size
+    n = clusters.size
     reach = (
         float(stats.t.ppf((1 + level) / 2, n - 1))
         * math.sqrt(n / (n - 1) * float(totals @ totals))

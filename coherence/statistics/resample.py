@@ -52,7 +52,7 @@ def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ..
 
 
 @dataclass(frozen=True)
-class Units:
+class Clusters:
     """The units of resampling: contexts, or the groups that they belong to."""
 
     name: str  # "context" or "group"
@@ -102,11 +102,11 @@ class Units:
         return text.replace("context", self.name)
 
 
-def as_units(group: ArrayLike | None, context: Codes, contexts: tuple[Any, ...]) -> Units:
+def as_clusters(group: ArrayLike | None, context: Codes, contexts: tuple[Any, ...]) -> Clusters:
     """Return the units of resampling of rows, whose contexts are given."""
     if group is None:
-        return Units("context", np.arange(len(contexts), dtype=np.int64))
-    return Units("group", groups_of_contexts(group, context, contexts))
+        return Clusters("context", np.arange(len(contexts), dtype=np.int64))
+    return Clusters("group", groups_of_contexts(group, context, contexts))
 
 
 def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":
@@ -118,12 +118,12 @@ def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":
     return runs.drop_duplicates("context").set_index("context")["group"]
 
 
-def units_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Units:
+def clusters_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Clusters:
     """Return the units of resampling of contexts, whose groups are given by their ids."""
     numbers = np.arange(len(contexts))
     if group is None:
-        return Units("context", numbers)
-    return Units("group", pd.factorize(group.loc[contexts])[0])
+        return Clusters("context", numbers)
+    return Clusters("group", pd.factorize(group.loc[contexts])[0])
 
 
 def jackknife_groups(n_contexts: int, n_groups: int, rng: np.random.Generator) -> Codes:

@@ -101,7 +101,7 @@ def _between_values(belief: Floats, n_cases: int) -> float:
 
 
 @dataclass(frozen=True)
-class Scatter:
+class ReportNoise:
     """Scatter of the beliefs of a table within groups of equal evidence."""
 
     # Standard deviation within groups, pooled; NaN where no group has two beliefs. Of beliefs over
@@ -114,18 +114,20 @@ class Scatter:
     bias: float = math.nan
 
     @property
-    def misleads(self) -> bool:
+    def exceeds(self) -> bool:
         """Whether tests that take reports as exact may reject because of it."""
         return self.bias > MISLEADING
 
 
-def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitions") -> Scatter:
+def report_noise_within(
+    belief: Floats, group: ArrayLike, *, across: str = "repetitions"
+) -> ReportNoise:
     """Pool the variance of beliefs within groups."""
     codes, _ = as_codes(group, "group")
     sizes = np.bincount(codes)
     n_groups = int((sizes > 1).sum())
     if not n_groups:
-        return Scatter(math.nan, 0, across)
+        return ReportNoise(math.nan, 0, across)
     columns = belief.reshape(len(belief), -1).T
     squares = 0.0
     for column in columns:
@@ -133,7 +135,7 @@ def scatter_within(belief: Floats, group: ArrayLike, *, across: str = "repetitio
         away[np.abs(away) < 1e-12] = 0.0  # equal beliefs, whose mean is off by the last digit
         squares = max(squares, float(away @ away))
     # One degree of freedom goes for the mean of each group.
-    return Scatter(math.sqrt(squares / (sizes[sizes > 1] - 1).sum()), n_groups, across)
+    return ReportNoise(math.sqrt(squares / (sizes[sizes > 1] - 1).sum()), n_groups, across)
 
 
 def noise_bias(belief: Floats, context: Codes, share: Floats, state: Floats) -> float:

@@ -30,17 +30,17 @@ MISSING = "missing"
 """Status of an unparsed answer in a table that has no status column."""
 
 
-def label_rows(unit: Runs, reference: str) -> pd.DataFrame:
+def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
     """Say of each row of one (task, model) what it asked and what became of the answer."""
-    asked = unit.asked_for_action(reference)
+    asked = evaluation.asked_for_action(reference)
     question = np.where(
-        unit.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", unit.prompt)
+        evaluation.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", evaluation.prompt)
     )
-    if "status" in unit.names:
-        status = unit.table["status"].astype(str).to_numpy()
+    if "status" in evaluation.names:
+        status = evaluation.table["status"].astype(str).to_numpy()
     else:
-        status = np.where(unit.believed & (unit.acted | ~asked), "ok", MISSING)
-    return pd.DataFrame({"question": question, "status": status}, index=unit.table.index)
+        status = np.where(evaluation.believed & (evaluation.acted | ~asked), "ok", MISSING)
+    return pd.DataFrame({"question": question, "status": status}, index=evaluation.table.index)
 
 
 def count_statuses(labels: pd.DataFrame) -> pd.DataFrame:
@@ -70,26 +70,26 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     return table.assign(share_unreadable=unreadable / table["asked"])
 
 
-def worst_case_bounds(unit: Runs, reference: str) -> pd.DataFrame:
+def worst_case_bounds(evaluation: Runs, reference: str) -> pd.DataFrame:
     """Bound mean beliefs and choice rates over what the unparsed answers could have been."""
-    table, rows = unit.table, []
-    plain = table[~unit.given_z]
-    prompts = unit.prompt[~unit.given_z]
+    table, rows = evaluation.table, []
+    plain = table[~evaluation.given_z]
+    prompts = evaluation.prompt[~evaluation.given_z]
     for prompt in [reference, *sorted(set(prompts) - {reference})]:
-        for name in unit.beliefs:
+        for name in evaluation.beliefs:
             label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
             numbers = pd.to_numeric(plain.loc[prompts == prompt, name])
             rows.append(_bounds("mean belief", label, numbers))
-    asked = unit.asked_for_action(reference)
-    if "action" in unit.names and table["action"].notna().any():
+    asked = evaluation.asked_for_action(reference)
+    if "action" in evaluation.names and table["action"].notna().any():
         action = table.loc[asked, "action"].astype(object)
         for label in sorted(action.dropna().unique(), key=str):
             chosen = (action == label).where(action.notna())
             rows.append(_bounds("choice rate", str(label), chosen))
-    for name in sorted(unit.policies):
+    for name in sorted(evaluation.policies):
         # A column without any value belongs to the actions of another task.
         if (values := table.loc[asked, name]).notna().any():
-            rows.append(_bounds("choice rate", unit.action_names[name], values))
+            rows.append(_bounds("choice rate", evaluation.action_names[name], values))
     columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
     return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
 
@@ -115,7 +115,7 @@ STATED = "stated belief"
 
 
 @dataclass(frozen=True)
-class FormMass:
+class FormProbability:
     """Probability of the form asked for, over the rows with one kind of answers."""
 
     of: str  # "belief alone" or "action"
@@ -125,13 +125,13 @@ class FormMass:
 
 
 @dataclass(frozen=True)
-class Answering:
+class ElicitationSummary:
     """The way of answering of one (task, model), as far as its table tells."""
 
     # kind of belief -> rows, in the order of the kinds; empty where the table does not tell
     kinds: Mapping[str, int]
     policies: bool = False  # whether actions are probabilities
-    masses: tuple[FormMass, ...] = ()  # of each kind of rows that has a known `answer_mass`
+    masses: tuple[FormProbability, ...] = ()  # of each kind of rows that has a known `answer_mass`
 
     @property
     def known(self) -> bool:
@@ -139,22 +139,22 @@ class Answering:
         return bool(self.kinds) or self.policies or bool(self.masses)
 
 
-def answering(unit: Runs) -> Answering:
+def answering(evaluation: Runs) -> ElicitationSummary:
     """Read off how the answers of one (task, model) were got."""
     kinds: dict[str, int] = {}
-    table = unit.table
-    if "belief_kind" in unit.names:
+    table = evaluation.table
+    if "belief_kind" in evaluation.names:
         counts = table["belief_kind"].dropna().astype(str).value_counts()
         kinds = {name: int(counts[name]) for name in sorted(counts.index)}
-    policies = any(table[name].notna().any() for name in unit.policies)
-    if "answer_mass" not in unit.names:
-        return Answering(kinds, policies)
+    policies = any(table[name].notna().any() for name in evaluation.policies)
+    if "answer_mass" not in evaluation.names:
+        return ElicitationSummary(kinds, policies)
     mass = pd.to_numeric(table["answer_mass"]).dropna().astype(float)
-    acting = unit.asked_to_act[mass.index]
+    acting = evaluation.asked_to_act[mass.index]
     parts = {"belief alone": mass[~acting], "action": mass[acting]}
     masses = tuple(
-        FormMass(of, len(part), float(part.median()), float(part.min()))
+        FormProbability(of, len(part), float(part.median()), float(part.min()))
         for of, part in parts.items()
         if len(part)
     )
-    return Answering(kinds, policies, masses)
+    return ElicitationSummary(kinds, policies, masses)

@@ -1,7 +1,7 @@
 """CSV through pandas with every digit of a number kept.
 
 Until version 3.1 pandas reads numbers faster than exactly unless it is told otherwise, and some
-come back one unit off in their last place; from then on it is exact, and warns of the option.
+come back one evaluation off in their last place; from then on it is exact, and warns of the option.
 """
 
 from pathlib import Path

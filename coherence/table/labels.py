@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.table.printable import counted
-from coherence.table.runs import UNIT
+from coherence.table.runs import EVALUATION
 from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
 
 # Their values come from lists of their own.
@@ -98,7 +98,7 @@ def _rank(counted: tuple[Any, int]) -> tuple[int, bool, str]:
 
 def _tasks(runs: pd.DataFrame, column: str) -> pd.Series:
     """Return the task within which each label of a column is compared."""
-    if column in UNIT or "task" not in runs.columns:
+    if column in EVALUATION or "task" not in runs.columns:
         return pd.Series("", index=runs.index, dtype=object)
     return runs["task"].astype(object).where(runs["task"].notna(), "").astype(str).astype(object)
 
@@ -127,7 +127,7 @@ def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Write labels that differ only in how they are written as the most frequent of them."""
     notes: dict[str, list[str]] = {}
     # Tasks first: which labels are compared is known only once their task has one name.
-    for columns in (UNIT, [name for name in LABELS if name not in UNIT]):
+    for columns in (EVALUATION, [name for name in LABELS if name not in EVALUATION]):
         alike = labels_alike(runs, columns)
         for name in dict.fromkeys(group.column for group in alike):
             groups = [group for group in alike if group.column == name]

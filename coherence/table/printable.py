@@ -48,7 +48,7 @@ def format_numbers(values: Sequence[float]) -> list[str]:
     return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
 
 
-def unit_name(task: object, model: object) -> str:
+def evaluation_name(task: object, model: object) -> str:
     """Return "task · model", with whatever of the two is named."""
     names = (clean(name, limit=80) for name in (task, model))
     return " · ".join(filter(None, names)) or "all rows"

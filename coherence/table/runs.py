@@ -1,8 +1,8 @@
 """A runs table and what its columns are: states, actions, prompts and evidence, told apart once.
 
 `coherence.table.validation` makes the `Runs` of a valid table; `completed` fills the columns that
-may be absent; `units` parts the rows by task and model. What is derived from the columns is an
-attribute here, and nothing else asks a table for it again.
+may be absent; `evaluations` parts the rows by task and model. What is derived from the columns is
+an attribute here, and nothing else asks a table for it again.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ from coherence.table.schema import (
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
-UNIT = ("task", "model")
+EVALUATION = ("task", "model")
 TELLING = (*WRITTEN_BEFORE, KIND, "theta_name")
 """Columns that tell what p is about, in that they are there."""
 _OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
@@ -153,17 +153,19 @@ class Runs:
         """Rows that may hold probabilities of actions.
 
         Where an action was chosen anywhere in a (task, model), columns ``action_<label>`` are
-        something else there. Beside such units, others hold probabilities where two or more of
-        these columns lie in [0, 1] throughout.
+        something else there. Beside such evaluations, others hold probabilities where two or more
+        of these columns lie in [0, 1] throughout.
         """
         runs, named = self.table, self._named_actions
         if not named or not self._chosen.any():
             return pd.Series(bool(named), index=runs.index)
-        keys = [runs[name].astype(str) for name in UNIT if name in runs.columns]
+        keys = [runs[name].astype(str) for name in EVALUATION if name in runs.columns]
         if not keys:
             return pd.Series(False, index=runs.index)
-        by_unit = runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
-        sound = (by_unit.transform("min") >= 0) & (by_unit.transform("max") <= 1)
+        by_evaluation = (
+            runs[named].apply(pd.to_numeric, errors="coerce").groupby(keys, dropna=False)
+        )
+        sound = (by_evaluation.transform("min") >= 0) & (by_evaluation.transform("max") <= 1)
         chosen_within = self._chosen.groupby(keys, dropna=False).transform("any")
         holds: pd.Series[bool] = (sound.sum(axis=1) > 1) & ~chosen_within
         return holds
@@ -350,7 +352,7 @@ class Runs:
         if self.policies:
             holds = self.of_policies.to_numpy()
             table = table.assign(**{name: table[name].where(holds) for name in self.policies})
-        else:  # notes on actions: in a unit without any, they would be taken for probabilities
+        else:  # notes on actions, which an evaluation without any would take for probabilities
             table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
         for name, column in table.items():
             size = getattr(column.dtype, "itemsize", 8)
@@ -359,14 +361,14 @@ class Runs:
                 # As their digits say: the 0.1 of 32 bits lies beside that of 64.
                 table = table.assign(**{str(name): numbers.astype(str).astype(np.float64)})
         table, rounded = self._within_bounds(table)
-        for name in UNIT:
+        for name in EVALUATION:
             if name not in table.columns:
                 table = table.assign(**{name: ""})
             table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
         if "z_state" not in table.columns:
             table = table.assign(z_state=None)
-        # A belief given z whose prompt is not named belongs to the reference prompt of its unit,
-        # which need not be the usual one.
+        # A belief given z whose prompt is not named belongs to the reference prompt of its
+        # evaluation, which need not be the usual one.
         unnamed = ~self.known("prompt").to_numpy() & table["z_state"].notna().to_numpy()
         prompt = self.prompt.reset_index(drop=True).astype(object)
         table = table.assign(prompt=prompt.mask(unnamed, None))
@@ -420,9 +422,9 @@ class Runs:
         note = f"strict: {n_repaired} repaired rows were treated as unreadable."
         return Runs(table, (*self.notes, note), self.named)
 
-    def units(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
+    def evaluations(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
         """Yield the rows of each task and model of a completed table, sorted."""
-        for (task, model), rows in self.table.groupby(list(UNIT), sort=True):
+        for (task, model), rows in self.table.groupby(list(EVALUATION), sort=True):
             yield (str(task), str(model)), self.part(rows)
 
     def part(self, rows: pd.DataFrame) -> "Runs":

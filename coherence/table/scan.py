@@ -1,8 +1,8 @@
 """Runs tables larger than memory: Parquet, read one (task, model) at a time by `pyarrow.dataset`.
 
 Parquet files keep rows in groups. One pass over the columns ``task``, ``model`` and ``theta`` says
-which groups hold which unit; the rows of a unit are then read alone, in their order. Where the rows
-of units are mixed, they are first laid out anew in a temporary folder.
+which groups hold which evaluation; the rows of an evaluation are then read alone, in their order.
+Where the rows of evaluations are mixed, they are first laid out anew in a temporary folder.
 """
 
 import os
@@ -37,7 +37,7 @@ from coherence.table.reading import (
     require_there,
     restore_whole_labels,
 )
-from coherence.table.runs import UNIT, Runs
+from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import Naming
 
 Key = tuple[str, str]
@@ -115,7 +115,7 @@ def count_rows(path: Path) -> int:
 
 @dataclass(frozen=True, repr=False)
 class RunsScan:
-    """A runs table that is read by unit; `coherence.analyze` takes it in place of a table.
+    """A runs table that is read by evaluation; `coherence.analyze` takes it in place of a table.
 
     Parameters
     ----------
@@ -131,11 +131,12 @@ class RunsScan:
     names : tuple of str
         Columns that some file has, as it calls them.
     n_rows : int
-        Rows of all units.
+        Rows of all evaluations.
     n_rows_read : int
-        Rows that reading every unit once reads; above `n_rows` where units share groups.
+        Rows that reading every evaluation once reads; above `n_rows` where evaluations share
+        groups.
     notes : tuple of str
-        What was assumed when the table was looked through; every unit has them.
+        What was assumed when the table was looked through; every evaluation has them.
     """
 
     path: Path
@@ -162,16 +163,16 @@ class RunsScan:
     def __repr__(self) -> str:
         """Return a line."""
         rows = f"{self.n_rows:,} {numbered(self.n_rows, 'row')}"
-        units = f"{len(self.parts):,} {numbered(len(self.parts), 'unit')}"
-        return f"<RunsScan of {self.path}: {rows} in {units}>"
+        evaluations = f"{len(self.parts):,} {numbered(len(self.parts), 'evaluation')}"
+        return f"<RunsScan of {self.path}: {rows} in {evaluations}>"
 
     @property
-    def units(self) -> list[Key]:
-        """Task and model of each unit, sorted."""
+    def evaluations(self) -> list[Key]:
+        """Task and model of each evaluation, sorted."""
         return list(self.parts)
 
     def read(self, task: str, model: str) -> pd.DataFrame:
-        """Read the rows of one unit.
+        """Read the rows of one evaluation.
 
         Parameters
         ----------
@@ -186,33 +187,36 @@ class RunsScan:
         Raises
         ------
         InputError
-            There is no such unit, or a file cannot be read any more.
+            There is no such evaluation, or a file cannot be read any more.
         SchemaError
             Its rows break the schema.
         """
         return self.runs(task, model).frame()
 
     def runs(self, task: str, model: str) -> Runs:
-        """Read the rows of one unit, with its columns told apart."""
+        """Read the rows of one evaluation, with its columns told apart."""
         key = task, model
         if key not in self.parts:
             raise InputError(
-                f"there is no unit {key!r} in {self.path}. {closest(str(key), self.parts)}"
+                f"there is no evaluation {key!r} in {self.path}. {closest(str(key), self.parts)}"
             )
         tables = [rows for part in self.parts[key] if (rows := self._rows(part, key)) is not None]
-        # What other files have and this unit has not is there and empty, as in the table at once.
+        # What other files have and this evaluation has not is there and empty, as in the table at
+        # once.
         together = pd.concat(tables, ignore_index=True)
         lacking = [name for name in self.names if name not in together.columns]
         together = together.assign(**dict.fromkeys(lacking))
-        where = ", ".join(f"{what} {name!r}" for what, name in zip(UNIT, key, strict=True) if name)
-        # Whether there are percentages was judged from all units: one may hold 0 and 1 alone.
+        where = ", ".join(
+            f"{what} {name!r}" for what, name in zip(EVALUATION, key, strict=True) if name
+        )
+        # Whether there are percentages was judged from all evaluations: one may hold 0 and 1 alone.
         judged = self.reading.percent
         return as_runs(
             together, self.reading, self.path, where=where, judged=judged, notes=self.notes
         )
 
     def _rows(self, part: Part, key: Key) -> pd.DataFrame | None:
-        """Read the rows of a unit out of a part of a file."""
+        """Read the rows of an evaluation out of a part of a file."""
         rows = []
         for batch in part.batches():
             keys = _keys(batch, self.reading)
@@ -244,7 +248,7 @@ def scan_runs(
     Returns
     -------
     RunsScan
-        For `coherence.analyze`; its ``read(task, model)`` returns the rows of one unit.
+        For `coherence.analyze`; its ``read(task, model)`` returns the rows of one evaluation.
 
     Raises
     ------
@@ -254,9 +258,9 @@ def scan_runs(
 
     Notes
     -----
-    Reading a unit takes the groups of rows that hold it. It is fast where the rows of a unit lie
-    together; `coherence.analyze` lays a table whose units are mixed out anew first, in a temporary
-    folder (environment variable ``TMPDIR``).
+    Reading an evaluation takes the groups of rows that hold it. It is fast where the rows of an
+    evaluation lie together; `coherence.analyze` lays a table whose evaluations are mixed out anew
+    first, in a temporary folder (environment variable ``TMPDIR``).
 
     Examples
     --------
@@ -267,40 +271,42 @@ def scan_runs(
     ...         runs = simulate(name, n_contexts=20, n_reps=5, rng=1)
     ...         write_runs(runs, f"{folder}/{name}.parquet")
     ...     scan = scan_runs(folder)
-    ...     scan.units, len(scan.read("simulated", "leaky"))
+    ...     scan.evaluations, len(scan.read("simulated", "leaky"))
     ([('simulated', 'leaky'), ('simulated', 'rational')], 600)
     """
     source = require_path(path)
     require_there(source)
     if not source.is_dir() and not is_parquet(source):
         raise InputError(
-            f"path must be a parquet file, or a folder of them, to be read by unit; received "
+            f"path must be a parquet file, or a folder of them, to be read by evaluation; received "
             f"{source}. Write the table as parquet first."
         )
     reading = Reading.of(columns, percent=percent, ignore=ignore)
     if reading.prediction is not None:
         raise InputError(
             "prediction and gold take a table in memory; received them for one that is read by "
-            "unit. Read it with coherence.read_runs."
+            "evaluation. Read it with coherence.read_runs."
         )
     files = [Part.of_file(*file) for file in parquet_files(source)]
-    inside = dict.fromkeys(reading.name_in_file(name) for name in (*UNIT, "theta", "action", "p"))
+    inside = dict.fromkeys(
+        reading.name_in_file(name) for name in (*EVALUATION, "theta", "action", "p")
+    )
     looked_at = [name for name in inside if name not in reading.left_out]
     groups: dict[Key, dict[int, list[int]]] = {}
     states, names, n_rows, n_rows_read = [], dict[str, None](), 0, 0
     for at, file in enumerate(files):
         names |= dict.fromkeys([*file.fragment.physical_schema.names, *file.keys])
         for group in file.fragment.split_by_row_group():
-            n_of_group, units = 0, set[Key]()
+            n_of_group, evaluations = 0, set[Key]()
             for batch in replace(file, fragment=group).batches(looked_at):
                 n_of_group += len(batch)
                 with _rows_read(Path(group.path)):
                     distinct = _distinct(batch, reading)
                 states.append(distinct.drop(columns="model").astype(object))
-                units.update(zip(distinct["task"], distinct["model"], strict=True))
+                evaluations.update(zip(distinct["task"], distinct["model"], strict=True))
             n_rows += n_of_group
-            n_rows_read += n_of_group * len(units)
-            for key in units:
+            n_rows_read += n_of_group * len(evaluations)
+            for key in evaluations:
                 of_file = groups.setdefault(key, {}).setdefault(at, [])
                 of_file += [info.id for info in group.row_groups]
     if not n_rows:
@@ -334,7 +340,7 @@ def _distinct(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
         there = original in batch.schema.names and original not in reading.left_out
         keys[name] = batch.column(original).to_pandas() if there else None
     keys["p"] = pd.to_numeric(keys["p"], errors="coerce") / (100 if reading.percent else 1)
-    by = keys.groupby([*UNIT, "theta", "action"], dropna=False, observed=True, sort=False)
+    by = keys.groupby([*EVALUATION, "theta", "action"], dropna=False, observed=True, sort=False)
     return by["p"].min().reset_index()
 
 
@@ -345,7 +351,7 @@ def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
     """
     columns = {
         name: batch.column(original)
-        for name in (*UNIT, "theta")
+        for name in (*EVALUATION, "theta")
         if (original := reading.name_in_file(name)) in batch.schema.names
         and original not in reading.left_out
     }
@@ -353,7 +359,7 @@ def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
     for name, column in columns.items():
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        if name in UNIT:
+        if name in EVALUATION:
             labels = column.dictionary_encode(null_encoding="encode")
             names, of_label = np.unique(
                 [_name(label) for label in labels.dictionary.to_pylist()], return_inverse=True
@@ -383,7 +389,7 @@ def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _tallies(scan: RunsScan, files: list[Part]) -> dict[str, Tally]:
-    """Count the stated numbers of all units."""
+    """Count the stated numbers of all evaluations."""
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
     named = scan.reading.renamed(header).columns
     back = dict(zip(named, header.columns, strict=True))
@@ -397,22 +403,24 @@ def _tallies(scan: RunsScan, files: list[Part]) -> dict[str, Tally]:
 
 @contextmanager
 def regrouped(scan: RunsScan) -> Iterator[RunsScan]:
-    """Give a table in which reading every unit reads each row a few times at most.
+    """Give a table in which reading every evaluation reads each row a few times at most.
 
-    It is the same where the rows of units lie together well enough; else one of the same rows in a
-    temporary folder, which is removed afterwards.
+    It is the same where the rows of evaluations lie together well enough; else one of the same rows
+    in a temporary folder, which is removed afterwards.
     """
     if scan.n_rows_read <= MOST_READ * scan.n_rows:
         yield scan
         return
-    # A file for a few units each: every row is read MOST_READ times at most.
-    n_files = min(-(-len(scan.units) // MOST_READ), _MOST_FILES)
-    file_of = {key: at * n_files // len(scan.units) for at, key in enumerate(scan.units)}
-    parts: dict[Key, list[Part]] = {key: [] for key in scan.units}
+    # A file for a few evaluations each: every row is read MOST_READ times at most.
+    n_files = min(-(-len(scan.evaluations) // MOST_READ), _MOST_FILES)
+    file_of = {
+        key: at * n_files // len(scan.evaluations) for at, key in enumerate(scan.evaluations)
+    }
+    parts: dict[Key, list[Part]] = {key: [] for key in scan.evaluations}
     by_file: dict[str, list[Part]] = {}
     for part in (part for parts in scan.parts.values() for part in parts):
         by_file.setdefault(part.fragment.path, []).append(part)
-    with tempfile.TemporaryDirectory(prefix="coherence-units-") as folder:
+    with tempfile.TemporaryDirectory(prefix="coherence-evaluations-") as folder:
         for number, held in enumerate(by_file.values()):
             ids = {info.id for part in held for info in part.fragment.row_groups}
             whole = held[0].groups(ids)
@@ -425,16 +433,16 @@ def regrouped(scan: RunsScan) -> Iterator[RunsScan]:
 def _write_grouped(
     part: Part, folder: Path, reading: Reading, file_of: Mapping[Key, int]
 ) -> dict[Key, list[Part]]:
-    """Write the rows of a file into others, each with the rows of a few units."""
+    """Write the rows of a file into others, each with the rows of a few evaluations."""
     found: set[Key] = set()
 
     def numbered_batches() -> Iterator[pa.RecordBatch]:
         for batch in part.batches():
-            grouped = _keys(batch, reading).groupby(list(UNIT), observed=True)
-            units: list[Any] = list(grouped.groups)
-            found.update(units)
+            grouped = _keys(batch, reading).groupby(list(EVALUATION), observed=True)
+            evaluations: list[Any] = list(grouped.groups)
+            found.update(evaluations)
             number = grouped.ngroup().to_numpy()
-            file = np.array([file_of[key] for key in units], dtype=np.int32)[number]
+            file = np.array([file_of[key] for key in evaluations], dtype=np.int32)[number]
             yield batch.append_column(_FILE, pa.array(file))
 
     schema = part.fragment.physical_schema

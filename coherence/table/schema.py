@@ -46,20 +46,22 @@ class Column:
 
 COLUMNS = (
     Column(
-        "task", "label", "The decision task; with `model` the unit of analysis. Absent: one task."
+        "task",
+        "label",
+        "The decision task; with `model` the evaluation of analysis. Absent: one task.",
     ),
     Column("model", "label", "The model asked. Absent: one model."),
     Column(
         "context",
         "label",
-        "Id of the evidence x; the unit of resampling and of cross-validation folds. "
+        "Id of the evidence x; the evaluation of resampling and of cross-validation folds. "
         "Absent: every row is its own context.",
     ),
     Column(
         "group",
         "label",
         "What contexts share beyond their belief (template, disease, paraphrase family); realised "
-        "states are then permuted within groups, and intervals take groups for units.",
+        "states are then permuted within groups, and intervals take groups for evaluations.",
     ),
     Column(
         "person",

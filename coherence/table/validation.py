@@ -15,7 +15,7 @@ from coherence.table.needs import EVIDENCE
 from coherence.table.printable import counted
 from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
-from coherence.table.runs import UNIT, Runs
+from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
@@ -42,7 +42,7 @@ from coherence.table.typos import column_meant, one_typo_apart
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
-_SORTED = (*UNIT, "context", "prompt", "z", "z_state")
+_SORTED = (*EVALUATION, "context", "prompt", "z", "z_state")
 
 
 def shape_errors(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
@@ -328,10 +328,14 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
     errors += _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
     # Tasks may have actions of their own, whose columns are empty for all others.
-    unit = [name for name in UNIT if name in runs.names]
+    evaluation = [name for name in EVALUATION if name in runs.names]
     # Unsorted: labels of several kinds have no order.
-    units = runs.table.groupby(unit, dropna=False, observed=True, sort=False) if unit else None
-    keys = np.zeros(len(runs)) if units is None else units.ngroup()
+    evaluations = (
+        runs.table.groupby(evaluation, dropna=False, observed=True, sort=False)
+        if evaluation
+        else None
+    )
+    keys = np.zeros(len(runs)) if evaluations is None else evaluations.ngroup()
     used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
     partly = there.any(axis=1) & (there != used).any(axis=1)
     if partly.any():
@@ -429,7 +433,7 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
                 f"column {named(name)} is empty in {_rows(empty)}. Give every row its {name}, "
                 "or leave the column out."
             )
-    keys = [*(name for name in UNIT if name in names), "context"]
+    keys = [*(name for name in EVALUATION if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
     question = named.columns.get("context", "context")
     several = (

@@ -279,7 +279,7 @@ def _who(
             "--like takes the agent from a table; received the agent "
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
-    from coherence.analysis.fitting import fit_unit
+    from coherence.analysis.fitting import fit_evaluation
     from coherence.errors import CoherenceError
     from coherence.table.reading import read_file
 
@@ -294,7 +294,7 @@ def _who(
             "theta=NAME --map p_true=NAME",
         }
         raise error.renamed(options) from None
-    fitted, unit = fit_unit(
+    fitted, unit = fit_evaluation(
         runs,
         task=args.task,
         model=args.model,

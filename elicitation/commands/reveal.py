@@ -467,7 +467,7 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
     report = analyze(runs, rng=seed)
     (folder / "results.json").write_text(report.to_json(), encoding="utf-8")
     (folder / "report.html").write_text(report.to_html(), encoding="utf-8")
-    return f"\n{render_report(report.units, full=True)}"
+    return f"\n{render_report(report.evaluations, full=True)}"
 
 
 def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":

@@ -109,9 +109,12 @@ def test_few_groups_have_neither_interval_nor_pvalue(test):
 def test_every_check_of_a_report_names_its_unit(runs):
     checks = ["residual_covariance", "monotone_choice", "prompt_consistency", "calibration"]
     report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
-    results = report.units[0].results
+    results = report.evaluations[0].results
     assert {result.settings["unit of resampling"] for result in results} == {"group"}
-    assert report.units[0].notes[0] == "30 groups of contexts are the units of tests and intervals."
+    assert (
+        report.evaluations[0].notes[0]
+        == "30 groups of contexts are the clusters of tests and intervals."
+    )
     assert not any("contexts are" in said for result in results for said in result.assumptions)
 
 
@@ -165,7 +168,7 @@ def test_groups_of_very_unequal_size_are_no_units():
 
 def test_one_group_leaves_estimates_without_interval():
     runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1).assign(group="x")
-    results = analyze(runs, checks=["calibration"], rng=1).units[0].results
+    results = analyze(runs, checks=["calibration"], rng=1).evaluations[0].results
     assert all(result.interval is None for result in results)
     assert any("1 group is too few to be the units" in result.reason for result in results)
     # What chance adds is told by what units differ by; everything else is still there.

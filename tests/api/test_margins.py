@@ -23,18 +23,18 @@ def runs():
 
 def test_the_interval_decides(runs):
     report = analyze(runs, checks=CHECKS, rng=1)
-    (result,) = report.units[0].results
+    (result,) = report.evaluations[0].results
     # Two actions have opposite differences: one interval tells of both.
     plain = result.also["plain_average"]
     least = max(-plain.low, plain.high)
     assert 0.01 < least < 0.2
     above, below = (
-        analyze(runs, checks=CHECKS, rng=1, margin=least + away).units[0].conclusion
+        analyze(runs, checks=CHECKS, rng=1, margin=least + away).evaluations[0].conclusion
         for away in (0.001, -0.001)
     )
     assert above[0].startswith("Within ")
     assert "Not shown to be within " in below[0]
-    assert below[0].startswith(report.units[0].conclusion[0])
+    assert below[0].startswith(report.evaluations[0].conclusion[0])
 
 
 def test_every_action_counts():
@@ -47,7 +47,7 @@ def test_every_action_counts():
     policies = np.stack([yes, no, 1 - yes - no], axis=1)
     table = pd.DataFrame({"context": range(400), "p": belief, "theta": truth})
     table["action"] = [rng.choice(["yes", "no", "defer"], p=row) for row in policies]
-    (result,) = analyze(table, checks=CHECKS, rng=1).units[0].results
+    (result,) = analyze(table, checks=CHECKS, rng=1).evaluations[0].results
     plain = result.also["plain_average"]
     shown = max(abs(plain.low), abs(plain.high))
     ends = result.details[["plain_low", "plain_high"]].abs()
@@ -55,13 +55,13 @@ def test_every_action_counts():
     least = ends.iloc[:3].to_numpy().max()
     assert least > shown
     for margin, opening in ((least + 0.001, "Within "), (least - 0.001, "Not shown to be within ")):
-        (unit,) = analyze(table, checks=CHECKS, rng=1, margin=margin).units
+        (unit,) = analyze(table, checks=CHECKS, rng=1, margin=margin).evaluations
         assert opening in unit.conclusion[0]
 
 
 def test_no_interval_no_claim(runs):
     few = runs[runs["context"] < 12].assign(theta=lambda rows: (rows["context"] == 0).astype(int))
-    told = analyze(few, checks=CHECKS, margin=0.05, rng=1).units[0].conclusion[0]
+    told = analyze(few, checks=CHECKS, margin=0.05, rng=1).evaluations[0].conclusion[0]
     assert told.startswith("Cannot tell: too few cases")
     assert "ithin" not in told
 
@@ -73,7 +73,7 @@ def test_a_margin_without_the_test_that_it_is_held_against_is_refused(runs):
 
 def test_what_lies_beyond_a_margin_is_said_to():
     runs = simulate("leaky", n_contexts=200, n_reps=5, rng=1)
-    (unit,) = analyze(runs, checks=CHECKS, margin=0.05, rng=1).units
+    (unit,) = analyze(runs, checks=CHECKS, margin=0.05, rng=1).evaluations
     assert unit.results[0].also["plain_average"].low > 0.05
     assert "Beyond 5 points: the average difference" in unit.conclusion[0]
     assert "Not shown" not in unit.conclusion[0]

@@ -12,7 +12,7 @@ def example():
 
 
 def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little(example):
-    caught, passed = example.units
+    caught, passed = example.evaluations
     assert (caught.model, passed.model) == ("planted-leaky", "smollm2")
     text = " ".join(str(example).split())
     first, second = text.split("asia · smollm2")
@@ -62,7 +62,7 @@ def test_what_next_fits_small_tables_and_what_was_given():
 def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, verdict, asks):
     runs = simulate(agent, n_contexts=60, n_reps=5, rng=1)
     report = analyze(runs, checks=["sufficiency"], margin=margin, rng=1)
-    assert report.units[0].verdict is verdict
+    assert report.evaluations[0].verdict is verdict
     assert ("--margin" in str(report)) == asks
 
 
@@ -103,6 +103,8 @@ def test_models_under_another_name_are_a_warning():
     runs = simulate("rational", n_contexts=20, n_reps=2, rng=1)
     named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
     report = analyze(named, checks=["calibration"], rng=1)
-    assert any("warning" in note and "--model-column llm" in note for note in report.units[0].notes)
+    assert any(
+        "warning" in note and "--model-column llm" in note for note in report.evaluations[0].notes
+    )
     constant = analyze(named.assign(llm="a"), checks=["calibration"], rng=1)
-    assert not any("--model-column" in note for note in constant.units[0].notes)
+    assert not any("--model-column" in note for note in constant.evaluations[0].notes)

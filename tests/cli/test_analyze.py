@@ -9,7 +9,7 @@ import pytest
 
 import coherence
 from coherence import CheckResult, Interval, Report
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def analyze(monkeypatch):
         calls.append((runs, options))
         result = CheckResult("cmi", "independence", 0.02, "nats", Interval(0.01, 0.03), 0.004, 3, 3)
         return Report(
-            (Unit("task\x1b[31m", "model", (result,), ("The verdict.",)),),
+            (EvaluationReport("task\x1b[31m", "model", (result,), ("The verdict.",)),),
             {"seed": options["rng"], "published": options["published"]},
         )
 
@@ -386,7 +386,7 @@ def test_answers_and_figures_are_written_and_the_command_says_how(simulated, tmp
     settings = json.loads((folder / "results.json").read_text())["settings"]
     assert settings["data"]["rows"] == len(pd.read_parquet(simulated))
     assert settings["reading"] == ["--ignore=x_1"]
-    index = (folder / "answers" / "unit-1.html").read_text(encoding="utf-8")
+    index = (folder / "answers" / "evaluation-1.html").read_text(encoding="utf-8")
     assert "Status refused" in index
     assert run(*options, "--out", str(folder), "--answers", "0")[0] == 0
     assert not (folder / "answers").exists()

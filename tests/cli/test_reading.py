@@ -29,14 +29,14 @@ def test_a_very_large_table_is_read_by_unit_and_this_is_said(path, monkeypatch, 
 
 
 def test_reading_by_unit_is_refused_where_it_cannot_be(path, tmp_path, run):
-    status, _, err = run("analyze", path, "--by-unit", "--paper", tmp_path / "x")
+    status, _, err = run("analyze", path, "--by-evaluation", "--paper", tmp_path / "x")
     assert (status, "--paper takes all units together" in err) == (2, True)
-    status, _, err = run("analyze", path.with_suffix(".csv"), "--by-unit")
+    status, _, err = run("analyze", path.with_suffix(".csv"), "--by-evaluation")
     assert (status, "Write the table as parquet first" in err) == (2, True)
 
 
 def test_files_of_a_report_by_unit(path, tmp_path, run):
-    command = ["analyze", path, "--checks", "calibration", "--by-unit"]
+    command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
     assert run(*command, "--out", tmp_path / "out")[0] == 0
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
     assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}

@@ -44,7 +44,7 @@ def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, run
         coherence.write_runs(table, path)
     commands = {
         "analyze": [paths[0], "--checks", "residual_covariance,cmi,calibration", "--twin", "40"],
-        "by unit": [paths[0], "--checks", "residual_covariance", "--by-unit"],
+        "by unit": [paths[0], "--checks", "residual_covariance", "--by-evaluation"],
         "compare": [*paths, "--effects", "calibration:brier,residual_covariance"],
         "power": ["clairvoyant", "--contexts", "20", "--simulations", "20", "--signal", "0.3"],
     }

@@ -7,4 +7,4 @@ def test_the_schema_is_printed_as_json_and_nothing_else(run):
     status, out, err = run("schema")
     assert (status, err) == (0, "")
     jsonschema.Draft202012Validator.check_schema(json.loads(out))
-    assert "units" in json.loads(out)["properties"]
+    assert "evaluations" in json.loads(out)["properties"]

@@ -62,7 +62,7 @@ def test_all_that_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 0, report))
 
 
-class Answering:
+class ElicitationSummary:
     """Stands for what is drawn: every attempt is the same."""
 
     def __init__(self, call, folder=None):
@@ -85,7 +85,7 @@ def raising(error):
 
 def test_a_fault_is_told_from_an_answer(tmp_path):
     def kind(call, folder=None):
-        (found,) = +attempts.draw(Answering(call, folder), 1, 0, lambda line: None)
+        (found,) = +attempts.draw(ElicitationSummary(call, folder), 1, 0, lambda line: None)
         return found
 
     def leaves_a_file():

@@ -33,7 +33,7 @@ NOT_SMOOTH = {
 
 def results_of(runs, checks):
     report = analyze(runs, checks=checks, rng=1)
-    return {result.check: result for result in report.units[0].results}
+    return {result.check: result for result in report.evaluations[0].results}
 
 
 def compared(result):

@@ -8,12 +8,12 @@ import pytest
 
 from coherence.statistics.scatter import (
     MISLEADING,
+    ReportNoise,
     Reports,
-    Scatter,
     kind_of_reports,
     noise_bias,
+    report_noise_within,
     rounding_bound,
-    scatter_within,
 )
 
 
@@ -23,31 +23,35 @@ def test_equals_the_pooled_variance_of_groups_of_unequal_size():
     belief = rng.random(len(group))
     groups = [g for _, g in pd.Series(belief).groupby(group) if len(g) > 1]
     pooled = sum(g.var() * (len(g) - 1) for g in groups) / sum(len(g) - 1 for g in groups)
-    scatter = scatter_within(belief, group)
+    scatter = report_noise_within(belief, group)
     assert scatter.sd == pytest.approx(math.sqrt(pooled), rel=1e-12)
     assert scatter.n_groups == len(groups)
     mixed = rng.permutation(len(group))
-    assert scatter_within(belief[mixed], group[mixed]).sd == pytest.approx(scatter.sd, rel=1e-12)
+    assert report_noise_within(belief[mixed], group[mixed]).sd == pytest.approx(
+        scatter.sd, rel=1e-12
+    )
 
 
 def test_of_several_states_the_one_that_scatters_most_counts():
     first = np.array([0.2, 0.4, 0.5, 0.5])
     beliefs = np.column_stack([first, 0.5 * (1 - first), 0.5 * (1 - first)])
     group = [0, 0, 1, 1]
-    assert scatter_within(beliefs, group).sd == pytest.approx(scatter_within(first, group).sd)
+    assert report_noise_within(beliefs, group).sd == pytest.approx(
+        report_noise_within(first, group).sd
+    )
 
 
 def test_without_repetitions_nothing_is_known_and_nothing_misleads():
-    scatter = scatter_within(np.array([0.1, 0.9]), ["a", "b"])
+    scatter = report_noise_within(np.array([0.1, 0.9]), ["a", "b"])
     assert math.isnan(scatter.sd)
-    assert (scatter.n_groups, scatter.misleads) == (0, False)
-    assert math.isnan(scatter_within(np.empty(0), []).sd)
+    assert (scatter.n_groups, scatter.exceeds) == (0, False)
+    assert math.isnan(report_noise_within(np.empty(0), []).sd)
 
 
 def test_the_limit_itself_does_not_mislead():
-    assert not Scatter(0.1, 10, bias=MISLEADING).misleads
-    assert Scatter(0.01, 10, bias=np.nextafter(MISLEADING, 1)).misleads
-    assert not Scatter(0.3, 10).misleads  # without choices nothing can be misled
+    assert not ReportNoise(0.1, 10, bias=MISLEADING).exceeds
+    assert ReportNoise(0.01, 10, bias=np.nextafter(MISLEADING, 1)).exceeds
+    assert not ReportNoise(0.3, 10).exceeds  # without choices nothing can be misled
 
 
 def test_the_bias_of_noise_is_what_noise_adds_to_a_sum():
@@ -100,7 +104,7 @@ def test_the_more_cases_the_less_noise_is_too_small_to_move_a_test(n, kind):
 def test_ids_may_be_of_any_type():
     """Ids of several types have no order, and tuples are no array of two columns."""
     ids = [1, 1, "b", "b", (2, 3), (2, 3)]
-    assert scatter_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9, 0.7]), ids).n_groups == 3
+    assert report_noise_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9, 0.7]), ids).n_groups == 3
 
 
 @pytest.mark.parametrize(

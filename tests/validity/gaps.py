@@ -19,7 +19,7 @@ from scipy import stats
 
 from coherence.inputs import Floats
 from coherence.statistics.mean_interval import difference_pvalue
-from coherence.statistics.resample import Units
+from coherence.statistics.resample import Clusters
 
 HERE = Path(__file__).parent
 N_FLIPS = 999
@@ -59,7 +59,7 @@ def line(name: str, n: int, grouped: bool, tables: int, seed: int) -> dict[str, 
     rng = np.random.default_rng([seed, [*DESIGNS].index(name), n, grouped])
     signs = rng.choice([-1.0, 1.0], size=(N_FLIPS, n))
     size = 1 + np.arange(n) % 7 if grouped else np.ones(n, dtype=int)
-    units = Units("group" if grouped else "context", np.repeat(np.arange(n), size))
+    units = Clusters("group" if grouped else "context", np.repeat(np.arange(n), size))
     rejected: dict[str, list[bool]] = {}
     for _ in range(tables):
         gaps = draw(rng, size.sum())

@@ -17,7 +17,7 @@ from coherence.errors import InputError, listing
 from coherence.inputs import require
 from coherence.table.printable import counted
 from coherence.table.reading import AS_IT_IS, Reading
-from coherence.table.runs import UNIT, Runs
+from coherence.table.runs import EVALUATION, Runs
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS = 6
@@ -65,8 +65,8 @@ def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs
     completed = told.completed()
     table = completed.table
     ids = table.groupby(["task", "model"], sort=False)["context"].unique()
-    for key, of_unit in ids.items():
-        texts = pd.Series([_as_text(value) for value in of_unit])
+    for key, of_evaluation in ids.items():
+        texts = pd.Series([_as_text(value) for value in of_evaluation])
         twice = texts[texts.duplicated()]
         require(
             twice.empty,
@@ -84,7 +84,7 @@ def by_task_and_model(
     parts: dict[tuple[str, str], list[tuple[str, Runs]]] = {}
     for source, given in sources.items():
         table = _completed(given, str(source), reading)
-        for (task, model), rows in table.table.groupby(list(UNIT), sort=False):
+        for (task, model), rows in table.table.groupby(list(EVALUATION), sort=False):
             key = str(task), str(model) or str(source)
             parts.setdefault(key, []).append((str(source), table.part(rows)))
     tasks: dict[str, dict[str, Runs]] = {}

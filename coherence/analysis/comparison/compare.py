@@ -15,8 +15,8 @@ from coherence.analysis.comparison.effects import EFFECTS
 from coherence.analysis.comparison.questions import asked_alike
 from coherence.analysis.comparison.ranking import Ranked, rank_effect
 from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, Comparison
+from coherence.analysis.evaluation import require_state
 from coherence.analysis.reading import positive_labels
-from coherence.analysis.unit import require_state
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
@@ -116,7 +116,9 @@ def compare(
     tasks = [task for task in tasks if task.name in answers]
     if OF_STATE & set(names):
         exact = [
-            task for task in tasks if all(a.unit.exact_state for a in answers[task.name].values())
+            task
+            for task in tasks
+            if all(a.evaluation.exact_state for a in answers[task.name].values())
         ]
         of_questions += [f"{task.where}choices are compared with p_true." for task in exact]
     # A seed per effect, whether it is asked for or not.

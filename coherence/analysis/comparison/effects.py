@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.evaluation import EvaluationRows
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call
 from coherence.checks.consistency import prompt_consistency
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import Units, group_of_contexts, units_of
+from coherence.statistics.resample import Clusters, clusters_of, group_of_contexts
 from coherence.table.audit import label_rows
 from coherence.table.needs import ACTION, TARGET, THETA, P
 from coherence.table.runs import Runs
@@ -53,9 +53,9 @@ class Answers:
     )
 
     @cached_property
-    def unit(self) -> UnitRows:
+    def evaluation(self) -> EvaluationRows:
         """The rows by what they can be used for."""
-        return UnitRows(
+        return EvaluationRows(
             self.rows,
             positive=self.positive,
             labels=self.labels,
@@ -63,9 +63,9 @@ class Answers:
             state=self.state,
         )
 
-    def units(self, contexts: Sequence[str]) -> Units:
-        """Return the units of resampling of contexts: themselves, or the groups they are of."""
-        return units_of(group_of_contexts(self.rows.table), pd.Index(contexts))
+    def clusters(self, contexts: Sequence[str]) -> Clusters:
+        """Return the clusters of resampling of contexts: themselves, or the groups they are of."""
+        return clusters_of(group_of_contexts(self.rows.table), pd.Index(contexts))
 
     def about(self, contexts: Sequence[str]) -> "Answers":
         """Return the answers about some contexts; most effects are shown by the same ones."""
@@ -81,11 +81,13 @@ class Answers:
         """Return the results of a check by name, as an analysis plans it; run once."""
         if check not in self._results:
             declared, found = declaration(check), self._results.setdefault(check, {})
-            for step in declared.plan(self.unit.facts(declared.needs, False)):
+            for step in declared.plan(self.evaluation.facts(declared.needs, False)):
                 if not isinstance(step, Call):
                     continue
                 # Draws of a null distribution move neither the estimate nor what contexts add.
-                outcome = step.function(**step.fewest, **({"rng": 0} if step.draws else {}))
+                outcome = step.function(
+                    **step.cheapest_options, **({"rng": 0} if step.draws else {})
+                )
                 results = outcome if isinstance(outcome, list) else [outcome]
                 found |= {result.check: result for result in results}
         return self._results[check]
@@ -117,18 +119,18 @@ class Effect:
 
 def _by_check(effect: Effect, answers: Answers) -> CheckResult:
     """Run the check that has the effect, as an analysis plans it."""
-    check, unit = declaration(effect.name.partition(":")[0]), answers.unit
-    if P in check.needs and unit.states:
+    check, evaluation = declaration(effect.name.partition(":")[0]), answers.evaluation
+    if P in check.needs and evaluation.states:
         return effect.nothing(COLUMNS)
-    if not unit.in_two_states:
+    if not evaluation.in_two_states:
         return effect.nothing(SEVERAL)
-    if check.states_named and unit.unpaired:
-        return effect.nothing(unit.unpaired)
-    exact = unit.exact_state and TARGET in check.needs
-    judged = unit.choices if exact else unit.judged
-    if unit.stated.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
-        return effect.nothing(NO_BELIEF if unit.stated.empty else NO_CHOICE)
-    if unit.crossed and not check.of_persons:
+    if check.states_named and evaluation.unpaired:
+        return effect.nothing(evaluation.unpaired)
+    exact = evaluation.exact_state and TARGET in check.needs
+    judged = evaluation.choices if exact else evaluation.judged
+    if evaluation.stated.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
+        return effect.nothing(NO_BELIEF if evaluation.stated.empty else NO_CHOICE)
+    if evaluation.crossed and not check.of_persons:
         return effect.nothing(PERSONS)
     found = answers.results(check.name)
     whole = found.get(check.name)
@@ -138,9 +140,9 @@ def _by_check(effect: Effect, answers: Answers) -> CheckResult:
 
 def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
     """Pool all prompt variants that every model was asked."""
-    if answers.unit.states:
+    if answers.evaluation.states:
         return effect.nothing(COLUMNS)
-    if answers.unit.crossed:
+    if answers.evaluation.crossed:
         return effect.nothing(PERSONS)
     if not answers.prompts:
         return effect.nothing("no other prompt variant was asked of every model")
@@ -154,16 +156,16 @@ def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
 
 def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
     """Take the standard deviation of repeated reports, the mean over states of several."""
-    unit = answers.unit
-    if unit.stated.empty:
+    evaluation = answers.evaluation
+    if evaluation.stated.empty:
         return effect.nothing(effect.lacks)
-    if unit.crossed:
+    if evaluation.crossed:
         return effect.nothing(PERSONS)
-    beliefs = pd.DataFrame(unit.belief(unit.stated).reshape(len(unit.stated), -1))
-    context = unit.stated["context"].to_numpy()
+    beliefs = pd.DataFrame(evaluation.belief(evaluation.stated).reshape(len(evaluation.stated), -1))
+    context = evaluation.stated["context"].to_numpy()
     variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
     # Computed beliefs are expectations themselves, which asking again would not change.
-    if unit.runs.computed:
+    if evaluation.runs.computed:
         return effect.nothing("computed beliefs are not reported repeatedly")
     variance = variance.dropna()
     if variance.empty:
@@ -189,9 +191,9 @@ def _mean(
     effect: Effect, answers: Answers, values: "pd.Series[float]", *, root: bool
 ) -> CheckResult:
     """Return the mean over contexts, or its root, with an interval."""
-    units, mean = answers.units(list(values.index)), float(values.mean())
+    clusters, mean = answers.clusters(list(values.index)), float(values.mean())
     interval, reason = interval_or_reason(
-        np.asarray(values, dtype=np.float64), units, "value", root=root
+        np.asarray(values, dtype=np.float64), clusters, "value", root=root
     )
     if few := few_contexts(len(values)):
         interval, reason = None, few

@@ -12,7 +12,7 @@ from coherence.analysis.reading import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes
-from coherence.report.movement import little_sentence, movement
+from coherence.report.variation import little_sentence, variation
 from coherence.table.audit import answering
 from coherence.table.runs import Runs
 from coherence.table.states import meant_by
@@ -131,7 +131,7 @@ def _answers(
 
 def _one_state(task: Task, answers: dict[str, Answers]) -> tuple[dict[str, Answers], list[str]]:
     """Let all models of a task be compared by one state: exact only where all have it."""
-    exact = {model: each.unit.exact_state for model, each in answers.items()}
+    exact = {model: each.evaluation.exact_state for model, each in answers.items()}
     kind = "exact" if all(exact.values()) else "realised"
     note = []
     if any(exact.values()) and kind == "realised":
@@ -143,7 +143,7 @@ def _one_state(task: Task, answers: dict[str, Answers]) -> tuple[dict[str, Answe
 def _little(task: Task, answers: Mapping[str, Answers]) -> list[str]:
     """Warn of models whose beliefs or choices hardly vary: small effects are no merit of theirs."""
     said = {
-        model: little_sentence(movement(each.unit.shown(), each.unit.runs))
+        model: little_sentence(variation(each.evaluation.shown(), each.evaluation.runs))
         for model, each in answers.items()
     }
     return [f"{task.where}{model!r}: {text}" for model, text in said.items() if text]

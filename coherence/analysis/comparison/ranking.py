@@ -24,7 +24,7 @@ from coherence.statistics.rank_intervals import (
     rank_intervals,
     sizes_apart,
 )
-from coherence.statistics.resample import Units
+from coherence.statistics.resample import Clusters
 
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few
@@ -69,9 +69,9 @@ def rank_effect(
         )
     # Groups are of the cases, and any model's table may name them.
     naming = [given for given in answers.values() if "group" in given.rows.names]
-    units = (naming or list(answers.values()))[0].units(common)
-    if common and units.too_few:
-        return Ranked((), (), (f"{where}not compared ({units.too_few}).",))
+    clusters = (naming or list(answers.values()))[0].clusters(common)
+    if common and clusters.too_few:
+        return Ranked((), (), (f"{where}not compared ({clusters.too_few}).",))
     for model in [name for name, result in found.items() if len(_cases(result)) > len(common)]:
         found[model] = effect.of(answers[model].about(common))
         if _cases(found[model]) != set(common):
@@ -82,7 +82,7 @@ def rank_effect(
     if len(shown) > 1:
         said = listing(map(repr, sorted(shown)))
         notes.append(f"{where}models do not show the difference of one action: {said}.")
-    rows, pairs = _ranked(found, common, units, entropy, signed=effect.signed)
+    rows, pairs = _ranked(found, common, clusters, entropy, signed=effect.signed)
     base = {"task": task, "effect": effect.name}
     estimates = [
         {**base, "model": model, **(rows.get(model) or _nothing(without[model]))}
@@ -115,7 +115,12 @@ def _why(found: Mapping[str, CheckResult], without: Mapping[str, str]) -> str:
 
 
 def _ranked(
-    found: Mapping[str, CheckResult], cases: list[str], units: Units, entropy: int, *, signed: bool
+    found: Mapping[str, CheckResult],
+    cases: list[str],
+    clusters: Clusters,
+    entropy: int,
+    *,
+    signed: bool,
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """Return what is said of every model, and of every pair."""
     models, results = list(found), list(found.values())
@@ -126,10 +131,10 @@ def _ranked(
     # One value of each case, whose mean is the estimate.
     added = pd.concat([result.contributions for result in results], axis=1).loc[cases]
     values = np.array(compared) + len(cases) * added.to_numpy(dtype=np.float64)
-    by_unit = units.values(values)
-    pairs = compare_pairs(by_unit, np.random.default_rng(entropy))
+    by_cluster = clusters.values(values)
+    pairs = compare_pairs(by_cluster, np.random.default_rng(entropy))
     apart = pairs.apart()
-    ranked = sizes_apart(by_unit, np.random.default_rng(entropy)) if signed else apart
+    ranked = sizes_apart(by_cluster, np.random.default_rng(entropy)) if signed else apart
     low, high = rank_intervals(len(models), ranked)
     order = np.argsort(np.abs(compared) if signed else compared, kind="stable")
     shared = letters([int(at) for at in order], apart)

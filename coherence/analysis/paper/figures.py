@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
-from coherence.analysis.paper.tables import unit_name
+from coherence.analysis.paper.tables import evaluation_name
 from coherence.plots.pairwise import plot_pairwise_choice
 from coherence.plots.style import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.tables import PaperFigure, spoken_range
-from coherence.report.unit import Unit
 from coherence.report.wording import belief_noun, clean
 from coherence.result import CheckResult
 
@@ -37,7 +37,7 @@ def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure
     """Draw Figures 1 and 2 into a folder, as SVG and PDF."""
     figures = []
     for procedure, report in results.reports.items():
-        figures += _choice_figures(report.units, procedure, folder)
+        figures += _choice_figures(report.evaluations, procedure, folder)
     return [*figures, _gap_figure(results, folder)]
 
 
@@ -48,20 +48,24 @@ def _save(figure: Figure, path: Path) -> None:
         figure.savefig(path.with_suffix(f".{ending}"), metadata=date)
 
 
-def _choice_figures(units: Sequence[Unit], procedure: str, folder: Path) -> list[PaperFigure]:
-    """Draw the shares of every pair of actions: a line of panels per unit, a column per pair."""
+def _choice_figures(
+    evaluations: Sequence[EvaluationReport], procedure: str, folder: Path
+) -> list[PaperFigure]:
+    """Draw the shares of every pair of actions: a line an evaluation, a column a pair."""
     drawn = [
-        (unit, {result.check: result for result in unit.results if _is_drawn(result)})
-        for unit in units
+        (evaluation, {result.check: result for result in evaluation.results if _is_drawn(result)})
+        for evaluation in evaluations
     ]
     title = f"Share of an action against belief, {procedure}"
-    # In the order of the checks, which a unit that lacks a pair must not change.
-    named = dict.fromkeys(result.check for unit in units for result in unit.results)
+    # In the order of the checks, which an evaluation that lacks a pair must not change.
+    named = dict.fromkeys(
+        result.check for evaluation in evaluations for result in evaluation.results
+    )
     pairs = [check for check in named if any(check in results for _, results in drawn)]
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
         return [PaperFigure("", "Figure 1", title, why)]
-    shown = [(unit, results) for unit, results in drawn if results]
+    shown = [(evaluation, results) for evaluation, results in drawn if results]
     chunks = [shown[start : start + MOST_UNITS] for start in range(0, len(shown), MOST_UNITS)]
     figures = []
     for number, chunk in enumerate(chunks, start=1):
@@ -80,20 +84,22 @@ def _is_drawn(result: CheckResult) -> bool:
 
 
 def _draw_choices(
-    chunk: Sequence[tuple[Unit, dict[str, CheckResult]]], pairs: Sequence[str], path: Path
+    chunk: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
+    pairs: Sequence[str],
+    path: Path,
 ) -> None:
     n_rows, n_columns = len(chunk), len(pairs)
     with figure_style({"font.size": 8.5}):
         size = (max(2.9 * n_columns, 3.6), 2.3 * n_rows)
         figure = Figure(figsize=size, layout="constrained")
-        for row, (unit, results) in enumerate(chunk):
+        for row, (evaluation, results) in enumerate(chunk):
             for column, check in enumerate(pairs):
                 ax = figure.add_subplot(n_rows, n_columns, row * n_columns + column + 1)
                 if check not in results:
                     _say_empty(ax, check.removeprefix(_PAIRWISE))
                     continue
                 result = results[check]
-                noun = belief_noun(unit.answering)
+                noun = belief_noun(evaluation.answering)
                 plot_pairwise_choice(result, noun=noun, title="", ax=ax)
                 # Marked in the caption; a legend in every panel would cover the shares.
                 if legend := ax.get_legend():
@@ -101,7 +107,8 @@ def _draw_choices(
                 ax.set_xlim(-0.03, 1.03)
                 ax.set_title(
                     " · ".join(
-                        clean(name, limit=_NAME) for name in unit_name(unit.task, unit.model)
+                        clean(name, limit=_NAME)
+                        for name in evaluation_name(evaluation.task, evaluation.model)
                     ),
                     fontsize=8.5,
                     color=INK,
@@ -118,9 +125,11 @@ def _say_empty(ax: Axes, what: str) -> None:
 
 
 def _choice_caption(
-    chunk: Sequence[tuple[Unit, dict[str, CheckResult]]], pairs: Sequence[str], procedure: str
+    chunk: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
+    pairs: Sequence[str],
+    procedure: str,
 ) -> str:
-    results = [result for _, of_unit in chunk for result in of_unit.values()]
+    results = [result for _, of_evaluation in chunk for result in of_evaluation.values()]
     details = pd.concat([result.details for result in results])
     violated = int((details["violation"].astype(bool) & details["significant"].astype(bool)).sum())
     test = (
@@ -138,8 +147,8 @@ def _choice_caption(
     bars = " and ".join(sorted(kinds))
     contexts = spoken_range([result.n_contexts for result in results])
     fullest = [
-        max(of_unit.values(), key=lambda result: result.n_rows + result.n_dropped)
-        for _, of_unit in chunk
+        max(of_evaluation.values(), key=lambda result: result.n_rows + result.n_dropped)
+        for _, of_evaluation in chunk
     ]
     unread = sum(result.n_dropped for result in fullest)
     left_out = (
@@ -165,7 +174,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     ]
     gaps = pd.concat(rows).dropna(subset="statistic")
     if gaps.empty:
-        first = results.units[0].task, results.units[0].model
+        first = results.evaluations[0].task, results.evaluations[0].model
         why = results.why_absent(next(iter(results.reports)), *first, _GAP[REPAIRED])
         return PaperFigure("", "Figure 2", title, f"Not drawn: {why}")
     tasks = list(dict.fromkeys(gaps["task"]))
@@ -180,7 +189,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
         for number, task in enumerate(tasks):
             ax = figure.add_subplot(n_lines, n_columns, number + 1)
             plot_gaps(gaps[gaps["task"] == task], forests[forests["task"] == task], ax)
-            name = clean(unit_name(task, "")[0], limit=_NAME)
+            name = clean(evaluation_name(task, "")[0], limit=_NAME)
             ax.set_title(name, fontsize=9.5, color=INK, loc="left", parse_math=False)
             if number % n_columns:
                 ax.set_ylabel("")
@@ -209,7 +218,7 @@ def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
         known = ~np.isnan(low)
         ax.vlines(centres[known], low[known], high[known], color=INK, linewidth=1.2, zorder=3)
     _draw_forests(forests.drop_duplicates("model"), models, ax)
-    names = [clean(unit_name("", model)[1], limit=16) for model in models]
+    names = [clean(evaluation_name("", model)[1], limit=16) for model in models]
     turned = len(models) > 2 and max(map(len, names)) > 8
     ax.set_xticks(range(len(models)), names)
     for tick in ax.get_xticklabels():
@@ -258,9 +267,10 @@ def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFram
     repaired = gaps[gaps["procedure"] == gaps["procedure"].iloc[-1]]
     unread = int(repaired["n_dropped"].sum())
     lacking = [
-        f"{clean(unit.task)} {clean(unit.model)}".strip()
-        for unit in results.units
-        if (unit.task, unit.model) not in set(zip(gaps["task"], gaps["model"], strict=True))
+        f"{clean(evaluation.task)} {clean(evaluation.model)}".strip()
+        for evaluation in results.evaluations
+        if (evaluation.task, evaluation.model)
+        not in set(zip(gaps["task"], gaps["model"], strict=True))
     ]
     without = f" Without a gap: {', '.join(lacking)}." if lacking else ""
     forest = (

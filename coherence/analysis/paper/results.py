@@ -13,20 +13,20 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.analysis.reading import as_runs, read_units
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.evaluation import EvaluationRows
+from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.cmi import NEAREST, cmi_test
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
-from coherence.report.unit import Unit
 from coherence.result import CheckResult
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_generator, group_of_contexts, units_of
-from coherence.table.needs import JUDGED_CHOICES
+from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
+from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs
 
@@ -74,10 +74,10 @@ class PaperResults:
     def frame(self) -> pd.DataFrame:
         """Return every number, one row per procedure, task, model and check; see `COLUMNS`."""
         reported = [
-            (procedure, unit.task, unit.model, result)
+            (procedure, evaluation.task, evaluation.model, result)
             for procedure, report in self.reports.items()
-            for unit in report.units
-            for result in unit.results
+            for evaluation in report.evaluations
+            for result in evaluation.results
         ]
         added = [
             (name, *result) for name, results in self.supplements.items() for result in results
@@ -93,9 +93,9 @@ class PaperResults:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     @property
-    def units(self) -> tuple[Unit, ...]:
+    def evaluations(self) -> tuple[EvaluationReport, ...]:
         """Units of the first report: all have the same."""
-        return next(iter(self.reports.values())).units
+        return next(iter(self.reports.values())).evaluations
 
     def why_absent(self, procedure: str, task: str, model: str, check: str) -> str:
         """Say why there is no result."""
@@ -108,8 +108,12 @@ class PaperResults:
         report = self.reports[procedure]
         if of_report and name not in report.settings["checks"]:
             return as_sentence(f"{_spoken(name)} was not among the checks that were asked for")
-        unit = next(unit for unit in report.units if (unit.task, unit.model) == (task, model))
-        reasons = [unit.absent[key] for key in (check, name) if key in unit.absent]
+        evaluation = next(
+            evaluation
+            for evaluation in report.evaluations
+            if (evaluation.task, evaluation.model) == (task, model)
+        )
+        reasons = [evaluation.absent[key] for key in (check, name) if key in evaluation.absent]
         return as_sentence(reasons[0]) if reasons else _without_rows(check)
 
 
@@ -182,14 +186,14 @@ def collect_results(
         for procedure, stream in zip((REPAIRED, PUBLISHED), streams, strict=True)
         if procedure in reports
     }
-    known = {(unit.task, unit.model) for unit in report.units}
+    known = {(evaluation.task, evaluation.model) for evaluation in report.evaluations}
     found = {(task, model) for results in supplements.values() for task, model, _ in results}
     if strangers := sorted(found - known):
         raise InputError(
             f"runs must be the table that the report was made of; {strangers[0]} is no task and "
             "model of the report. Give the table that was analysed."
         )
-    # Repaired first: its units and their order are those of the figures.
+    # Repaired first: its evaluations and their order are those of the figures.
     return PaperResults(
         {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}, supplements
     )
@@ -213,46 +217,51 @@ def supplement(
     rng: Seed = None,
 ) -> list[UnitResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
-    units, _ = read_units(
+    evaluations, _ = read_evaluations(
         as_runs(runs, Reading(merge_labels=merge_labels)),
         ["cmi"],
         strict=strict,
         positive=positive,
         reference=reference,
     )
-    streams = as_generator(rng).spawn(len(units))
-    calls = [(unit, published, stream) for (_, unit), stream in zip(units, streams, strict=True)]
+    streams = as_generator(rng).spawn(len(evaluations))
+    calls = [
+        (evaluation, published, stream)
+        for (_, evaluation), stream in zip(evaluations, streams, strict=True)
+    ]
     found = run_calls(_added, calls, n_jobs)
     return [
         (task, model, result)
-        for ((task, model), _), results in zip(units, found, strict=True)
+        for ((task, model), _), results in zip(evaluations, found, strict=True)
         for result in results
     ]
 
 
-def _added(unit: UnitRows, published: bool, rng: np.random.Generator) -> list[CheckResult]:
+def _added(
+    evaluation: EvaluationRows, published: bool, rng: np.random.Generator
+) -> list[CheckResult]:
     """Compute what a report lacks of one task and model."""
-    results = [_isotonic(unit, published, rng)] if len(unit.judged) else []
+    results = [_isotonic(evaluation, published, rng)] if len(evaluation.judged) else []
     if published:
         return results
-    if unit.runs.beliefs:
-        results.append(_scatter(unit))
-    plain = unit.rows[~unit.runs.given_z]
+    if evaluation.runs.beliefs:
+        results.append(_scatter(evaluation))
+    plain = evaluation.rows[~evaluation.runs.given_z]
     for prompt in in_paper_order(list(dict.fromkeys(plain["prompt"]))):
-        results += _errors(unit, plain[plain["prompt"] == prompt], prompt)
+        results += _errors(evaluation, plain[plain["prompt"] == prompt], prompt)
     return results
 
 
-def _isotonic(unit: UnitRows, published: bool, rng: np.random.Generator) -> CheckResult:
+def _isotonic(evaluation: EvaluationRows, published: bool, rng: np.random.Generator) -> CheckResult:
     """Test sufficiency under isotonic calibration."""
-    facts = unit.facts(JUDGED_CHOICES, published)
-    if unit.policies:
+    facts = evaluation.facts(NEEDS_STATE_AND_ACTION, published)
+    if evaluation.policies:
         lack = "calibration takes chosen actions, and here actions are probabilities"
-    elif not unit.in_two_states:
-        n_states = len(unit.states)
+    elif not evaluation.in_two_states:
+        n_states = len(evaluation.states)
         lack = f"calibration takes a belief in one of two states, and here are {n_states}"
     else:
-        lack = unit.unpaired
+        lack = evaluation.unpaired
     if not lack:
         try:
             result = cmi_test(
@@ -298,66 +307,70 @@ def _of_squares(
     """Return the root of a mean over contexts, with its interval over contexts or groups."""
     squares = squares.dropna()
     values = squares.to_numpy(dtype=np.float64)
-    units = units_of(group_of_contexts(used), squares.index)
+    evaluations = clusters_of(group_of_contexts(used), squares.index)
     result = _undefined(check, what, asked, "")
     result = replace(
         result, n_rows=len(used), n_contexts=len(values), n_dropped=len(asked) - len(used)
     )
     if few := few_contexts(len(values), f"with {of}"):
         return replace(result, reason=few)
-    interval, reason = interval_or_reason(values, units, "value", root=True)
+    interval, reason = interval_or_reason(values, evaluations, "value", root=True)
     return replace(
         result,
         # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
         statistic=math.sqrt(max(float(values.mean()), 0.0)),
         interval=None if interval is None else interval.within(0.0, 1.0),
-        assumptions=(f"{units.name}s are independent",),
+        assumptions=(f"{evaluations.name}s are independent",),
         reason=reason,
     )
 
 
-def _by_context(unit: UnitRows, rows: pd.DataFrame) -> pd.DataFrame:
+def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
     """Mean, variance and number of the beliefs of each context."""
-    table = pd.DataFrame({"context": rows["context"], "belief": unit.belief(rows)})
+    table = pd.DataFrame({"context": rows["context"], "belief": evaluation.belief(rows)})
     beliefs = table.groupby("context", observed=True)["belief"]
     return pd.DataFrame({"mean": beliefs.mean(), "variance": beliefs.var(), "n": beliefs.count()})
 
 
-def _scatter(unit: UnitRows) -> CheckResult:
-    what = f"root of the mean variance of repeated answers within contexts, {unit.reference}"
-    if not unit.in_two_states:
-        return _undefined(SCATTER, what, unit.asked, "beliefs over several states")
-    if unit.runs.part(unit.stated).computed:
+def _scatter(evaluation: EvaluationRows) -> CheckResult:
+    what = f"root of the mean variance of repeated answers within contexts, {evaluation.reference}"
+    if not evaluation.in_two_states:
+        return _undefined(SCATTER, what, evaluation.asked, "beliefs over several states")
+    if evaluation.runs.part(evaluation.stated).computed:
         of_answers = "spread of the computed distribution over answers, which is not known of a "
-        if not unit.runs.known("p_sd")[unit.stated.index].any():
+        if not evaluation.runs.known("p_sd")[evaluation.stated.index].any():
             kind = f"{of_answers}belief that is one probability"
-            return _undefined(SCATTER, what, unit.asked, f"no {kind}")
+            return _undefined(SCATTER, what, evaluation.asked, f"no {kind}")
         # One answer drawn from the distribution would have this variance.
-        rows = unit.stated.dropna(subset="p_sd")
+        rows = evaluation.stated.dropna(subset="p_sd")
         squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
-        what = f"root of the mean variance of the computed distribution, {unit.reference}"
-        return _of_squares(SCATTER, what, squares, rows, unit.asked, "a computed distribution")
-    variance = _by_context(unit, unit.stated)["variance"]
-    return _of_squares(SCATTER, what, variance, unit.stated, unit.asked, "two parsed repetitions")
+        what = f"root of the mean variance of the computed distribution, {evaluation.reference}"
+        return _of_squares(
+            SCATTER, what, squares, rows, evaluation.asked, "a computed distribution"
+        )
+    variance = _by_context(evaluation, evaluation.stated)["variance"]
+    return _of_squares(
+        SCATTER, what, variance, evaluation.stated, evaluation.asked, "two parsed repetitions"
+    )
 
 
-def _lack_of_truth(unit: UnitRows, asked: pd.DataFrame) -> str:
+def _lack_of_truth(evaluation: EvaluationRows, asked: pd.DataFrame) -> str:
     """Say why answers cannot be compared with the exact posterior; empty if they can."""
-    if not unit.in_two_states:
-        return f"beliefs over {len(unit.states)} states"
-    if not unit.paired:
-        return unit.unpaired
-    known = unit.runs.known("p_true")[asked.index].any()
+    if not evaluation.in_two_states:
+        return f"beliefs over {len(evaluation.states)} states"
+    if not evaluation.paired:
+        return evaluation.unpaired
+    known = evaluation.runs.known("p_true")[asked.index].any()
     return "" if known else "no exact posterior: p_true is missing or empty"
 
 
-def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResult]:
+def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> list[CheckResult]:
     """Estimate the error to the exact posterior of single and of expected answers to a prompt."""
     single, noiseless = f"{SINGLE}:{prompt}", f"{NOISELESS}:{prompt}"
     of_single = f"root-mean-square error of single answers, {prompt}"
     of_expected = f"root-mean-square error of expected answers, {prompt}"
-    lack = _lack_of_truth(unit, asked)
-    rows = asked if lack else asked.dropna(subset=[*(unit.states or ["p"]), "p_true"])
+    lack = _lack_of_truth(evaluation, asked)
+    rows = asked if lack else asked.dropna(subset=[*(evaluation.states or ["p"]), "p_true"])
     if lack or rows.empty:
         reason = lack or "no parsed answer"
         return [
@@ -365,16 +378,16 @@ def _errors(unit: UnitRows, asked: pd.DataFrame, prompt: str) -> list[CheckResul
             _undefined(noiseless, of_expected, asked, reason),
         ]
     result, *_ = calibration_estimates(
-        unit.belief(rows),
+        evaluation.belief(rows),
         p_true=rows["p_true"],
         context=rows["context"],
         group=rows.get("group"),
     )
     n_dropped = len(asked) - len(rows)
-    answers = _by_context(unit, rows)
+    answers = _by_context(evaluation, rows)
     truth = rows.groupby("context", observed=True)["p_true"].mean()
     # The mean of n answers misses the expected one by their variance over n.
-    noise = 0.0 if unit.runs.part(rows).computed else answers["variance"] / answers["n"]
+    noise = 0.0 if evaluation.runs.part(rows).computed else answers["variance"] / answers["n"]
     squares = (answers["mean"] - truth) ** 2 - noise
     return [
         replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),

@@ -24,15 +24,15 @@ from coherence.analysis.paper.results import (
     in_paper_order,
 )
 from coherence.checks.cmi import NEAREST
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.tables import Cell, Column, PaperTable, spoken_range, text_cell
-from coherence.report.unit import Unit as ReportUnit
 from coherence.report.wording import format_numbers, format_pvalue
 from coherence.table.printable import numbered
 from coherence.table.schema import PARSED
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _KEY = ["procedure", "task", "model", "check"]
-Unit = tuple[str, str]
+Key = tuple[str, str]
 """Task and model."""
 Row = dict[Hashable, Any]
 
@@ -184,7 +184,7 @@ def paper_tables(results: PaperResults) -> list[PaperTable]:
     return [_table(declared, results, frame, rows) for declared in TABLES]
 
 
-def unit_name(task: str, model: str) -> tuple[str, str]:
+def evaluation_name(task: str, model: str) -> tuple[str, str]:
     """Return what a table calls a task and a model, which may have no name."""
     return task or "all rows", model or "–"
 
@@ -192,9 +192,9 @@ def unit_name(task: str, model: str) -> tuple[str, str]:
 def _table(
     declared: Declared, results: PaperResults, frame: pd.DataFrame, rows: Mapping[Any, Row]
 ) -> PaperTable:
-    """Build one table: a line for each unit, then means."""
+    """Build one table: a line for each evaluation, then means."""
     blocks = list(_expanded(declared.blocks, list(dict.fromkeys(frame["check"]))))
-    columns: list[tuple[Column, Callable[[Unit], Cell]]] = []
+    columns: list[tuple[Column, Callable[[Key], Cell]]] = []
     for block, check, group in blocks:
         if block.published:
             column = Column(f"{check}.{PUBLISHED}", "published", group)
@@ -205,12 +205,15 @@ def _table(
         columns.append((column, cell))
         if block.tested:
             columns.append((Column("", "p (Holm)", group), partial(_tested, rows, check)))
-    units = [(unit.task, unit.model) for unit in results.units]
-    cells = {unit: [cell(unit) for _, cell in columns] for unit in units}
-    lines = [(*map(text_cell, unit_name(*unit)), *cells[unit]) for unit in units]
+    evaluations = [(evaluation.task, evaluation.model) for evaluation in results.evaluations]
+    cells = {evaluation: [cell(evaluation) for _, cell in columns] for evaluation in evaluations}
+    lines = [
+        (*map(text_cell, evaluation_name(*evaluation)), *cells[evaluation])
+        for evaluation in evaluations
+    ]
     means = [
         (text_cell(label), text_cell(model), *map(_mean, zip(*map(cells.get, of), strict=True)))
-        for label, model, of in (_averaged(units) if declared.with_means else ())
+        for label, model, of in (_averaged(evaluations) if declared.with_means else ())
     ]
     names = (Column("task", "task", number=False), Column("model", "model", number=False))
     # In the order of the columns, the published numbers first.
@@ -223,7 +226,7 @@ def _table(
         name=f"table{declared.number}",
         label=f"Table {declared.number}",
         title=declared.title,
-        caption=" ".join(_caption(declared, blocks, shown, results.units)),
+        caption=" ".join(_caption(declared, blocks, shown, results.evaluations)),
         columns=(*names, *(column for column, _ in columns)),
         rows=(*lines, *means),
         n_last=len(means),
@@ -258,15 +261,15 @@ def _cell(
     rows: Mapping[Any, Row],
     procedure: str,
     check: str,
-    unit: Unit,
+    evaluation: Key,
     *,
     percent: bool = False,
     number: str = "statistic",
 ) -> Cell:
     """Show a number with its interval, or say why there is none."""
-    row = rows.get((procedure, *unit, check))
+    row = rows.get((procedure, *evaluation, check))
     if row is None:
-        return Cell("not run", note=results.why_absent(procedure, *unit, check))
+        return Cell("not run", note=results.why_absent(procedure, *evaluation, check))
     exact = {"": row[number]} | {name: row[name] for name in _EXACT}
     note = as_sentence(row["reason"])
     if math.isnan(row[number]):
@@ -278,9 +281,9 @@ def _cell(
     return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if texts[1:] else texts[0], exact, note)
 
 
-def _tested(rows: Mapping[Any, Row], check: str, unit: Unit) -> Cell:
+def _tested(rows: Mapping[Any, Row], check: str, evaluation: Key) -> Cell:
     """Show the p-value of the repaired test, Holm's in brackets."""
-    row = rows.get((REPAIRED, *unit, check))
+    row = rows.get((REPAIRED, *evaluation, check))
     if row is None:
         return Cell("–")
     text = format_pvalue(row["pvalue"])
@@ -288,16 +291,18 @@ def _tested(rows: Mapping[Any, Row], check: str, unit: Unit) -> Cell:
     return Cell(f"{text} ({format_pvalue(row['pvalue_holm'])})" if adjusted else text)
 
 
-def _averaged(units: Sequence[Unit]) -> Iterator[tuple[str, str, list[Unit]]]:
-    """Yield label, model and units of each row of means: over tasks of a model, and over all."""
-    models = list(dict.fromkeys(model for _, model in units))
-    if len({task for task, _ in units}) > 1:
+def _averaged(
+    evaluations: Sequence[Key],
+) -> Iterator[tuple[str, str, list[Key]]]:
+    """Yield label, model and evaluations of each row of means: over tasks of a model, over all."""
+    models = list(dict.fromkeys(model for _, model in evaluations))
+    if len({task for task, _ in evaluations}) > 1:
         for model in models:
-            of_model = [unit for unit in units if unit[1] == model]
+            of_model = [evaluation for evaluation in evaluations if evaluation[1] == model]
             if len(of_model) > 1:
-                yield "mean over tasks", unit_name("", model)[1], of_model
+                yield "mean over tasks", evaluation_name("", model)[1], of_model
     if len(models) > 1:
-        yield "mean over all", "all", list(units)
+        yield "mean over all", "all", list(evaluations)
 
 
 def _mean(cells: Sequence[Cell]) -> Cell:
@@ -315,7 +320,7 @@ def _caption(
     declared: Declared,
     blocks: Sequence[tuple[Block, str, str]],
     shown: pd.DataFrame,
-    units: Sequence[ReportUnit],
+    evaluations: Sequence[EvaluationReport],
 ) -> Iterator[str]:
     yield from (block.says for block in declared.blocks if block.says)
     for procedure in (PUBLISHED, REPAIRED):
@@ -334,19 +339,19 @@ def _caption(
     if numbers.empty:
         yield "No cell has a number."
         return
-    # The column of a unit that the most answers were asked for.
+    # The column of an evaluation that the most answers were asked for.
     asked = (numbers["n_rows"] + numbers["n_dropped"]).groupby([numbers["task"], numbers["model"]])
     fullest = numbers.loc[asked.idxmax()]
     n = spoken_range(numbers["n_contexts"].astype(int).tolist())
     yield (
         f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-        f"fullest column. {_unparsed(units)}"
+        f"fullest column. {_unparsed(evaluations)}"
     )
 
 
-def _unparsed(units: Sequence[ReportUnit]) -> str:
+def _unparsed(evaluations: Sequence[EvaluationReport]) -> str:
     """Count the answers that no column can have, whatever column they were asked for."""
-    statuses = pd.concat([unit.statuses for unit in units])
+    statuses = pd.concat([evaluation.statuses for evaluation in evaluations])
     n = int(statuses["rows"].sum())
     n_unparsed = int(statuses.loc[~statuses["status"].isin(PARSED), "rows"].sum())
     return (

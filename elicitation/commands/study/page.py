@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coherence.report.movement import little_sentence
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment
-from coherence.report.unit import Unit as ReportUnit
+from coherence.report.variation import little_sentence
 from coherence.report.view import view
 from coherence.report.wording import answering_sentences, clean
 from coherence.result import Outcome
@@ -36,7 +36,7 @@ def render_page(
     study: Study,
     finished: Sequence[tuple[Unit, Finished]],
     missing: Sequence[str],
-    conclusions: Sequence[ReportUnit],
+    conclusions: Sequence[EvaluationReport],
     compared: Compared | None,
     batteries: Sequence[tuple[str, str]],
     links: Mapping[str, str],
@@ -72,14 +72,14 @@ def render_page(
     )
 
 
-def _little(unit: ReportUnit) -> list[str]:
+def _little(unit: EvaluationReport) -> list[str]:
     """Say where beliefs or choices hardly vary, and where answers are hardly those of the model."""
     said = answering_sentences(unit.answering)
-    little = little_sentence(unit.movement)
+    little = little_sentence(unit.variation)
     return [*([little] if little else []), *(text for text in said if text.startswith(WARNING))]
 
 
-def _untested(unit: ReportUnit) -> list[str]:
+def _untested(unit: EvaluationReport) -> list[str]:
     """Say which tests have no p-value and why, and what was left out or assumed."""
     shown = view(unit)
     lines = [

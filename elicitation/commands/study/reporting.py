@@ -60,7 +60,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         finished,
         [unit.label for unit, done in states if done is None]
         + [unit.label for unit in batteries if not unit.is_finished],
-        () if report is None else report.units,
+        () if report is None else report.evaluations,
         compared,
         [
             (unit.label, f"{unit.folder.relative_to(folder).as_posix()}/summary.txt")

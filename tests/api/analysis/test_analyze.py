@@ -30,7 +30,7 @@ def test_every_check_runs_on_a_full_table(runs):
     by_name = {name for name in CHECKS if not declaration(name).by_itself(validate_runs(runs))}
     assert found == {*CHECKS, "monotone_direction"} - by_name
     assert "predictive_gain:features" in set(report.results["check"])
-    (note,) = report.units[0].notes
+    (note,) = report.evaluations[0].notes
     assert "exact posterior p_true" in note
     assert "--state realised" in note
     assert report.results["statistic"].notna().all()
@@ -61,11 +61,11 @@ def test_units_are_analysed_apart():
         ignore_index=True,
     )
     report = analyze(both, checks=["cmi"], rng=1)
-    assert [(unit.model, unit.results[0].n_rows) for unit in report.units] == [
+    assert [(unit.model, unit.results[0].n_rows) for unit in report.evaluations] == [
         ("leaky", 160),
         ("rational", 160),
     ]
-    assert report.units[0].results[0].pvalue < 0.05
+    assert report.evaluations[0].results[0].pvalue < 0.05
 
 
 def test_unreadable_rows_are_counted_and_shown(runs):
@@ -73,7 +73,7 @@ def test_unreadable_rows_are_counted_and_shown(runs):
     asked = table.index[table["action"].notna()][:3]
     table.loc[asked, ["status", "p", "raw_belief"]] = ["refused", np.nan, "I would rather not"]
     report = analyze(table, checks=["cmi", "calibration"], rng=1)
-    unit = report.units[0]
+    unit = report.evaluations[0]
     assert {result.n_dropped for result in unit.results} == {3}
     assert unit.results[0].n_rows == 77
     counts = unit.statuses.set_index(["question", "status"])["rows"]
@@ -99,8 +99,8 @@ def test_the_reference_does_not_depend_on_the_order_of_rows():
         "the reference prompt is 'a': 60 of 120 rows are under others (b) and enter no check, "
         "60 of them with an action (--reference NAME takes another)."
     )
-    assert note in first.units[0].notes
-    assert note in second.units[0].notes
+    assert note in first.evaluations[0].notes
+    assert note in second.evaluations[0].notes
     named = analyze(both, checks=["residual_covariance"], reference="b", rng=1)
     alone = analyze(other, checks=["residual_covariance"], rng=1)
     assert named.results["statistic"].tolist() == alone.results["statistic"].tolist()
@@ -147,7 +147,7 @@ def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, co
         )
     second = f"the second of p_{first} and p_{second} in sorted order."
     note = f"theta: beliefs are those of the column {column}, {second}"
-    assert (note in report.units[0].notes) == bool(column)
+    assert (note in report.evaluations[0].notes) == bool(column)
 
 
 @pytest.mark.lengthy
@@ -158,7 +158,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     assert report.results["check"].tolist() == [
         "cmi"
     ]  # equal information whichever belief is which
-    assert report.units[0].notes == (
+    assert report.evaluations[0].notes == (
         "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is"
         " not known which belief is in which state: "
         "residual covariance, monotone choice and calibration were not run.",
@@ -205,7 +205,7 @@ def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
         "50 of 80 rows with a parsed belief and action lack the state and were left out "
         "of the checks that need it."
     )
-    assert [note] == [said for said in report.units[0].notes if "left out" in said]
+    assert [note] == [said for said in report.evaluations[0].notes if "left out" in said]
 
 
 def test_published_procedures(runs):
@@ -251,7 +251,7 @@ def test_pvalues_are_adjusted_over_their_families(runs):
 def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     silent = runs.assign(p=np.nan, p_z=np.nan, action=None, status="unparsed")
     report = analyze(silent, rng=1)
-    notes = "\n".join(report.units[0].notes)
+    notes = "\n".join(report.evaluations[0].notes)
     assert "no row has a parsed belief, action and state" in notes
     assert "no parsed belief under 'standard'" in notes
     assert report.results["statistic"].isna().all()
@@ -279,9 +279,9 @@ def test_beliefs_without_actions_get_every_other_check(runs):
         report.results.drop(columns=adjusted),
         full.results[of_beliefs].drop(columns=adjusted).reset_index(drop=True),
     )
-    assert report.units[0].notes == (NO_ACTION,)
-    assert "standard, with action" not in set(report.units[0].statuses["question"])
-    assert set(report.units[0].bounds["quantity"]) == {"mean belief"}
+    assert report.evaluations[0].notes == (NO_ACTION,)
+    assert "standard, with action" not in set(report.evaluations[0].statuses["question"])
+    assert set(report.evaluations[0].bounds["quantity"]) == {"mean belief"}
 
 
 @pytest.mark.lengthy
@@ -292,7 +292,7 @@ def test_actions_without_states_are_tested_for_order_alone(runs):
     assert report.results["check"].tolist() == same.results["check"].tolist()
     expected = same.results["pvalue"].tolist()
     assert report.results["pvalue"].tolist() == pytest.approx(expected, nan_ok=True)
-    notes = report.units[0].notes
+    notes = report.evaluations[0].notes
     lacking = "no theta column (--truth NAME, if it has another name): residual covariance, "
     said = next(note for note in notes if note.startswith(lacking))
     for name in ("rational agent", "sufficiency", "cmi", "predictive gain"):
@@ -312,10 +312,10 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
     assert counts.loc["residual_covariance"].tolist() == [70, 0]
     assert counts.loc["calibration:brier"].tolist() == [80, 0]
     assert (counts["n_dropped"] == 0).all()
-    asked = report.units[0].statuses.set_index(["question", "status"])["rows"]
+    asked = report.evaluations[0].statuses.set_index(["question", "status"])["rows"]
     assert (asked["standard", "ok"], asked["standard, with action", "ok"]) == (10, 70)
     assert (
-        report.units[0].notes[0]
+        report.evaluations[0].notes[0]
         == "10 of 80 rows asked for no action: the checks of belief against action leave them out."
     )
     dropped = analyze(table.drop(index=spared), checks=["residual_covariance"], rng=1).results
@@ -366,7 +366,7 @@ def test_every_check_runs_on_probabilities_of_actions(policies):
     pairs = {f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")}
     assert {"residual_covariance", "cmi", "monotone_direction", *pairs} <= set(results.index)
     assert results.loc[["residual_covariance", "cmi", *sorted(pairs)], "pvalue"].notna().all()
-    assert report.units[0].answering.policies
+    assert report.evaluations[0].answering.policies
     said = "actions are probabilities that were computed"
     assert said in str(report)
     assert said.capitalize() in report.to_html()
@@ -412,7 +412,7 @@ def test_notes_on_chosen_actions_are_no_probabilities(runs):
     noted = runs.assign(action_note="quick")
     silent = noted.assign(task="silent", action=None)
     report = analyze(pd.concat([noted, silent]), checks=["calibration"], rng=1)
-    assert [unit.answering.policies for unit in report.units] == [False, False]
+    assert [unit.answering.policies for unit in report.evaluations] == [False, False]
 
 
 @pytest.mark.lengthy
@@ -424,7 +424,7 @@ def test_every_estimate_has_an_interval_or_says_why_not(n_contexts, n_reps, poli
     report = analyze(runs, checks=checks, rng=1)
     bare = [
         result.check
-        for result in report.units[0].results
+        for result in report.evaluations[0].results
         if result.interval is None and not result.reason
     ]
     assert bare == []
@@ -436,7 +436,7 @@ def test_a_unit_of_beliefs_given_z_alone_stops_no_other():
     given = runs.drop_duplicates("context").assign(action=None, model="given")
     given = given.assign(z="test", z_state="positive", p_z=0.5)
     report = analyze(pd.concat([runs, given]), checks=["calibration"], rng=1)
-    untestable, whole = sorted(report.units, key=lambda unit: unit.model != "given")
+    untestable, whole = sorted(report.evaluations, key=lambda unit: unit.model != "given")
     assert not untestable.results
     assert any("untestable" in note for note in untestable.notes)
     assert whole.results

@@ -45,7 +45,7 @@ def test_a_frame_is_taken_under_its_own_names(mine, columns, tmp_path):
     pd.testing.assert_frame_equal(numbers(of_file), numbers(plain))
     runs = read_runs(mine, columns=columns)
     pd.testing.assert_frame_equal(numbers(analyze(runs, checks=CHECKS, rng=1)), numbers(plain))
-    assert analyze(mine.set_index("case"), columns=columns, checks=CHECKS, rng=1).units
+    assert analyze(mine.set_index("case"), columns=columns, checks=CHECKS, rng=1).evaluations
 
 
 def test_every_option_names_a_column_in_python():
@@ -114,6 +114,6 @@ def test_a_table_read_by_unit_names_its_columns_where_it_is_opened(mine, tmp_pat
     with pytest.raises(InputError, match="scan_runs"):
         analyze(scan_runs(tmp_path / "mine.parquet", columns=NAMES), columns=NAMES)
     scan = scan_runs(tmp_path / "mine.parquet", columns=OPTION_NAMES)
-    assert analyze(scan, checks=["calibration"], rng=1).units
+    assert analyze(scan, checks=["calibration"], rng=1).evaluations
     with pytest.raises(InputError, match="read_runs"):
         scan_runs(tmp_path / "mine.parquet", columns={"prediction": "choice", "gold": "outcome"})

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, CheckResult, Interval, analyze, simulate
-from coherence.analysis.unit import UnitRows
+from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.verdict import conclude_further
 from coherence.report.terminal import render_report
 from coherence.result import Family
-from coherence.statistics.scatter import Scatter
+from coherence.statistics.scatter import ReportNoise
 
-CLEAR = Scatter(0.01, 50)
+CLEAR = ReportNoise(0.01, 50)
 
 
 def result(check, pvalue, holm=None, interval=None, unit="belief", n_tests=4):
@@ -46,7 +46,7 @@ def test_failing_names_what_fails_once():
     )
     assert (
         "which this table cannot show"
-        in said(result("cmi", 0.001, 0.004), scatter=Scatter(math.nan, 0))[1]
+        in said(result("cmi", 0.001, 0.004), scatter=ReportNoise(math.nan, 0))[1]
     )
 
 
@@ -76,9 +76,9 @@ def test_computed_beliefs_scatter_between_wordings():
             "p": [0.3, 0.3, 0.5, 1.0, np.nan, 0.2],
         }
     )
-    unit = UnitRows(table)
+    unit = EvaluationRows(table)
     assert unit.scatter.sd == 0
-    across = UnitRows(table.assign(belief_kind="stated:exact")).scatter
+    across = EvaluationRows(table.assign(belief_kind="stated:exact")).scatter
     assert across.sd == pytest.approx(math.sqrt(0.02))
     assert (across.n_groups, across.across) == (1, "wordings")
 
@@ -90,12 +90,12 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, war
     agent = AGENTS["rational"].with_parameters(report_noise=noise)
     runs = simulate(agent, n_contexts=300, n_reps=2, rng=1)
     report = analyze(runs, checks=["cmi"], rng=1)
-    (unit,), row = report.units, report.results.iloc[0]
+    (unit,), row = report.evaluations, report.results.iloc[0]
     assert unit.cautions[0].startswith("warning:") == warned
     assert (row["outcome"] == "rejected") == warned
     assert ("could cause alone" in row["verdict"]) == warned
     assert "it is not acted on" not in report.to_html()
-    text = " ".join(render_report(report.units, full=True).split()).replace(" · ", " ")
+    text = " ".join(render_report(report.evaluations, full=True).split()).replace(" · ", " ")
     for sentence in (*unit.conclusion, *unit.cautions):
         assert " ".join(sentence.split()) in text
         assert sentence[1:] in report.to_html()

@@ -8,9 +8,9 @@ import pytest
 
 from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
-from coherence.report.unit import Unit
-from coherence.statistics.scatter import Scatter
-from coherence.table.audit import Answering, FormMass
+from coherence.report.evaluation import EvaluationReport
+from coherence.statistics.scatter import ReportNoise
+from coherence.table.audit import ElicitationSummary, FormProbability
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
@@ -19,7 +19,7 @@ def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
     )
 
 
-UNIT = Unit(
+EVALUATION = EvaluationReport(
     "asia",
     "lm",
     (
@@ -37,13 +37,13 @@ UNIT = Unit(
             "rows": [4, 3, 1],
         }
     ),
-    scatter=Scatter(0.02, 20),
-    answering=Answering({"token": 4}, False, (FormMass("action", 4, 0.25, 0.1),)),
+    scatter=ReportNoise(0.02, 20),
+    answering=ElicitationSummary({"token": 4}, False, (FormProbability("action", 4, 0.25, 0.1),)),
 )
 
 
 def met(text, *units):
-    return compare(parse_condition(text), units or (UNIT,)).met
+    return compare(parse_condition(text), units or (EVALUATION,)).met
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,12 @@ def test_values_that_meet_a_condition_are_named(text, lines):
 
 def test_what_is_undefined_meets_nothing_and_is_counted():
     for text in ("holm<2", "holm>-1"):
-        found = compare(parse_condition(text), (UNIT,))
+        found = compare(parse_condition(text), (EVALUATION,))
         assert (len(found.met), found.n_defined, found.n_undefined) == (2, 2, 3)
         assert found.lacking == ()
-    none = compare(parse_condition("residual_covariance.holm<1"), (UNIT, Unit("", "", (), ())))
+    none = compare(
+        parse_condition("residual_covariance.holm<1"),
+        (EVALUATION, EvaluationReport("", "", (), ())),
+    )
     assert (none.met, none.n_defined) == ((), 0)
     assert none.lacking == ("task 'asia', model 'lm'", "the table")

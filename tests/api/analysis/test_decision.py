@@ -58,7 +58,7 @@ REACHED = {
 
 def of(runs, **options):
     checks = None if "action" not in runs and "action_yes" not in runs else CHECKS
-    return coherence.analyze(runs, **{"checks": checks, "rng": 1, **options}).units[0]
+    return coherence.analyze(runs, **{"checks": checks, "rng": 1, **options}).evaluations[0]
 
 
 @pytest.mark.parametrize("verdict", REACHED, ids=str)
@@ -130,11 +130,13 @@ def test_other_models_and_tasks_change_no_verdict_and_no_pvalue():
     options = {"checks": [*CHECKS, "monotone_choice"], "rng": 1}
     alone = coherence.analyze(one, **options)
     beside = coherence.analyze(pd.concat([other, one]), **options)
-    unit = next(unit for unit in beside.units if unit.model == "shaded")
+    unit = next(unit for unit in beside.evaluations if unit.model == "shaded")
     # Streams are those of places, so the test's own draws differ; its family does not.
-    assert unit.verdict is alone.units[0].verdict
+    assert unit.verdict is alone.evaluations[0].verdict
     families = [(result.check, result.n_tests) for result in unit.results[1:]]
-    assert families == [(result.check, result.n_tests) for result in alone.units[0].results[1:]]
+    assert families == [
+        (result.check, result.n_tests) for result in alone.evaluations[0].results[1:]
+    ]
 
 
 def test_primary_and_further_tests_are_corrected_apart():
@@ -158,7 +160,7 @@ def test_direction_and_primary_test_share_their_arrangements():
     report = coherence.analyze(
         simulated("shaded", seed=4), checks=["sufficiency", "residual_covariance"], rng=1
     )
-    primary, part = report.units[0].results
+    primary, part = report.evaluations[0].results
     assert primary.settings["p_direction"] == part.pvalue
 
 

@@ -27,7 +27,7 @@ def report_of(rows, **options):
 
 def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
     report = report_of(table())
-    (unit,) = report.units
+    (unit,) = report.evaluations
     ran = {result.check.partition(":")[0] for result in unit.results}
     assert ran == {"sufficiency", "residual_covariance", "calibration"}
     assert {"cmi", "monotone_choice", "rational_agent", "predictive_gain"} <= set(unit.absent)
@@ -40,7 +40,7 @@ def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
 
 def test_the_numbers_are_those_of_the_check():
     rows = table()
-    (found,) = (r for r in report_of(rows).units[0].results if r.check == "sufficiency")
+    (found,) = (r for r in report_of(rows).evaluations[0].results if r.check == "sufficiency")
     arrays = rows["says"], rows["does"], rows["came"]
     alone = coherence.sufficiency_test(*arrays, context=rows["case"], person=rows["who"], rng=1)
     assert found.statistic == pytest.approx(alone.statistic, abs=1e-6)
@@ -50,12 +50,12 @@ def test_the_numbers_are_those_of_the_check():
 def test_a_posterior_is_compared_with_where_no_outcome_is_known():
     names = {"belief": "says", "action": "does", "context": "case", "person": "who"}
     report = analyze(table(), columns={**names, "exact": "known"}, rng=1)
-    by_name = {result.check: result for result in report.units[0].results}
+    by_name = {result.check: result for result in report.evaluations[0].results}
     assert by_name["sufficiency"].settings["state"] == "exact"
 
 
 def test_the_papers_own_procedures_know_no_persons():
-    unit = report_of(table(), published=True).units[0]
+    unit = report_of(table(), published=True).evaluations[0]
     assert {result.check.partition(":")[0] for result in unit.results} == {"calibration"}
     assert not any("whole cases are compared" in note for note in unit.notes)
 
@@ -63,18 +63,18 @@ def test_the_papers_own_procedures_know_no_persons():
 def test_forecasts_of_persons_are_scored_by_case():
     names = {"belief": "says", "truth": "came", "context": "case", "person": "who"}
     report = analyze(table().drop(columns="does"), columns=names, rng=1)
-    (scores,) = (r for r in report.units[0].results if r.check == "scores")
+    (scores,) = (r for r in report.evaluations[0].results if r.check == "scores")
     assert scores.n_contexts == 40
 
 
 def test_few_cases_are_said_not_to_be_tested():
-    unit = report_of(table(n_cases=6, n_persons=30)).units[0]
+    unit = report_of(table(n_cases=6, n_persons=30)).evaluations[0]
     (found,) = (r for r in unit.results if r.check == "sufficiency")
     assert "30 persons share 6 cases" in found.reason
 
 
 def test_twins_and_agents_are_of_one_agent():
-    unit = report_of(table(), checks=["sufficiency"], twins=40).units[0]
+    unit = report_of(table(), checks=["sufficiency"], twins=40).evaluations[0]
     assert any("no rational twins were drawn: several persons" in note for note in unit.notes)
 
 
@@ -92,13 +92,13 @@ def test_models_are_compared_on_what_knows_persons():
 
 def test_a_column_of_that_name_is_read_where_cases_are_shared():
     rows = table().rename(columns={"who": "person"})
-    assert analyze(rows, columns=NAMES, rng=1).units[0].rows.crossed
+    assert analyze(rows, columns=NAMES, rng=1).evaluations[0].rows.crossed
     own = rows.assign(case=range(len(rows)))
-    unit = analyze(own, columns=NAMES, checks=["calibration"], rng=1).units[0]
+    unit = analyze(own, columns=NAMES, checks=["calibration"], rng=1).evaluations[0]
     assert not unit.rows.crossed
     assert any("--group person" in note for note in unit.notes)
     without = {name: column for name, column in NAMES.items() if name != "context"}
-    unit = analyze(rows, columns=without, checks=["calibration"], rng=1).units[0]
+    unit = analyze(rows, columns=without, checks=["calibration"], rng=1).evaluations[0]
     assert any("--context" in note for note in unit.notes)
 
 
@@ -131,8 +131,8 @@ def test_two_columns_are_one_id_where_nothing_is_shared():
     rows = table()
     own = rows.assign(came=(np.random.default_rng(2).random(len(rows)) < rows["says"]).astype(int))
     report = analyze(own, columns=NAMES | {"context": "who,case"}, checks=["calibration"], rng=1)
-    assert report.units[0].results[0].n_contexts == len(own)
-    assert any("who, case together" in note for note in report.units[0].notes)
+    assert report.evaluations[0].results[0].n_contexts == len(own)
+    assert any("who, case together" in note for note in report.evaluations[0].notes)
     # A posterior that every person has of a case is shared just as well.
     names = {"belief": "says", "action": "does", "exact": "known", "context": "who,case"}
     with pytest.raises(InputError, match="--person who"):
@@ -142,4 +142,4 @@ def test_two_columns_are_one_id_where_nothing_is_shared():
 def test_a_column_whose_name_has_a_comma_is_itself():
     rows = table().rename(columns={"case": "who,case"})
     report = analyze(rows, columns=NAMES | {"context": "who,case"}, checks=["calibration"], rng=1)
-    assert report.units[0].results[0].n_contexts == 40
+    assert report.evaluations[0].results[0].n_contexts == 40

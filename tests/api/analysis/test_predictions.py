@@ -44,7 +44,7 @@ def test_labels_shared_by_actions_and_states_need_a_word(labels, named, tmp_path
     assert str(of_scan.value) == str(error.value)
     # Both remedies work.
     positive = labels[0] if named.startswith("--positive A") else labels[1]
-    assert len(analyze(table, checks=CHECKS, positive=positive, rng=1).units[0].results) > 1
+    assert len(analyze(table, checks=CHECKS, positive=positive, rng=1).evaluations[0].results) > 1
     judged = analyze(table, checks=CHECKS, prediction="action", gold="theta", rng=1)
     assert not judged.results["check"].str.startswith("residual").any()
 
@@ -65,7 +65,9 @@ def test_what_says_that_p_is_about_a_state_is_enough():
         table.assign(truth_kind="drawn"),
         table.assign(theta_name="x"),
     ):
-        assert len(analyze(sound, checks=["residual_covariance"], rng=1).units[0].results) == 1
+        assert (
+            len(analyze(sound, checks=["residual_covariance"], rng=1).evaluations[0].results) == 1
+        )
 
 
 def test_a_prediction_is_right_as_its_label_says(tmp_path):
@@ -83,7 +85,7 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
     runs = read_runs(tmp_path / "runs.csv", columns={"p": "confidence"}, **options)
     assert runs["theta"].tolist() == [1, 1, 1, pd.NA, 0]
     report = analyze(table.rename(columns={"confidence": "p"}), **options, checks=["calibration"])
-    assert any("3 of 4 predictions right" in note for note in report.units[0].notes)
+    assert any("3 of 4 predictions right" in note for note in report.evaluations[0].notes)
     assert report.settings["reading"] == ["--prediction=said", "--gold=answer"]
 
 
@@ -117,7 +119,7 @@ def test_mapped_columns_that_cannot_stand_beside_a_prediction(tmp_path):
     with pytest.raises(InputError, match="Leave --action out"):
         read_runs(tmp_path / "runs.csv", columns={"action": "action"}, **options)
     answers().to_parquet(tmp_path / "runs.parquet")
-    with pytest.raises(InputError, match="read by unit"):
+    with pytest.raises(InputError, match="read by evaluation"):
         analyze(scan_runs(tmp_path / "runs.parquet"), **options)
 
 
@@ -133,8 +135,8 @@ def test_answers_that_differ_within_a_question_are_a_group():
     with pytest.raises(coherence.SchemaError, match="--group context in place of --context"):
         analyze(table)
     report = analyze(table.rename(columns={"context": "group"}), checks=["calibration"], rng=1)
-    assert not report.units[0].alerts
-    assert any(note.startswith("15 groups") for note in report.units[0].notes)
+    assert not report.evaluations[0].alerts
+    assert any(note.startswith("15 groups") for note in report.evaluations[0].notes)
 
 
 def test_an_abstention_among_predictions_is_warned_of():
@@ -143,7 +145,9 @@ def test_an_abstention_among_predictions_is_warned_of():
     table["action"] = table["action"].mask(table.index < 30, "IDK").mask(table.index < 20, "I")
     options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
     (warning,) = [
-        note for note in analyze(table, **options).units[0].notes if note.startswith("warning")
+        note
+        for note in analyze(table, **options).evaluations[0].notes
+        if note.startswith("warning")
     ]
     assert "30 predictions of 200 can never be right" in warning
     assert "'I' (20 rows), 'IDK' (10 rows)" in warning
@@ -156,7 +160,7 @@ def test_an_abstention_among_predictions_is_warned_of():
     codes["action"] = table["action"].map(
         {"A": 0, "B": 1, "C": 2, "D": 3, "I": -1, "IDK": 9}.__getitem__
     )
-    said = " ".join(analyze(codes, **options).units[0].notes)
+    said = " ".join(analyze(codes, **options).evaluations[0].notes)
     assert "--where 'action not in (-1, 9)'" in said
     kept = read_runs(codes, prediction="action", gold="theta", where="action not in (-1, 9)")
     assert len(kept) == 170
@@ -168,5 +172,5 @@ def test_wrong_free_answers_are_no_abstentions():
     table = pd.DataFrame({"p": np.linspace(0.5, 1, 200), "action": names, "theta": names})
     table.loc[table.index < 60, "action"] = "Paris"
     options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
-    notes = analyze(table, **options).units[0].notes
+    notes = analyze(table, **options).evaluations[0].notes
     assert not [note for note in notes if note.startswith("warning")]

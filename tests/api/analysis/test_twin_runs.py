@@ -47,9 +47,9 @@ def test_twins_stand_beside_results_that_are_as_they_were(leaky, report):
 
 @pytest.mark.lengthy
 def test_a_rejection_comes_with_its_sensitivity(report):
-    (unit,) = report.units
+    (unit,) = report.evaluations
     assert unit.sensitivity.explains_interval > 0
-    record = json.loads(report.to_json())["units"][0]
+    record = json.loads(report.to_json())["evaluations"][0]
     assert record["sensitivity"]["sentence"] == str(unit.sensitivity)
     assert record["sensitivity"]["curve"][0]["shared_noise"] == 0
     assert record["results"][0]["twin_median"] == report.results["twin_median"][0]
@@ -70,7 +70,7 @@ def test_units_have_twins_of_their_own(leaky):
         twins=40,
         rng=5,
     )
-    few, many = report.units[1], report.units[0]
+    few, many = report.evaluations[1], report.evaluations[0]
     assert [result.twins is None for result in few.results] == [True] * len(few.results)
     assert any(note.startswith("no rational twins were drawn: 15 contexts") for note in few.notes)
     assert many.results[0].twins.n_twins == 40

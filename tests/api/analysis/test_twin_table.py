@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, fit_rational_agent, simulate
+from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.twin_table import TwinTable
-from coherence.analysis.unit import UnitRows
 
 
 def table_of(runs, **options):
-    unit = UnitRows(runs, **options)
+    unit = EvaluationRows(runs, **options)
     rows = unit.judged
     agent = fit_rational_agent(
         unit.belief(rows),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from coherence import CheckResult, simulate
-from coherence.analysis.planning import plan_unit
+from coherence.analysis.evaluation import EvaluationRows
+from coherence.analysis.planning import plan_evaluation
 from coherence.analysis.twins import agent_of, plan_twins, with_twins
-from coherence.analysis.unit import UnitRows
 from coherence.checks import CHECKS
-from coherence.checks.check import Original
+from coherence.checks.check import ReferenceData
 from coherence.rational.fit import ONE_REPORT
 
 LIGHT = tuple(name for name in CHECKS if name != "predictive_gain")
@@ -18,7 +18,7 @@ LIGHT = tuple(name for name in CHECKS if name != "predictive_gain")
 
 def results_of(unit, names=LIGHT):
     streams = {name: np.random.default_rng(1) for name in CHECKS}
-    jobs, _ = plan_unit(unit, names, published=False, streams=streams)
+    jobs, _ = plan_evaluation(unit, names, published=False, streams=streams)
     return [result for job in jobs for result in job.run()]
 
 
@@ -29,7 +29,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def planned(runs):
-    unit = UnitRows(runs)
+    unit = EvaluationRows(runs)
     results = results_of(unit)
     return results, *plan_twins(unit, results, LIGHT)
 
@@ -57,7 +57,7 @@ def test_every_check_but_those_that_say_why_not_runs_on_a_twin(planned):
 
 @pytest.mark.lengthy
 def test_learners_run_on_demand_alone(runs):
-    unit = UnitRows(runs.drop(columns=[f"x_{n}" for n in range(1, 7)]))
+    unit = EvaluationRows(runs.drop(columns=[f"x_{n}" for n in range(1, 7)]))
     names = ("predictive_gain",)
     result = CheckResult("predictive_gain", "", 1.0, "% of log-loss", None, 0.2, 150, 50)
     plan, notes = plan_twins(unit, [result], names)
@@ -71,7 +71,7 @@ def test_learners_run_on_demand_alone(runs):
 
 def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
     runs = simulate("noisy", n_contexts=50, n_reps=3, prompts=["standard"], policies=True, rng=1)
-    unit = UnitRows(runs)
+    unit = EvaluationRows(runs)
     plan, notes = plan_twins(unit, [], LIGHT)
     assert set(plan.checks) == {
         *("prompt_consistency", "iterated_expectation", "calibration", "scores")
@@ -95,7 +95,7 @@ def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
     ],
 )
 def test_where_no_agent_can_be_fitted_it_is_said(runs, change, why):
-    unit = UnitRows(change(runs))
+    unit = EvaluationRows(change(runs))
     agent, said = agent_of(unit)
     assert agent is None
     assert why in said
@@ -146,17 +146,19 @@ def test_each_statistic_is_extreme_where_its_check_says(planned):
 def test_cmi_of_a_twin_is_what_it_tests_on_the_scale_of_what_the_original_shows():
     """Breaks if the twin has not the choice of windows that the original had, or another unit."""
     options = {"prompts": ["standard"], "iterated": False, "rng": 3}
-    unit = UnitRows(simulate("leaky", n_contexts=50, n_reps=3, **options))
+    unit = EvaluationRows(simulate("leaky", n_contexts=50, n_reps=3, **options))
     (result,) = results_of(unit, ("cmi",))
     windows = result.details.dropna(subset="contexts").set_index("contexts")
     largest = (windows["excess"] / windows["sd"]).max()
     streams = {name: np.random.default_rng(2) for name in CHECKS}
-    (job,), _ = plan_unit(unit, ("cmi",), published=False, streams=streams)
+    (job,), _ = plan_evaluation(unit, ("cmi",), published=False, streams=streams)
     agent = agent_of(unit)[0]
     for window, shown in windows.iterrows():
         original = replace(result, settings={**result.settings, "window": window})
         drawn = [
-            job.call.statistics(Original({"cmi": original}, agent), np.random.default_rng(seed))
+            job.call.statistics(
+                ReferenceData({"cmi": original}, agent), np.random.default_rng(seed)
+            )
             for seed in range(9)
         ]
         # Standard deviations over 299 permutations vary by some percent.
@@ -165,5 +167,5 @@ def test_cmi_of_a_twin_is_what_it_tests_on_the_scale_of_what_the_original_shows(
         )
     assert result.statistic == pytest.approx(largest * windows["sd"][result.settings["window"]])
     undefined = replace(result, statistic=np.nan, settings={})
-    alone = job.call.statistics(Original({"cmi": undefined}, agent), np.random.default_rng(0))
+    alone = job.call.statistics(ReferenceData({"cmi": undefined}, agent), np.random.default_rng(0))
     assert set(alone) == {"cmi"}

@@ -75,7 +75,7 @@ def test_other_pairs_need_one(pair):
 def test_a_check_that_need_not_know_is_run():
     report = analyze(answers(), checks=["cmi"], rng=1)
     assert report.results["statistic"].notna().all()
-    (note,) = [note for note in report.units[0].notes if "--positive" in note]
+    (note,) = [note for note in report.evaluations[0].notes if "--positive" in note]
     assert note == (
         "theta is 'ja' or 'nein': nothing says which state p is the probability of "
         "(--positive LABEL), so that beliefs were not compared with it."
@@ -93,7 +93,10 @@ def test_each_task_has_its_word():
     assert "task 'darts': theta is 'hit' or 'miss'" in str(error.value)
     assert "task 'rain': theta is 'ja' or 'nein'" in str(error.value)
     report = analyze(both, checks=["calibration"], positive=["ja", "hit"], rng=1)
-    assert [unit.state_names for unit in report.units] == [("not hit", "hit"), ("not ja", "ja")]
+    assert [unit.state_names for unit in report.evaluations] == [
+        ("not hit", "hit"),
+        ("not ja", "ja"),
+    ]
     assert report.settings["positive"] == ["ja", "hit"]
 
 
@@ -110,7 +113,7 @@ def test_each_task_has_its_word():
 )
 def test_rows_that_may_repeat_a_context_unseen_are_an_alert_and_a_note(rows, said):
     table = pd.DataFrame(rows).assign(theta=[0, 1, 1][: len(rows["p"])])
-    (unit,) = analyze(table, checks=["cmi"], rng=1).units
+    (unit,) = analyze(table, checks=["cmi"], rng=1).evaluations
     assert [said in alert for alert in unit.alerts] == ([] if said is None else [True])
     assert all("p-values and intervals are too optimistic" in alert for alert in unit.alerts)
     assert set(unit.alerts) <= set(unit.notes)

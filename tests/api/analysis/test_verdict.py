@@ -9,7 +9,7 @@ from coherence import CheckResult, InputError, Interval
 from coherence.analysis.verdict import NO_INTERVAL, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
-from coherence.statistics.scatter import Scatter
+from coherence.statistics.scatter import ReportNoise
 
 
 def result(check, pvalue, statistic=0.25, interval=None, published=False, **fields):
@@ -59,11 +59,11 @@ def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
 
 @pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
 def test_scatter_takes_back_what_it_may_have_caused(check, sentences):
-    loud, quiet = Scatter(0.1, 50, bias=1.0), Scatter(0.03, 50, bias=0.1)
+    loud, quiet = ReportNoise(0.1, 50, bias=1.0), ReportNoise(0.03, 50, bias=0.1)
     said = sentence_of(result(check, 0.001), scatter=loud)
     rejected = sentences.rejected.format(belief="stated belief")
-    assert (said == rejected) != sentences.scatter_misleads
-    assert ("could cause alone" in said) == sentences.scatter_misleads
+    assert (said == rejected) != sentences.assumes_exact_reports
+    assert ("could cause alone" in said) == sentences.assumes_exact_reports
     assert sentence_of(result(check, 0.001), scatter=quiet) == rejected
 
 

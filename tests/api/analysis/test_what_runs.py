@@ -141,7 +141,7 @@ def test_what_a_table_lacks_is_left_out_and_said(name, runs):
     checks, change, expected, words = TABLES[name]
     report = analyze(change(runs), checks=checks.split(","), rng=0)
     assert list(report.results["check"]) == expected
-    assert [note for note in report.units[0].notes if words in note]
+    assert [note for note in report.evaluations[0].notes if words in note]
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_what_a_table_lacks_is_left_out_and_said(name, runs):
 def test_a_whole_table_lacks_nothing(check, expected, runs):
     report = analyze(runs, checks=[check], rng=0)
     assert list(report.results["check"]) == expected
-    assert report.units[0].notes == ()
+    assert report.evaluations[0].notes == ()
     assert set(report.results["n_contexts"]) <= set(range(1, 15))
 
 
 def test_seven_actions_are_tested_by_pairs_only(runs):
     report = analyze(chosen(lambda number: str(number % 7))(runs), checks=["monotone_choice"])
     assert len(report.results) == 21
-    assert any("7 actions are more than 6" in note for note in report.units[0].notes)
+    assert any("7 actions are more than 6" in note for note in report.evaluations[0].notes)
 
 
 def test_prompts_alone_are_compared(runs):
@@ -173,7 +173,7 @@ def test_prompts_alone_are_compared(runs):
 
 
 def test_what_a_check_gives_besides_its_test_is_in_its_details(runs):
-    results = analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results
+    results = analyze(runs, checks=["iterated_expectation"], rng=0).evaluations[0].results
     details = results[0].details.set_index("measure")
     for result in results[1:3]:
         row = details.loc[result.null]
@@ -185,7 +185,7 @@ def test_gaps_of_a_single_context_are_said_beside_their_size():
     runs = simulate("rational", n_contexts=20, n_reps=2, prompts=["standard"], rng=1)
     moved = runs["context"].eq("c0003") & runs["z_state"].isna()
     runs.loc[moved, "p"] = (runs.loc[moved, "p"] + 0.4) % 1
-    results = analyze(runs, checks=["iterated_expectation"], rng=0).units[0].results
+    results = analyze(runs, checks=["iterated_expectation"], rng=0).evaluations[0].results
     share = results[0].settings["share_of_largest_tenth"]
     assert share > 0.9
     assert f"{share:.0%} of squares" in results[2].assumptions[-1]

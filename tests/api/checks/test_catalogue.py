@@ -13,7 +13,7 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import (
     declaration,
     declarations,
-    sentences_of,
+    interpretation_of,
 )
 from coherence.table.needs import EVIDENCE
 
@@ -73,4 +73,4 @@ def test_every_result_of_an_analysis_is_declared():
     light = [name for name in CHECKS if name != "predictive_gain"]
     for published, checks in product((False, True), (light,)):
         for name in analyze(runs, checks=checks, published=published, rng=0).results["check"]:
-            assert sentences_of(name)
+            assert interpretation_of(name)

@@ -181,6 +181,6 @@ def test_runs_by_itself_where_states_were_drawn_and_elsewhere_by_name():
 
 def test_a_report_without_the_posterior_says_so():
     rows = answers(n_contexts=40).drop(columns=["p_true", "truth_kind"])
-    (unit,) = analyze(rows, checks=["evidence_leak"], rng=1).units
+    (unit,) = analyze(rows, checks=["evidence_leak"], rng=1).evaluations
     assert unit.results == ()
     assert any("no p_true" in note for note in unit.notes)

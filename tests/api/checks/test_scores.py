@@ -262,7 +262,7 @@ def test_tables_with_actions_have_their_tests_alone():
     assert "scores" not in checks
     report = coherence.analyze(acting, checks=["residual_covariance", "scores"], rng=1)
     assert len(report.scores) == 2
-    assert "calibrat" in " ".join(report.units[0].conclusion)
+    assert "calibrat" in " ".join(report.evaluations[0].conclusion)
 
 
 def test_estimates_alone_are_ranked_without_talk_of_tests():

@@ -18,7 +18,7 @@ def table(tmp_path):
 
 
 def unreadable(runs):
-    (unit,) = analyze(runs, checks=["monotone_choice"], rng=1).units
+    (unit,) = analyze(runs, checks=["monotone_choice"], rng=1).evaluations
     rates = unit.bounds[unit.bounds["quantity"] == "choice rate"]
     return rates[["asked", "unreadable", "low", "high"]].to_numpy().tolist()
 

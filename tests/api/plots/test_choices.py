@@ -13,7 +13,7 @@ from coherence.plots.choices import choices_of
 def test_a_runs_table_gives_the_rows_of_its_report(agent):
     runs = coherence.simulate(agent, n_contexts=40, n_reps=3, rng=1)
     runs.loc[runs.index[3], ["p", "status"]] = [None, "refused"]
-    of_report = coherence.analyze(runs, checks=["calibration"], rng=1).units[0].beliefs
+    of_report = coherence.analyze(runs, checks=["calibration"], rng=1).evaluations[0].beliefs
     drawn = choices_of(runs)
     pd.testing.assert_frame_equal(
         drawn[of_report.columns], of_report, check_dtype=False, check_index_type=False

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, Report
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from tests.api.tables import make_choices, make_pairs
 
 
@@ -125,7 +125,7 @@ def make_unit(task="asia", model="small-lm", **changes):
             },
         ),
     } | changes
-    return Unit(task, model, **fields)
+    return EvaluationReport(task, model, **fields)
 
 
 @pytest.fixture

@@ -40,22 +40,26 @@ def made_rows(n, n_reps=2):
 
 
 def pages_of(unit, rows, most=1000, groups=()):
-    links = AnswerLinks("unit-1", rows["context"].drop_duplicates().tolist(), most=most)
+    links = AnswerLinks("evaluation-1", rows["context"].drop_duplicates().tolist(), most=most)
     for anchor, title, contexts in groups:
         links.group(anchor, title, contexts)
-    return dict(answer_pages(unit(rows=Runs(rows)), links, back="../report.html#unit-1"))
+    return dict(answer_pages(unit(rows=Runs(rows)), links, back="../report.html#evaluation-1"))
 
 
 def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(unit):
     pages = pages_of(unit, made_rows(PER_PAGE + 1))
-    assert list(pages) == ["unit-1.html", "unit-1-page-1.html", "unit-1-page-2.html"]
-    second = pages["unit-1-page-2.html"]
+    assert list(pages) == [
+        "evaluation-1.html",
+        "evaluation-1-page-1.html",
+        "evaluation-1-page-2.html",
+    ]
+    second = pages["evaluation-1-page-2.html"]
     assert re.findall(r'<section class="context" id="([^"]+)"', second) == ["context-26"]
     shown = html.unescape(re.sub(r"<[^>]+>", " ", second))
     for said in ("fever now", "high", "state", "exact posterior", "0.25", "I say 50", "I say 51"):
         assert said in " ".join(shown.split())
     assert "I say 49" not in second
-    assert pages["unit-1-page-1.html"].count("<tr><td>") == 2 * PER_PAGE
+    assert pages["evaluation-1-page-1.html"].count("<tr><td>") == 2 * PER_PAGE
 
 
 def test_rows_stand_with_their_context_however_the_table_is_ordered(unit):
@@ -73,13 +77,13 @@ def test_untrusted_text_stays_text_and_names_no_file(unit):
         status=ATTACK,
     )
     pages = pages_of(unit, rows, groups=[("g", ATTACK, [ATTACK])])
-    assert set(pages) == {"unit-1.html", "unit-1-page-1.html"}
+    assert set(pages) == {"evaluation-1.html", "evaluation-1-page-1.html"}
     for text in pages.values():
         assert not re.search(r"<(script|img|iframe|object|form)", text)
         assert "javascript:" not in re.sub(r">[^<]*<", "><", text)
         assert "49" not in re.sub(r"<style>.*</style>", "", text, flags=re.DOTALL)
         assert "default-src 'none'" in text
-    assert "\\x1b[31m" in pages["unit-1-page-1.html"]
+    assert "\\x1b[31m" in pages["evaluation-1-page-1.html"]
     hrefs = {h for text in pages.values() for h in re.findall(r'href="([^"]*)"', text)}
     assert all(re.fullmatch(r"[a-z0-9./#-]*", href) for href in hrefs)
 
@@ -93,17 +97,20 @@ def test_every_link_between_pages_leads_somewhere(unit):
             name, _, anchor = href.partition("#")
             assert name in pages
             assert not anchor or anchor in ids[name]
-    assert 'href="unit-1-page-3.html#context-71"' in pages["unit-1.html"]
+    assert 'href="evaluation-1-page-3.html#context-71"' in pages["evaluation-1.html"]
 
 
 def test_what_is_left_out_is_said(unit):
     rows = made_rows(MOST_LISTED + 10, n_reps=1).assign(raw_belief="x" * (RAW_LIMIT + 1))
     every = rows["context"].tolist()
     pages = pages_of(unit, rows, groups=[("all", "All", every)])
-    assert f"{len(every)} contexts, {MOST_LISTED} of them listed" in pages["unit-1.html"]
-    assert f"(cut after {RAW_LIMIT} of {RAW_LIMIT + 1} characters)" in pages["unit-1-page-1.html"]
+    assert f"{len(every)} contexts, {MOST_LISTED} of them listed" in pages["evaluation-1.html"]
+    assert (
+        f"(cut after {RAW_LIMIT} of {RAW_LIMIT + 1} characters)"
+        in pages["evaluation-1-page-1.html"]
+    )
     few = pages_of(unit, rows, most=5)
-    assert f"5 of {len(every)} contexts, evenly spaced" in few["unit-1.html"]
+    assert f"5 of {len(every)} contexts, evenly spaced" in few["evaluation-1.html"]
 
 
 # Raw answers in cells

@@ -16,24 +16,26 @@ from coherence import (
 )
 from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.figures import forest_figures, unit_figures
+from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.ranking import rank
-from coherence.statistics.scatter import Scatter
+from coherence.statistics.scatter import ReportNoise
 
 LEAD = "Choices by belief and realised state"
 FIRST = ["What moves", LEAD]
 
 
 def titles(unit):
-    return [figure.title for figure in unit_figures(unit, "k")[0]]
+    return [figure.title for figure in evaluation_figures(unit, "k")[0]]
 
 
 def pairwise(unit):
-    return next(f for f in unit_figures(unit, "k")[0] if f.title.startswith("Share of yes among"))
+    return next(
+        f for f in evaluation_figures(unit, "k")[0] if f.title.startswith("Share of yes among")
+    )
 
 
 def test_a_unit_with_everything_misses_no_figure_and_what_moves_comes_first(unit):
-    figures, missing = unit_figures(unit(), "k")
+    figures, missing = evaluation_figures(unit(), "k")
     assert [figure.title for figure in figures] == [
         *FIRST,
         "Share of yes among yes and no",
@@ -52,7 +54,7 @@ def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(u
         "Calibration",
     ]
     alone = unit(results=(), verdicts=(), beliefs=beliefs[["belief", "context"]])
-    figures, missing = unit_figures(alone, "k")
+    figures, missing = evaluation_figures(alone, "k")
     assert [figure.title for figure in figures] == ["Stated beliefs"]
     assert missing == [
         "No plot of choices by state: no state is known that is 0 or 1.",
@@ -67,12 +69,12 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
         runs["belief"], runs["action"], pair=("yes", "no"), context=runs["context"], rng=1
     )
     of_runs = unit(results=(result,), verdicts=("V.",), beliefs=runs)
-    links = AnswerLinks("unit-1", runs["context"].unique(), most=1000)
-    figures, _ = unit_figures(of_runs, "unit-1", links)
+    links = AnswerLinks("evaluation-1", runs["context"].unique(), most=1000)
+    figures, _ = evaluation_figures(of_runs, "evaluation-1", links)
     moves, states, choice, histogram, calibration = (
         ElementTree.fromstring(figure.svg) for figure in figures
     )
-    anchors = {f"answers/unit-1.html#{group.anchor}" for group in links.groups}
+    anchors = {f"answers/evaluation-1.html#{group.anchor}" for group in links.groups}
     for svg in (states, choice):
         assert {link.get("href") for link in svg.iter("a")} <= anchors
     n_bins = result.settings["n_bins_used"]
@@ -91,7 +93,7 @@ def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
 
 def planned(unit, *, links=None, **changes):
     """Plan the figure of choices by state, and what is said of it where it cannot be drawn."""
-    figures, missing = unit_figures(unit(**changes), "k", links)
+    figures, missing = evaluation_figures(unit(**changes), "k", links)
     return (
         [figure for figure in figures if figure.title == LEAD],
         [sentence for sentence in missing if "by state" in sentence],
@@ -140,7 +142,7 @@ def test_probabilities_of_actions_are_drawn(unit, choices):
 
 @pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
 def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
-    scatter = None if sd is None else Scatter(sd, 40, bias=10 * sd)
+    scatter = None if sd is None else ReportNoise(sd, 40, bias=10 * sd)
     (figure,), _ = planned(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
     assert "The bars take each report for the belief itself" in figure.caption
     assert ("these reports have noise" in figure.caption) == misled
@@ -161,8 +163,8 @@ def noisy_and_fitted():
 def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit, noisy_and_fitted):
     rows, fitted = noisy_and_fitted
     same = {"beliefs": rows, "results": (fitted,), "verdicts": ("V.",)}
-    misled, _ = planned(unit, scatter=Scatter(0.25, 400, bias=2.0), **same)
-    exact, _ = planned(unit, scatter=Scatter(0.02, 400, bias=0.1), **same)
+    misled, _ = planned(unit, scatter=ReportNoise(0.25, 400, bias=2.0), **same)
+    exact, _ = planned(unit, scatter=ReportNoise(0.02, 400, bias=0.1), **same)
     assert "what the nearest rational agent allows" in misled[0].caption
     assert "SD 0.25 over repetitions" in misled[0].caption
     assert all("No point lies outside its bar." in figure.caption for figure in misled)
@@ -217,7 +219,7 @@ def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn)
 
 def test_points_lead_to_their_units(unit):
     (figure,) = forests(unit, [("belief", 1.0), ("belief", 3.0)], lambda row: f"#{row.key}")
-    assert figure.names == {"#unit-2": "asia · m1", "#unit-1": "asia · m0"}
+    assert figure.names == {"#evaluation-2": "asia · m1", "#evaluation-1": "asia · m0"}
     assert figure.svg.count("<a ") == 2
 
 
@@ -236,7 +238,7 @@ def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
         )
         for number in range(10)
     )
-    figures, missing = unit_figures(unit(results=results, verdicts=("V.",) * 10), "k")
+    figures, missing = evaluation_figures(unit(results=results, verdicts=("V.",) * 10), "k")
     shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
     assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
     assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
@@ -247,4 +249,4 @@ def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
     figure.draw(ax=ax)
     (points,) = drawn(ax, "effects")
     assert sorted(points.get_offsets()[:, 0]) == [*range(30), *range(50, 80)]
-    assert "Of 80 units" in figure.caption
+    assert "Of 80 evaluations" in figure.caption

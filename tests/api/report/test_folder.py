@@ -35,7 +35,7 @@ def reports():
 
 
 def files_of(report, answers=1000):
-    return list(report_files(report.units, report.settings, most_answers=answers))
+    return list(report_files(report.evaluations, report.settings, most_answers=answers))
 
 
 @pytest.mark.lengthy
@@ -118,8 +118,8 @@ def report():
 
 
 def test_files_hold_the_results_unrounded(report):
-    files = table_files(report.units)
-    for number, unit in enumerate(report.units, start=1):
+    files = table_files(report.evaluations)
+    for number, unit in enumerate(report.evaluations, start=1):
         table = read_exactly(io.StringIO(files[f"results-{number}.csv"]))
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
         assert table["check"].tolist() == results["check"].tolist()

@@ -156,7 +156,7 @@ def test_page_is_accessible(page_of_two):
 
 def test_everything_found_is_said(report, page_of_two):
     page = Page(page_of_two)
-    for unit in report.units:
+    for unit in report.evaluations:
         for sentence in (
             *unit.verdicts,
             *unit.notes,
@@ -169,7 +169,7 @@ def test_everything_found_is_said(report, page_of_two):
     assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
-    for sentence in (*report.units[0].conclusion, *report.units[0].cautions):
+    for sentence in (*report.evaluations[0].conclusion, *report.evaluations[0].cautions):
         assert sentence in page.words
     assert "1 of 10 pairs of bins" in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
@@ -186,7 +186,7 @@ def test_the_command_is_written_as_a_shell_reads_it(report):
         "merge_labels": False,
         "checks": ["cmi", "calibration"],
     }
-    bare = dataclasses.replace(report.units[0], beliefs=NO_BELIEFS)
+    bare = dataclasses.replace(report.evaluations[0], beliefs=NO_BELIEFS)
     words = Page(Report((bare,), settings).to_html()).words
     command = words[words.index("coherence analyze 'my runs") :]
     assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [
@@ -234,11 +234,11 @@ def analyzed():
 
 
 def test_a_repr_is_a_line_and_a_notebook_shows_the_results(analyzed):
-    assert repr(analyzed) == f"<Report: task x model units 1, results {len(analyzed.results)}>"
+    assert repr(analyzed) == f"<Report: evaluations 1, results {len(analyzed.results)}>"
     page = analyzed._repr_html_()
     assert "<img" not in page
     assert "<b>" not in page
     for check in analyzed.results["check"]:
         assert f"<td>{check}</td>" in page
-    for sentence in analyzed.units[0].conclusion:
+    for sentence in analyzed.evaluations[0].conclusion:
         assert sentence.split(":")[0][:30] in page

@@ -19,7 +19,7 @@ def test_record_holds_everything_unrounded(report):
     record = strict(report.to_json())
     assert record["schema_version"] == 1
     assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
-    unit = record["units"][0]
+    unit = record["evaluations"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")
     assert unit["statuses"][1] == {"question": "belief and action", "status": "refused", "rows": 3}
     assert (
@@ -38,7 +38,7 @@ def test_record_holds_everything_unrounded(report):
             "high": 0.5015,
         }
     ]
-    assert unit["notes"] == list(report.units[0].notes)
+    assert unit["notes"] == list(report.evaluations[0].notes)
     cmi = unit["results"][0]
     assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (
         0.0312,
@@ -48,11 +48,11 @@ def test_record_holds_everything_unrounded(report):
     )
     assert cmi["settings"] == {"k": 3, "n_permutations": 999}
     assert cmi["assumptions"] == ["contexts are independent", "beliefs are reported without error"]
-    assert cmi["verdict"] == report.units[0].verdicts[0]
+    assert cmi["verdict"] == report.evaluations[0].verdicts[0]
 
 
 def test_undefined_numbers_are_null(report):
-    results = strict(report.to_json())["units"][0]["results"]
+    results = strict(report.to_json())["evaluations"][0]["results"]
     assert results[0]["details"] == [{"belief": 0.1, "gain": 0.5}, {"belief": None, "gain": None}]
     assert results[3]["pvalue"] is None
     assert results[4]["statistic"] is None
@@ -60,8 +60,8 @@ def test_undefined_numbers_are_null(report):
 
 
 def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
-    alone = Report(report.units, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
-    parallel = Report(report.units, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
+    alone = Report(report.evaluations, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
+    parallel = Report(report.evaluations, {"version": "0.1.0", "n_jobs": 2, "seed": 0})
     assert alone.to_json().encode() == parallel.to_json().encode()
     assert "n_jobs" not in alone.to_json()
 
@@ -69,7 +69,7 @@ def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
 def test_text_survives_and_stays_writable_even_if_half_a_surrogate_pair(unit):
     text = Report((unit(task="日本\x1b", model="\ud800<script>"),), {}).to_json()
     assert text.isascii()
-    record = strict(text)["units"][0]
+    record = strict(text)["evaluations"][0]
     assert (record["task"], record["model"]) == ("日本\x1b", "\ud800<script>")
 
 

@@ -85,18 +85,18 @@ def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, r
     table, options = TABLES[name]
     record = strict(coherence.analyze(table(), rng=1, **options).to_json())
     jsonschema.validate(record, schema)
-    assert record["units"]
+    assert record["evaluations"]
     assert list(undescribed(record, schema)) == []
-    results = [found for unit in record["units"] for found in unit["results"]]
+    results = [found for unit in record["evaluations"] for found in unit["results"]]
     # A schema that takes null and an analysis without any would prove little about NaN.
     if name == "undefined":
         assert any(found["statistic"] is None for found in results)
         assert any(found["pvalue"] is None for found in results)
     if name == "twins":
         assert all(found["n_twins"] == 40 for found in results)
-        assert record["units"][0]["sensitivity"]["curve"][0]["shared_noise"] == 0
+        assert record["evaluations"][0]["sensitivity"]["curve"][0]["shared_noise"] == 0
     if name == "answers of a model":
-        assert all("answering" in unit for unit in record["units"])
+        assert all("answering" in unit for unit in record["evaluations"])
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,13 @@ def record():
     [
         lambda record: record.pop("settings"),
         lambda record: record.update(schema_version=2),
-        lambda record: record["units"][0].pop("task"),
-        lambda record: record["units"][0]["results"][0].pop("pvalue_holm"),
-        lambda record: record["units"][0]["results"][0].update(pvalue=1.5),
-        lambda record: record["units"][0]["results"][0].update(statistic="0.2"),
-        lambda record: record["units"][0]["results"][0].update(outcome="significant"),
-        lambda record: record["units"][0]["results"][0].update(n_rows=None),
-        lambda record: record["units"][0]["answers"][0].update(share_unreadable=2),
+        lambda record: record["evaluations"][0].pop("task"),
+        lambda record: record["evaluations"][0]["results"][0].pop("pvalue_holm"),
+        lambda record: record["evaluations"][0]["results"][0].update(pvalue=1.5),
+        lambda record: record["evaluations"][0]["results"][0].update(statistic="0.2"),
+        lambda record: record["evaluations"][0]["results"][0].update(outcome="significant"),
+        lambda record: record["evaluations"][0]["results"][0].update(n_rows=None),
+        lambda record: record["evaluations"][0]["answers"][0].update(share_unreadable=2),
     ],
 )
 def test_records_that_break_it_are_refused(record, breaks, schema):

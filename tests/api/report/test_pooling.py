@@ -31,7 +31,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
     assert "other" not in set(table["model"])
     details = [
         result.details.set_index("component")
-        for unit in report.units
+        for unit in report.evaluations
         for result in unit.results
         if result.check == "residual_covariance" and unit.model != "other"
     ]
@@ -47,7 +47,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
     (gap,) = table.loc[table["check"] == "iterated_expectation", "mean"]
     signed = [
         result.statistic
-        for unit in report.units
+        for unit in report.evaluations
         for result in unit.results
         if result.check == "iterated_expectation"
     ]

@@ -34,9 +34,11 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
         )
     )
     assert check == "a"
-    assert [row.unit.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
-    assert [row.key for row in ranked][:2] == ["unit-2", "unit-5"]
-    assert [(name, [row.unit.model for row in rows]) for name, rows in by_measure(ranked)] == [
+    assert [row.evaluation.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
+    assert [row.key for row in ranked][:2] == ["evaluation-2", "evaluation-5"]
+    assert [
+        (name, [row.evaluation.model for row in rows]) for name, rows in by_measure(ranked)
+    ] == [
         ("effects in belief", ["m1", "m4", "m0"]),
         ("effects in probability", ["m2"]),
         ("no effect", ["m3"]),

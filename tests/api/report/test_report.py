@@ -10,7 +10,7 @@ def test_one_row_per_unit_and_check_with_the_settings_as_json(report):
     assert len(table) == 7
     assert table["model"].tolist() == ["small-lm"] * 5 + ["large-lm"] * 2
     assert json.loads(table["settings"].iloc[0]) == {"k": 3, "n_permutations": "999"}
-    assert table["verdict"].tolist()[:5] == list(report.units[0].verdicts)
+    assert table["verdict"].tolist()[:5] == list(report.evaluations[0].verdicts)
     assert table["pvalue"].tolist()[:2] == [0.004, 0.31]
 
 

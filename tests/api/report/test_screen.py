@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
-from coherence.report.movement import Movement
 from coherence.report.terminal import render_report
+from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import Estimate, Family
-from coherence.table.audit import Answering, FormMass
+from coherence.table.audit import ElicitationSummary, FormProbability
 
 WIDTH = 80
 
@@ -49,7 +49,7 @@ def example():
 
 
 def test_two_models_are_said_on_one_screen_the_verdict_first(example):
-    text = render_report(example.units, width=WIDTH)
+    text = render_report(example.evaluations, width=WIDTH)
     lines = text.splitlines()
     assert len(lines) <= 25
     assert max(map(len, lines)) <= WIDTH
@@ -65,14 +65,14 @@ def test_ascii_is_no_wider_than_the_terminal(example):
     """Breaks if the two columns of "<=" are forgotten."""
     for width in (60, 79, 80, 81, 120):
         for color in (False, True):
-            text = render_report(example.units, width=width, color=color, ascii_only=True)
+            text = render_report(example.evaluations, width=width, color=color, ascii_only=True)
             plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
             assert max(map(len, plain.splitlines())) <= width
             assert "p <= .05" in words(plain)
 
 
 def test_rows_that_break_stay_below_their_heading(example):
-    lines = render_report(example.units, width=60).splitlines()
+    lines = render_report(example.evaluations, width=60).splitlines()
     first = next(at for at, line in enumerate(lines) if "choice at equal" in line)
     assert lines[first].startswith("  choice")
     assert lines[first + 1].startswith("  ")
@@ -93,7 +93,7 @@ def test_the_readme_shows_it(example):
     shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
     # The line on further tests takes them all, which the command runs and this fixture does not.
     lines = [line for line in shown[1].splitlines() if "Further tests: " not in line]
-    assert lines == render_report(example.units, width=WIDTH).splitlines()
+    assert lines == render_report(example.evaluations, width=WIDTH).splitlines()
 
 
 def test_further_tests_that_reject_are_named_under_the_verdict(unit):
@@ -105,7 +105,7 @@ def test_further_tests_that_reject_are_named_under_the_verdict(unit):
 
 
 def test_the_numbers_are_those_of_the_verdicts(example):
-    text = render_report(example.units, width=WIDTH)
+    text = render_report(example.evaluations, width=WIDTH)
     row = example.verdicts.iloc[0]
     points = [f"{100 * row[name]:.0f}" for name in ("estimate", "low", "high")]
     assert f"{points[0]} [{points[1]}, {points[2]}] ✗" in row_of(text, "choice at equal belief")
@@ -161,7 +161,7 @@ def test_small_intervals_have_a_decimal_and_wide_ones_none(unit):
 
 
 def test_what_would_seldom_be_said_is_beside_the_verdict_with_its_share(unit):
-    answering = Answering({}, masses=(FormMass("action", 80, 1.8e-6, 0.0),))
+    answering = ElicitationSummary({}, masses=(FormProbability("action", 80, 1.8e-6, 0.0),))
     text = words(shown(unit(results=(primary(),), verdicts=("V.",), answering=answering)))
     assert "2e-06 of its probability lies on the form asked for" in text
 
@@ -186,14 +186,14 @@ def test_an_alert_stands_above_the_verdict(unit):
 
 def test_names_reach_no_terminal_as_code(unit):
     for name in ("[/]", "\x1b[2J\x1b]0;owned\x07m\n\n", "x" * 10_000, "yes\u202e\u200f"):
-        moves = Movement(0.44, 0.47, 0.008, "", actions={name: 1.0})
+        moves = Variation(0.44, 0.47, 0.008, "", actions={name: 1.0})
         hostile = unit(
             *(name, name),
             results=(primary(),),
             verdicts=(name,),
             conclusion=(name,),
             notes=(f"warning: {name}",),
-            movement=moves,
+            variation=moves,
         )
         for color in (False, True):
             text = shown(hostile, color=color)
@@ -215,5 +215,5 @@ def test_a_model_without_the_primary_test_has_no_mark_and_says_why():
     silent = runs.assign(model="silent", p=float("nan"), action=None, status="refused")
     table = pd.concat([runs.assign(model="talks"), silent])
     report = analyze(table, checks=["sufficiency", "calibration"], rng=1)
-    said = render_report(report.units, width=WIDTH)
+    said = render_report(report.evaluations, width=WIDTH)
     assert "\n    No verdict (no row has a parsed belief, action and state: sufficiency" in said

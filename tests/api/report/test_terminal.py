@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze
-from coherence.report.movement import Movement
 from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
+from coherence.report.variation import Variation
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
-MOVES = Movement(
+MOVES = Variation(
     0.44, 0.47, 0.008, "exact posterior", 0.0, 0.92, 0.27, {"defer": 0.987, "[/]": 0.013}, 0.03
 )
 HOSTILE = (
@@ -44,13 +44,13 @@ def row_of(text, name):
 
 
 def test_a_unit_opens_with_what_moves_and_with_what_that_means(unit):
-    said = words(render_report([of(unit, result("cmi"), movement=MOVES)]))
+    said = words(render_report([of(unit, result("cmi"), variation=MOVES)]))
     assert "What moves beliefs 0.44 to 0.47 (SD 0.00800)" in said
     assert "runs from 0.00 to 0.92 (rank correlation 0.27)" in said
     assert "actions defer 98.7%, [/] 1.3%" in said
     assert "Beliefs (SD 0.00800) and choices (defer 98.7%) hardly vary" in said
     wide = replace(MOVES, sd=0.3, actions={"yes": 0.5, "no": 0.5})
-    assert "hardly vary" not in render_report([of(unit, result("cmi"), movement=wide)])
+    assert "hardly vary" not in render_report([of(unit, result("cmi"), variation=wide)])
 
 
 def test_results_stand_under_their_question_with_the_name_of_the_check_behind(unit):
@@ -77,8 +77,8 @@ def test_results_stand_under_their_question_with_the_name_of_the_check_behind(un
 
 
 def test_everything_is_said_in_the_full_report(report, unit):
-    text = words(render_report(report.units, full=True, width=60))
-    for each in report.units:
+    text = words(render_report(report.evaluations, full=True, width=60))
+    for each in report.evaluations:
         for sentence in (*each.verdicts, *each.notes):
             assert sentence in text
     assert "(no row has z)" in text
@@ -96,7 +96,7 @@ def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(unit, full, n)
     for name in HOSTILE:
         checks = (result(name, unit=name), result(f"monotone_choice:{name}/b", 0.001))
         moves = replace(MOVES, actions={name: 1.0})
-        shown = of(unit, *checks, task=name, model=name, notes=(name,), movement=moves)
+        shown = of(unit, *checks, task=name, model=name, notes=(name,), variation=moves)
         for color in (False, True):
             text = render_report([shown] * n, full=full, width=100, color=color)
             plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
@@ -111,7 +111,7 @@ def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(unit, full, n)
 def test_no_line_is_wider_than_asked_and_no_interval_is_broken(report, width, full):
     adjusted = [
         replace(unit, results=tuple(replace(r, pvalue_holm=r.pvalue) for r in unit.results))
-        for unit in report.units
+        for unit in report.evaluations
     ]
     text = render_report(adjusted, width=width, full=full)
     assert max(map(len, text.splitlines())) <= width
@@ -121,13 +121,13 @@ def test_no_line_is_wider_than_asked_and_no_interval_is_broken(report, width, fu
 def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
         monkeypatch.setenv(name, "1")
-    text = render_report(report.units, width=100)
+    text = render_report(report.evaluations, width=100)
     assert "\x1b" not in text
-    coloured = render_report(report.units, width=100, color=True)
+    coloured = render_report(report.evaluations, width=100, color=True)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == text.split()
     assert re.search(r"\x1b\[1m[^\n]*\(cmi\)", coloured), "cmi rejects"
     assert not re.search(r"\x1b\[1m[^\n]*predictive_gain", coloured)
-    plain = render_report(report.units, width=100, ascii_only=True)
+    plain = render_report(report.evaluations, width=100, ascii_only=True)
     assert plain.isascii()
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
 

@@ -27,7 +27,7 @@ BAND = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
 
 @pytest.fixture
 def twinned(report):
-    first = report.units[0]
+    first = report.evaluations[0]
     results = list(first.results)
     results[0] = replace(results[0], twins=BAND)
     results[1] = replace(results[1], twins=replace(BAND, noise_share=1.3, pvalue=0.7))

@@ -27,12 +27,12 @@ def report_of(table):
 
 
 def counts_of(table):
-    (unit,) = report_of(table).units
+    (unit,) = report_of(table).evaluations
     return unit.statuses.set_index(["question", "status"])["rows"].to_dict()
 
 
 def bounds_of(table):
-    return report_of(table).units[0].bounds
+    return report_of(table).evaluations[0].bounds
 
 
 def test_every_status_has_its_place_and_none_is_lost():
@@ -40,7 +40,7 @@ def test_every_status_has_its_place_and_none_is_lost():
     kept = ["ok", "repaired:percent", "repaired:words", "low_mass"]
     table = rows(status=kept + lost)
     table.loc[4:, ["p", "action"]] = None
-    (unit,) = json.loads(report_of(table).to_json())["units"]
+    (unit,) = json.loads(report_of(table).to_json())["evaluations"]
     (answers,) = (each for each in unit["answers"] if each["asked"] == 9)
     assert (answers["ok"], answers["repaired"], answers["low_mass"]) == (1, 2, 1)
     assert [answers[status] for status in lost] == [1] * 5
@@ -141,8 +141,8 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     )
     assert (loose.results["n_dropped"] == 0).all()
     assert (strict.results["n_dropped"] == 7).all()
-    assert "strict: 7 repaired rows were treated as unreadable." in strict.units[0].notes
-    assert strict.units[0].bounds.loc[0, "unreadable"] == 7
+    assert "strict: 7 repaired rows were treated as unreadable." in strict.evaluations[0].notes
+    assert strict.evaluations[0].bounds.loc[0, "unreadable"] == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
     assert strict.results["statistic"].tolist() == dropped.results["statistic"].tolist()
 
@@ -174,7 +174,7 @@ def test_mass_is_that_of_the_rows_that_have_one():
     """A mean in place of the median would give .3333."""
     table = rows(3, answer_mass=[0.1, None, 0.7], belief_kind="token")
     table = pd.concat([table, rows(3, answer_mass=[0.2, None, None], belief_kind="token")])
-    (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["units"]
+    (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["evaluations"]
     (mass,) = unit["answering"]["answer_mass"]
     assert mass == {"of": "action", "rows": 3, "median": 0.2, "smallest": 0.1}
 
@@ -191,7 +191,7 @@ def test_mass_of_rows_with_an_action_is_told_from_that_of_beliefs_alone():
     acting, alone = rows(3, answer_mass=0.02), rows(6, answer_mass=0.3, action=None)
     table = pd.concat([acting, alone.assign(prompt="bayes")])
     report = report_of(table.reset_index(drop=True))
-    masses = json.loads(report.to_json())["units"][0]["answering"]["answer_mass"]
+    masses = json.loads(report.to_json())["evaluations"][0]["answering"]["answer_mass"]
     assert {mass["of"]: mass["median"] for mass in masses} == {"belief alone": 0.3, "action": 0.02}
     for said in (" ".join(str(report).split()), report.to_html()):
         assert "0.300 in rows with a belief alone and 0.0200 in rows with an action" in said

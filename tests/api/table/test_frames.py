@@ -64,7 +64,7 @@ def test_columns_in_the_index_are_read(index, tmp_path):
     runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
     indexed = runs.set_index(index)
     report = analyze(runs, checks=["residual_covariance"], rng=1)
-    assert report.units[0].results[0].n_contexts == 30
+    assert report.evaluations[0].results[0].n_contexts == 30
     write_runs(indexed, tmp_path / "runs.csv")
     for table in (indexed, validate_runs(indexed), tmp_path / "runs.csv"):
         again = analyze(table, checks=["residual_covariance"], rng=1)

@@ -34,7 +34,7 @@ def plain():
 
 def results_of(table):
     report = analyze(table, checks=["monotone_choice", "residual_covariance"], rng=1)
-    return report.units, report.results.drop(columns=["task", "model"])
+    return report.evaluations, report.results.drop(columns=["task", "model"])
 
 
 @pytest.mark.parametrize("name", FOREIGN)

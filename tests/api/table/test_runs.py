@@ -105,7 +105,7 @@ def test_a_report_says_it_and_is_that_of_the_ends(answers):
     answers.loc[0, "p"] = 1.0000000002
     report = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
     pd.testing.assert_frame_equal(report.results, expected.results)
-    (said,) = set(report.units[0].notes) - set(expected.units[0].notes)
+    (said,) = set(report.evaluations[0].notes) - set(expected.evaluations[0].notes)
     assert "1 value of 'p' lies outside [0, 1] by at most 2e-10" in said
 
 
@@ -142,7 +142,7 @@ def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path
     runs = coherence.read_runs(path, percent=True, merge_labels=True)
     report = coherence.analyze(runs, checks=["residual_covariance"], rng=1)
     for said in ("is below 1 and was taken as a percentage: 0.7 as 0.7%.", "were merged"):
-        assert said in " ".join(report.units[0].notes)
+        assert said in " ".join(report.evaluations[0].notes)
         assert said in report.to_html()
         assert said in report.to_json()
         assert said in " ".join(str(report).split())

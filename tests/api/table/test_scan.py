@@ -51,9 +51,9 @@ def test_units_are_those_of_the_table_read_at_once(runs, tmp_path, layout):
     path = written(runs, tmp_path, layout)
     scan = scan_runs(path)
     whole = read_runs(path)
-    assert scan.units == sorted(set(zip(runs["task"], runs["model"], strict=True)))
+    assert scan.evaluations == sorted(set(zip(runs["task"], runs["model"], strict=True)))
     assert scan.n_rows == len(runs) == len(whole)
-    for task, model in scan.units:
+    for task, model in scan.evaluations:
         expected = whole[(whole["task"] == task) & (whole["model"] == model)]
         found = scan.read(task, model)
         pd.testing.assert_frame_equal(
@@ -95,7 +95,7 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
     at_once = [record.getMessage() for record in caplog.records]
     caplog.clear()
     scan = scan_runs(tmp_path, **said)
-    for task, model in scan.units:
+    for task, model in scan.evaluations:
         expected = whole.loc[whole["model"] == model, "p"].tolist()
         unit = scan.read(task, model)
         assert unit["p"].tolist() == expected
@@ -117,9 +117,9 @@ def test_without_tasks_and_models_there_is_one_unit(tmp_path):
     table = pd.DataFrame({"p": [0.1, 0.9], "theta": [0, 1]})
     table.to_parquet(tmp_path / "t.parquet")
     scan = scan_runs(tmp_path / "t.parquet")
-    assert scan.units == [("", "")]
+    assert scan.evaluations == [("", "")]
     pd.testing.assert_frame_equal(scan.read("", ""), table)
-    assert repr(scan).endswith("2 rows in 1 unit>")
+    assert repr(scan).endswith("2 rows in 1 evaluation>")
 
 
 def test_a_fault_names_the_unit(runs, tmp_path):
@@ -144,7 +144,7 @@ def test_what_cannot_be_scanned_is_said(runs, tmp_path):
     with pytest.raises(InputError, match="has no rows"):
         scan_runs(tmp_path / "empty.parquet")
     runs.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"there is no unit \('asia', 'x'\)"):
+    with pytest.raises(InputError, match=r"there is no evaluation \('asia', 'x'\)"):
         scan_runs(tmp_path / "t.parquet").read("asia", "x")
 
 
@@ -155,7 +155,7 @@ def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):
         kept.to_parquet(tmp_path / "t" / f"{model}.parquet")
     scan = scan_runs(tmp_path / "t", ignore=["note"])
     whole = read_runs(tmp_path / "t", ignore=["note"])
-    for task, model in scan.units:
+    for task, model in scan.evaluations:
         expected = whole[whole["model"] == model].reset_index(drop=True)
         found = scan.read(task, model)
         pd.testing.assert_frame_equal(found[list(expected)], expected, check_dtype=False)

@@ -289,13 +289,13 @@ def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
     with pytest.raises(InputError, match=said):
         analyze(read(path), positive=positive)
     report = analyze(read(path, where="correct != 'annulled'"), checks=["calibration"], rng=1)
-    assert report.units[0].results[0].n_contexts == 35
+    assert report.evaluations[0].results[0].n_contexts == 35
 
 
 def test_a_truth_that_looks_reversed_is_remarked_on(cases):
     table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
     for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
-        said = " ".join(analyze(frame, checks=["calibration"], rng=1).units[0].notes)
+        said = " ".join(analyze(frame, checks=["calibration"], rng=1).evaluations[0].notes)
         assert ("beliefs are lower where the state came true" in said) is expected
 
 

@@ -136,6 +136,6 @@ def test_columns_that_are_nearly_features_are_told_in_one_sentence(runs):
 
 def test_other_columns_are_listed(runs):
     report = analyze(runs.assign(truth=1, note="x"), checks=["calibration"], rng=1)
-    assert "columns that nothing reads: truth, note." in report.units[0].notes
+    assert "columns that nothing reads: truth, note." in report.evaluations[0].notes
     silent = analyze(runs, checks=["calibration"], rng=1)
-    assert not any("nothing reads" in note for note in silent.units[0].notes)
+    assert not any("nothing reads" in note for note in silent.evaluations[0].notes)

@@ -30,7 +30,7 @@ def test_as_many_violations_are_marked_as_the_results_have(
     marked = re.findall(r'id="reversal', (folder / f"{name}.svg").read_text(encoding="utf-8"))
     details = [
         result.details
-        for unit in paper_results.reports[procedure].units
+        for unit in paper_results.reports[procedure].evaluations
         for result in unit.results
         if result.check.startswith("monotone_choice:") and not result.details.empty
     ]
@@ -62,10 +62,10 @@ def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
 @pytest.mark.lengthy
 def test_many_units_are_parted_over_files(paper_results, tmp_path):
     (name, report), *_ = paper_results.reports.items()
-    others = [replace(unit, model=f"other {unit.model}") for unit in report.units]
-    many = replace(report, units=(*report.units, *others))
+    others = [replace(unit, model=f"other {unit.model}") for unit in report.evaluations]
+    many = replace(report, evaluations=(*report.evaluations, *others))
     figures = write_paper_figures(PaperResults({name: many}, {}), tmp_path)
-    assert len(many.units) > MOST_UNITS
+    assert len(many.evaluations) > MOST_UNITS
     assert [figure.name for figure in figures] == ["figure1-1", "figure1-2", "figure2"]
 
 

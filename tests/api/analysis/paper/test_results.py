@@ -27,7 +27,7 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
         pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
         estimates = [
             result.also["nearest_neighbours"].value
-            for unit in report.units
+            for unit in report.evaluations
             for result in unit.results
             if "nearest_neighbours" in result.also
         ]

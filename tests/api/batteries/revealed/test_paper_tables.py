@@ -13,7 +13,7 @@ from coherence.batteries.revealed.tables import revealed_tables
 from coherence.report.tables import render_csv
 from tests.api.tables import read_exactly
 
-WORDINGS, SOURCES = ("standard", "story"), ("base", "in_struct|")
+NEEDS_PROMPT_VARIANTS, SOURCES = ("standard", "story"), ("base", "in_struct|")
 
 
 def beliefs_of(setting, group, masses, wording, source):
@@ -32,7 +32,7 @@ def beliefs():
         beliefs_of(f"s{n}-{k}", f"group {n}", rng.random(n + 2), wording, source)
         for n in range(3)
         for k in range(2)
-        for wording in WORDINGS
+        for wording in NEEDS_PROMPT_VARIANTS
         for source in SOURCES
     ]
     table = pd.concat(tables, ignore_index=True)

@@ -1,7 +1,7 @@
-"""Tables larger than memory: every unit read, checked and forgotten, and one report over all.
+"""Tables larger than memory: every evaluation read, checked and forgotten, and one report over all.
 
-A process reads a unit's rows itself, so that the table never passes between processes. What stays
-of a unit is what its results say, without rows and beliefs.
+A process reads an evaluation's rows itself, so that the table never passes between processes. What
+stays of an evaluation is what its results say, without rows and beliefs.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.finishing import adjusted, measured, with_results
-from coherence.analysis.planning import plan_unit
-from coherence.analysis.reading import States, states_of_tasks, units_of
-from coherence.analysis.twins import Beside
+from coherence.analysis.planning import plan_evaluation
+from coherence.analysis.reading import States, evaluations_of, states_of_tasks
+from coherence.analysis.twins import TwinOutcome
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
-from coherence.report.unit import Unit
+from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, ForecastScores
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.table.runs import TELLING, Runs
@@ -26,7 +26,7 @@ from coherence.table.scan import Key, RunsScan, regrouped
 
 @dataclass(frozen=True)
 class _Options:
-    """What holds for all units."""
+    """What holds for all evaluations."""
 
     checks: tuple[str, ...]
     named: bool  # whether the user named them
@@ -51,8 +51,8 @@ def analyze_scan(
     rng: np.random.Generator,
     margin: float | None,
     progress: Progress | None,
-) -> tuple[list[Unit], dict[str, Any]]:
-    """Analyse a table unit by unit, with the numbers that it has in memory."""
+) -> tuple[list[EvaluationReport], dict[str, Any]]:
+    """Analyse a table evaluation by evaluation, with the numbers that it has in memory."""
     header = Runs(pd.DataFrame(columns=list(scan.columns)))
     # What tells states apart, or whose table it is, need only be there.
     telling = [*header.states, *(name for name in header.names if name in TELLING)]
@@ -60,44 +60,44 @@ def analyze_scan(
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, named, published, strict, reference, state, states)
     with regrouped(scan) as laid_out:
-        streams = rng.spawn(len(scan.units))
+        streams = rng.spawn(len(scan.evaluations))
         jobs = [
-            # A process gets the parts of its own unit alone.
+            # A process gets the parts of its own evaluation alone.
             (replace(laid_out, parts={key: laid_out.parts[key]}), key, options, stream)
-            for key, stream in zip(scan.units, streams, strict=True)
+            for key, stream in zip(scan.evaluations, streams, strict=True)
         ]
-        models = [model for _, model in scan.units]
+        models = [model for _, model in scan.evaluations]
         found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
-    results = adjusted([of_unit for _, of_unit, _ in found])
-    units = [
-        with_results(unit, Beside(tuple(of_unit)), margin)
-        for (unit, _, _), of_unit in zip(found, results, strict=True)
+    results = adjusted([of_evaluation for _, of_evaluation, _ in found])
+    evaluations = [
+        with_results(evaluation, TwinOutcome(tuple(of_evaluation)), margin)
+        for (evaluation, _, _), of_evaluation in zip(found, results, strict=True)
     ]
     digest = hashlib.sha256("\n".join(print_ for _, _, print_ in found).encode()).hexdigest()
-    return units, {"rows": scan.n_rows, "columns": len(scan.columns), "fingerprint": digest}
+    return evaluations, {"rows": scan.n_rows, "columns": len(scan.columns), "fingerprint": digest}
 
 
 def _analyse(
     scan: RunsScan, key: Key, options: _Options, rng: np.random.Generator
-) -> tuple[Unit, list[CheckResult], str]:
-    """Read and check one unit; also return the fingerprint of its rows."""
+) -> tuple[EvaluationReport, list[CheckResult], str]:
+    """Read and check one evaluation; also return the fingerprint of its rows."""
     runs = scan.runs(*key)
     table = runs.completed()
     if options.strict:
         table = table.without_repairs()
-    ((_, unit),) = units_of(table, options.states, options.reference, options.state)
+    ((_, evaluation),) = evaluations_of(table, options.states, options.reference, options.state)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     how: dict[str, Any] = {"published": options.published, "named": options.named}
-    jobs, notes = plan_unit(unit, options.checks, streams=streams, **how)
-    # A report of a table read by unit has no figure that draws what was fitted; forecasts of
-    # several units are compared by their losses.
+    jobs, notes = plan_evaluation(evaluation, options.checks, streams=streams, **how)
+    # A report of a table read by evaluation has no figure that draws what was fitted; forecasts of
+    # several evaluations are compared by their losses.
     results = [
         result if isinstance(result.fitted, ForecastScores) else replace(result, fitted=None)
         for job in jobs
         for result in job.run()
     ]
     return (
-        measured(key, unit, table.notes, notes, with_rows=False),
+        measured(key, evaluation, table.notes, notes, with_rows=False),
         results,
         runs.fingerprint,
     )

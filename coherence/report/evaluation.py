@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.rational.sensitivity import Sensitivity
-from coherence.report.movement import Movement
+from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
-from coherence.statistics.scatter import Scatter
-from coherence.table.audit import Answering
+from coherence.statistics.scatter import ReportNoise
+from coherence.table.audit import ElicitationSummary
 from coherence.table.runs import Runs
 
 
 @dataclass(frozen=True)
-class Unit:
+class EvaluationReport:
     """All checks of one (task, model)."""
 
     # task, model: names as they stand in the runs table; untrusted text
@@ -44,14 +44,14 @@ class Unit:
     # way or the other.
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
-    answering: Answering | None = None
+    answering: ElicitationSummary | None = None
     verdict: Verdict = Verdict.NOT_TESTED  # what the primary test says
     margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
     conclusion: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()  # what may mislead tests
     # how far reports of equal evidence lie apart; None where that was not asked
-    scatter: Scatter | None = None
+    scatter: ReportNoise | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text
     rows: Runs = field(default_factory=lambda: Runs(pd.DataFrame()), repr=False, compare=False)
     # ``question`` and ``status`` of each of them, from `coherence.table.audit.label_rows`.
@@ -62,4 +62,4 @@ class Unit:
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
     state_names: tuple[str, str] = ("state 0", "state 1")
     # how far beliefs and choices vary; None where that was not asked
-    movement: Movement | None = None
+    variation: Variation | None = None

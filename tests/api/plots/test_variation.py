@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from coherence.plots.movement import plot_movement
+from coherence.plots.variation import plot_variation
 
 BELIEF = pd.Series([0.45, 0.46, 0.44, 0.47])
 ACTIONS = {"defer": 0.9, "yes": 0.06, "$no$": 0.04}
@@ -10,7 +10,7 @@ ACTIONS = {"defer": 0.9, "yes": 0.06, "$no$": 0.04}
 
 def drawn(truth, actions):
     figure = Figure(layout="constrained")
-    ax = plot_movement(BELIEF, pd.Series(truth), actions, ax=figure.add_subplot())
+    ax = plot_variation(BELIEF, pd.Series(truth), actions, ax=figure.add_subplot())
     return figure, ax
 
 

@@ -21,7 +21,7 @@ MOST_ACTIONS = 5
 
 
 @dataclass(frozen=True)
-class Movement:
+class Variation:
     """How far beliefs and choices vary between contexts, under the reference prompt."""
 
     # low, high, sd: range and standard deviation of the contexts' mean beliefs; NaN where belief is
@@ -57,7 +57,7 @@ class Movement:
         return -sum(share * math.log(share) for share in self.actions.values() if share > 0)
 
 
-def movement(beliefs: pd.DataFrame, runs: Runs) -> Movement:
+def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
     """Measure how far beliefs and choices vary."""
     drawn = any(name in beliefs for name in ("action", *runs.policies))
     table = beliefs if drawn else runs.table
@@ -77,11 +77,11 @@ def movement(beliefs: pd.DataFrame, runs: Runs) -> Movement:
         action_sd = float(by_action.max())
     means, of_truth = over_contexts(beliefs)
     if means.empty:
-        return Movement(actions=actions, action_sd=action_sd)
+        return Variation(actions=actions, action_sd=action_sd)
     belief, truth = means["belief"], means["truth"]
     ranks = means.dropna().rank()
     constant = len(ranks) < 3 or (ranks.nunique() < 2).any()
-    return Movement(
+    return Variation(
         float(belief.min()),
         float(belief.max()),
         float(belief.std()) if len(belief) > 1 else math.nan,
@@ -110,7 +110,7 @@ def over_contexts(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame({"belief": belief, "truth": truth}), of_truth
 
 
-def moves_sentence(moves: Movement | None) -> str:
+def moves_sentence(moves: Variation | None) -> str:
     """Say what moves: range of beliefs and of the truth, their rank correlation, action shares."""
     if moves is None:
         return ""
@@ -137,7 +137,7 @@ def moves_sentence(moves: Movement | None) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def stillness(moves: Movement) -> str:
+def stillness(moves: Variation) -> str:
     """Say how little beliefs or choices vary, which they do."""
     said = []
     if moves.narrow:
@@ -153,7 +153,7 @@ def stillness(moves: Movement) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def little_sentence(moves: Movement | None) -> str:
+def little_sentence(moves: Variation | None) -> str:
     """Warn where beliefs or choices hardly vary; empty where they do, or nothing is known."""
     if moves is None or not (moves.narrow or moves.one_sided):
         return ""

@@ -27,7 +27,7 @@ _JITTER = 0.12  # half the width over which contexts of one realised state are s
 MOST_ACTIONS = 6
 
 
-def plot_movement(
+def plot_variation(
     belief: "pd.Series[float]",
     truth: "pd.Series[float]",
     actions: Mapping[str, float],

@@ -1,7 +1,7 @@
 """What one (task, model) holds: its beliefs, states and choices, read off the columns.
 
 Together with `coherence.table` and the two modules beside it this is the only place that knows
-column names; checks get aligned arrays (`coherence.checks.check.Facts`).
+column names; checks get aligned arrays (`coherence.checks.check.EvaluationData`).
 """
 
 import math
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import Facts
+from coherence.checks.check import EvaluationData
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
-from coherence.statistics.scatter import Scatter, noise_bias, scatter_within
+from coherence.statistics.scatter import ReportNoise, noise_bias, report_noise_within
 from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.runs import Runs
@@ -125,7 +125,7 @@ def _realised_columns(
     return theta.astype(object).map(by_label).astype(np.float64), second, note
 
 
-class UnitRows:
+class EvaluationRows:
     """The rows of one (task, model), by what they can be used for.
 
     Parameters
@@ -160,7 +160,7 @@ class UnitRows:
     states : list of str
         Columns p_<state> in the order of the states; empty where there is one column p.
     policies : list of str
-        Columns action_<label> of this unit; empty where actions were chosen.
+        Columns action_<label> of this evaluation; empty where actions were chosen.
     unpaired : str
         Why it is not known which belief is in which state; empty where it is.
     state : Series
@@ -278,17 +278,17 @@ class UnitRows:
         return self.in_two_states and not self.unpaired
 
     @property
-    def scatter(self) -> Scatter:
+    def scatter(self) -> ReportNoise:
         """How far the beliefs of equal evidence lie apart."""
         if self.runs.computed:  # repetitions of a computed belief are equal
             rows = self.rows[~self.runs.given_z].dropna(subset=self.states or ["p"])
             rows = rows.drop_duplicates(["context", "prompt"])
-            return scatter_within(self.belief(rows), rows["context"], across="wordings")
+            return report_noise_within(self.belief(rows), rows["context"], across="wordings")
         rows = self.judged if len(self.judged) else self.stated
         if self.crossed:  # beliefs of different persons are no copies of one
             cells = rows["context"].astype(str) + "\n" + rows["person"].astype(str)
-            return scatter_within(self.belief(rows), cells, across="repetitions of one person")
-        found = scatter_within(self.belief(rows), rows["context"])
+            return report_noise_within(self.belief(rows), cells, across="repetitions of one person")
+        found = report_noise_within(self.belief(rows), rows["context"])
         if found.sd > 0 and len(self.choices):
             return replace(found, bias=self._noise_bias())
         return replace(found, bias=0.0) if found.sd == 0 else found
@@ -333,7 +333,7 @@ class UnitRows:
             return rows["action"].astype(str)
         return rows[self.policies].astype(np.float64).rename(columns=self.runs.action_names)
 
-    def facts(self, needs: Sequence[str], published: bool) -> Facts:
+    def facts(self, needs: Sequence[str], published: bool) -> EvaluationData:
         """Return the rows that hold what a check needs, as aligned arrays."""
         if THETA in needs or ({ACTION, TARGET} <= set(needs) and not self.exact_state):
             rows = self.judged
@@ -341,7 +341,7 @@ class UnitRows:
             rows = self.choices if ACTION in needs else self.stated
         features = [name for name in self.runs.features if rows[name].notna().any()]
         absent = pd.Series(np.nan, index=rows.index)
-        return Facts(
+        return EvaluationData(
             belief=self.belief(rows),
             action=self.action(rows) if ACTION in needs else absent,
             truth=rows.get("theta", absent),

@@ -1,4 +1,4 @@
-"""Tables read by unit. Breaks if a number depends on how the table is read."""
+"""Tables read by evaluation. Breaks if a number depends on how the table is read."""
 
 import tempfile
 
@@ -35,8 +35,8 @@ def test_mixed_rows_are_laid_out_anew_and_nothing_stays_behind(tmp_path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     options = {"checks": ["prompt_consistency", "calibration"], "rng": 1}
     whole = analyze(read_runs(tmp_path / "mixed.parquet"), **options)
-    by_unit = analyze(scan_runs(tmp_path / "mixed.parquet"), **options)
-    pd.testing.assert_frame_equal(by_unit.results, whole.results)
+    by_evaluation = analyze(scan_runs(tmp_path / "mixed.parquet"), **options)
+    pd.testing.assert_frame_equal(by_evaluation.results, whole.results)
     assert not list(scratch.iterdir())
 
 
@@ -44,18 +44,18 @@ def test_mixed_rows_are_laid_out_anew_and_nothing_stays_behind(tmp_path, monkeyp
 def test_results_are_those_of_the_table_in_memory(path):
     options = {"checks": FAST, "positive": "wet", "rng": 3}
     whole = analyze(read_runs(path), **options)
-    by_unit = analyze(scan_runs(path), **options)
-    pd.testing.assert_frame_equal(by_unit.results, whole.results)
-    for found, expected in zip(by_unit.units, whole.units, strict=True):
+    by_evaluation = analyze(scan_runs(path), **options)
+    pd.testing.assert_frame_equal(by_evaluation.results, whole.results)
+    for found, expected in zip(by_evaluation.evaluations, whole.evaluations, strict=True):
         assert found.conclusion == expected.conclusion
         assert found.cautions == expected.cautions
         assert found.notes == expected.notes
         pd.testing.assert_frame_equal(found.statuses, expected.statuses)
         assert found.rows.table.empty
     spread = analyze(scan_runs(path), n_jobs=2, **options)
-    assert spread.to_json() == by_unit.to_json()
-    assert by_unit.settings["data"]["rows"] == whole.settings["data"]["rows"]
-    assert "asia" in by_unit.to_html()
+    assert spread.to_json() == by_evaluation.to_json()
+    assert by_evaluation.settings["data"]["rows"] == whole.settings["data"]["rows"]
+    assert "asia" in by_evaluation.to_html()
 
 
 @pytest.mark.lengthy
@@ -70,12 +70,12 @@ def test_strict_and_progress_are_heeded(path):
         progress=lambda done, total, label: seen.append((done, total, label)),
     )
     assert [step[:2] for step in seen] == [(n, 6) for n in range(7)]
-    assert all("strict: 0 repaired rows" in " ".join(unit.notes) for unit in report.units)
+    assert all("strict: 0 repaired rows" in " ".join(unit.notes) for unit in report.evaluations)
 
 
 def test_what_takes_all_units_together_is_refused(path):
     scan = scan_runs(path)
-    with pytest.raises(InputError, match="twins must be left out for a table that is read by unit"):
+    with pytest.raises(InputError, match="twins must be left out .* read by evaluation"):
         analyze(scan, positive="wet", twins=40)
     with pytest.raises(InputError, match="merge_labels must be left out"):
         analyze(scan, positive="wet", merge_labels=True)
