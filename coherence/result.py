@@ -109,7 +109,7 @@ class Outcome(StrEnum):
 
     REJECTED = "rejected"
     """The p-value rejects, in a report after the correction over the family of the test."""
-    UNCORRECTED = "sign"
+    UNCORRECTED = "nominal"
     """The p-value rejects alone, but not after the correction."""
     KEPT = "not rejected"
     UNTESTED = "not tested"
@@ -226,7 +226,7 @@ class CheckResult:
         >>> fields = ("cmi", "", 0.1, "nats", None, 0.03, 50, 50)
         >>> alone, in_report = CheckResult(*fields), CheckResult(*fields, pvalue_holm=0.12)
         >>> str(alone.outcome()), str(in_report.outcome())
-        ('rejected', 'sign')
+        ('rejected', 'nominal')
         """
         if self.pvalue is None:
             return Outcome.ESTIMATE

@@ -127,18 +127,18 @@ def _tested(
 ) -> str:
     """Say how a test ended."""
     sentences, outcome = interpretation_of(result.check)[0], result.outcome(alpha=alpha)
-    if outcome is Outcome.KEPT and sentences.kept:
-        return f"{_filled('kept', 'a test', result, belief)} {_interval_sentence(result)}"
+    if outcome is Outcome.KEPT and sentences.not_rejected:
+        return f"{_filled('not_rejected', 'a test', result, belief)} {_interval_sentence(result)}"
     noise, words = _explained(result, scatter, allowed)
     template = _REJECTED[noise][0]
     if outcome is Outcome.REJECTED and template == "{rejected}":
         return _filled("rejected", "a test", result, belief)
-    sign = _filled("sign", "a test", result, belief)
+    sign = _filled("nominal", "a test", result, belief)
     if outcome is Outcome.KEPT:
-        return f"No sign that {sign}. {_interval_sentence(result)}"
+        return f"No evidence that {sign}. {_interval_sentence(result)}"
     if outcome is Outcome.UNCORRECTED:
         tests = f"{result.n_tests} tests" if result.n_tests else "all further tests"
-        return f"A sign that {sign}, which does not survive the correction over {tests}."
+        return f"Some evidence that {sign}, which does not survive the correction over {tests}."
     return template.format(Sign=f"{sign[:1].upper()}{sign[1:]}", **words)
 
 
@@ -213,7 +213,7 @@ def conclude_further(
         # What several tests look for is named once.
         by_sign: dict[str, list[CheckResult]] = {}
         for result in rejected:
-            by_sign.setdefault(_filled("sign", "a sign", result, belief), []).append(result)
+            by_sign.setdefault(_filled("nominal", "a sign", result, belief), []).append(result)
         said = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
         return (
             f"{many if n > 1 else 'The one further test rejects'}{corrected}: {said}.",

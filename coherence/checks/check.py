@@ -35,13 +35,13 @@ class Interpretation:
     it all the same is an error.
     """
 
-    # rejected, kept: the test rejects, or does not ("No sign that ...", with `sign`, where it is
-    # left out).
+    # rejected, not_rejected: the test rejects, or does not ("No evidence that ...", with `nominal`,
+    # where it is left out).
     rejected: str = ""
-    kept: str = ""
+    not_rejected: str = ""
     # what the test looks for, as a clause behind "that": what is said where it rejects alone and
     # not after the correction, or where report noise may be why
-    sign: str = ""
+    nominal: str = ""
     estimate: str = ""  # there is no test
     published: str = ""  # the papers' own procedure was run
     one_sided: bool = False  # whether the test looks for effects above 0 alone

@@ -614,7 +614,7 @@ CHECK = Check(
     sentences={
         "": Interpretation(
             rejected="The action depends on the state beyond the {belief}: it is not acted on.",
-            sign="the action depends on the realised state beyond the {belief}",
+            nominal="the action depends on the realised state beyond the {belief}",
             one_sided=True,
             assumes_exact_reports=True,
             discrepancy=True,

@@ -646,8 +646,8 @@ CHECK = Check(
         "": Interpretation(
             rejected="Choices move with the truth at the same {belief}: "
             "it is not the belief acted on.",
-            sign="choices move with the truth at the same {belief}",
-            kept="No evidence that choices move with the truth at the same {belief}.",
+            nominal="choices move with the truth at the same {belief}",
+            not_rejected="No evidence that choices move with the truth at the same {belief}.",
             assumes_exact_reports=True,
             discrepancy=True,
         ),

@@ -429,8 +429,8 @@ CHECK = Check(
         "": Interpretation(
             rejected="Under no order of the actions do choices rise with the {belief}: "
             "no expected-utility maximiser chooses so.",
-            sign="choices rise with the {belief} under no order of the actions",
-            kept="Choices over all actions can be explained by some order "
+            nominal="choices rise with the {belief} under no order of the actions",
+            not_rejected="Choices over all actions can be explained by some order "
             "that rises with the {belief}.",
             estimate="Under the order of actions that fits best, a total share falls by at most "
             "{value:.3f} as the {belief} rises.",

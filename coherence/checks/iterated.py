@@ -657,8 +657,9 @@ CHECK = Check(
         "": Interpretation(
             rejected="Beliefs do not average out over the auxiliary variable: "
             "they are no single probability distribution.",
-            sign="beliefs do not average out over the auxiliary variable",
-            kept="No sign of a gap in one direction; the size, noise removed, tells of others.",
+            nominal="beliefs do not average out over the auxiliary variable",
+            not_rejected="No evidence of a gap in one direction; the size, noise removed, tells of "
+            "others.",
             published=_HALF,
         ),
         "relative": Interpretation(estimate=_HALF, discrepancy=True, distance=True),

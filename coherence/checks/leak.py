@@ -395,7 +395,7 @@ CHECK = Check(
             rejected="At the same exact posterior, actions or beliefs go with the realised state, "
             "of which the evidence says no more: look for answers in the prompt, contamination, or "
             "rows that were joined wrongly.",
-            sign="actions or beliefs know more of the realised state than the evidence says",
+            nominal="actions or beliefs know more of the realised state than the evidence says",
             no_twin_reason=NO_POSTERIOR,
         ),
     },

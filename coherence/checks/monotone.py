@@ -486,8 +486,8 @@ CHECK = Check(
             rejected="The choice share moves against the {belief}: "
             "no expected-utility maximiser who believes it chooses so, unless a third action takes "
             "more from one of the two.",
-            sign="the choice share moves against the {belief}",
-            kept="No sign that the choice share moves against the {belief}.",
+            nominal="the choice share moves against the {belief}",
+            not_rejected="No evidence that the choice share moves against the {belief}.",
             one_sided=True,
             discrepancy=True,
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",

@@ -527,24 +527,25 @@ CHECK = Check(
         "": Interpretation(
             rejected="The realised state predicts the action beyond the {belief}: "
             "information was used that is not in it.",
-            sign="the realised state helps to predict the action beyond the {belief}",
+            nominal="the realised state helps to predict the action beyond the {belief}",
             estimate="Beyond the {belief}, the realised state saves {value:.1f}% of the log-loss "
             "of predicting the action.",
-            kept="No sign that the realised state helps to predict the action beyond the {belief}.",
+            not_rejected="No evidence that the realised state helps to predict the action beyond "
+            "the {belief}.",
             one_sided=True,
             assumes_exact_reports=True,
             discrepancy=True,
             published=INTERVAL_ALONE,
         ),
         "features": Interpretation(
-            rejected="Even given the evidence, the realised state helps to predict the action "
-            "beyond the {belief}.",
-            sign="even given the evidence, the realised state helps to predict the action "
+            rejected="Even given the evidence, the realised state helps to predict the "
+            "action beyond the {belief}.",
+            nominal="even given the evidence, the realised state helps to predict the action "
             "beyond the {belief}",
             estimate="Given the evidence, the realised state saves {value:.1f}% of the log-loss of "
             "predicting the action beyond the {belief}.",
-            kept="No sign that, given the evidence, the realised state helps to predict the action "
-            "beyond the {belief}.",
+            not_rejected="No evidence that, given the evidence, the realised state helps to predict the "
+            "action beyond the {belief}.",
             one_sided=True,
             assumes_exact_reports=True,
             discrepancy=True,

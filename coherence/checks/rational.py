@@ -289,7 +289,7 @@ CHECK = Check(
         "": Interpretation(
             rejected="Choices move with the truth even at equal belief behind the reports: "
             "their scatter does not explain it.",
-            sign="choices move with the truth even at equal belief behind the reports",
+            nominal="choices move with the truth even at equal belief behind the reports",
             estimate="The nearest rational agent, without a test of its own here.",
         ),
     },

@@ -573,7 +573,7 @@ CHECK = Check(
     sentences={
         key: Interpretation(
             rejected="Outcomes do not happen as often as the {belief}s say" + under + ".",
-            sign="outcomes do not happen as often as the {belief}s say" + under,
+            nominal="outcomes do not happen as often as the {belief}s say" + under,
             of_calibration=True,
             distance=True,
             no_twin_reason="twins keep the calibration of the data",

@@ -392,8 +392,8 @@ CHECK = Check(
         "": Interpretation(
             rejected="Choices go with the truth at the same {belief}: "
             "it is not the belief acted on.",
-            sign="choices go with the truth at the same {belief}",
-            kept="No evidence that choices go with the truth at the same {belief}.",
+            nominal="choices go with the truth at the same {belief}",
+            not_rejected="No evidence that choices go with the truth at the same {belief}.",
             no_twin_reason="its direction is residual_covariance",
         ),
     },

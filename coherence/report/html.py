@@ -92,7 +92,7 @@ def render_html(
         f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
         "the furthest from 0 first within each unit of measurement, beyond which effects do not "
         f"compare; ● rejects (p ≤ {LEVEL}; of further tests, after Holm's correction among those "
-        "of an evaluation); ○ a sign that does not survive it"
+        "of an evaluation); ○ it rejects alone, not after it"
     )
     several = wording.concerns_all(row.result for row in ranked if row.result)
     legend = "; ".join(filter(None, [legend, several])) + "."

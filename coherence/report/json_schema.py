@@ -90,7 +90,7 @@ def _result() -> Any:
         outcome={
             "enum": [str(outcome) for outcome in Outcome],
             "description": "How it ended at level .05, after the correction over its family; "
-            "`sign` is a p-value that rejects alone and not after it.",
+            "`nominal` is a p-value that rejects alone and not after it.",
         },
         verdict=_text("The outcome as a sentence."),
         n_twins=_count("Rational twins of the data that were drawn; 0 where none have the effect."),

@@ -159,13 +159,13 @@ def _opening(said: View) -> Table:
 def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[RenderableType]:
     """One table, in which a question heads its answers; then what the numbers alone do not say."""
     shown = [row for _, group in groups for row in group]
-    marked = any(row.rejects or row.is_sign for row in shown)
+    marked = any(row.rejects or row.is_nominal for row in shown)
     table = empty_table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
     for question, group in groups:
         table.add_row(as_text(question, "bold"))
         for row in group:
             style = "bold" if row.rejects else ""
-            mark = ["rejects" if row.rejects else "sign" if row.is_sign else ""] * marked
+            mark = ["rejects" if row.rejects else "nominal" if row.is_nominal else ""] * marked
             name = f"{row.words} ({row.check})" if row.words else row.check
             cells = (row.effect, row.numbers[2], row.tested, *mark)
             table.add_row(
@@ -174,7 +174,7 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
             )
     yield table
     # Which effects are of one action, which lie below their interval, and why a number is missing:
-    # a dash with a p-value of 1 is no sign of coherence.
+    # a dash with a p-value of 1 is no evidence of coherence.
     notes: dict[str, list[str]] = {}
     effects = [(row, row.result.estimate_note()) for row in shown]
     for row, note in [*effects, *((row, row.result.reason) for row in shown)]:
@@ -394,7 +394,7 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
         any(result.outcome() is Outcome.UNCORRECTED for result in row.evaluation.results)
         for row in passing
     )
-    uncorrected = f" ({signs} with a sign that does not survive the correction)" if signs else ""
+    uncorrected = f" ({signs} that reject alone, not after the correction)" if signs else ""
     little = [row.evaluation for row in passing if little_sentence(row.evaluation.variation)]
     yield Text()
     yield as_text(

@@ -108,7 +108,7 @@ class Row:
         return self.marked and self.result.outcome() is Outcome.REJECTED
 
     @property
-    def is_sign(self) -> bool:
+    def is_nominal(self) -> bool:
         """Whether the test rejects alone, and not after the correction."""
         return self.marked and self.result.outcome() is Outcome.UNCORRECTED
 

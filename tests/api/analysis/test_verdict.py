@@ -32,14 +32,14 @@ TESTS = [
 @pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
 def test_a_pvalue_of_the_level_rejects_and_one_above_does_not(check, sentences):
     rejected = sentences.rejected.format(belief="stated belief")
-    template = sentences.kept or f"No sign that {sentences.sign}."
+    template = sentences.not_rejected or f"No evidence that {sentences.nominal}."
     kept = f"{template.format(belief='stated belief')} {NO_INTERVAL}"
     assert sentence_of(result(check, 0.0004)) == rejected
     assert sentence_of(result(check, 0.05)) == rejected
     assert sentence_of(result(check, 0.0501)) == kept
     assert sentence_of(result(check, 0.09)) == kept
     assert sentence_of(result(check, 0.09), alpha=0.1) == rejected
-    assert sentences.rejected != sentences.kept
+    assert sentences.rejected != sentences.not_rejected
 
 
 @pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
@@ -50,10 +50,10 @@ def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
         sentence_of(result(check, 0.01, pvalue_holm=holm, n_tests=6), belief="revealed belief")
         for holm in (0.05, 0.0501)
     ]
-    sign = sentences.sign.format(belief="revealed belief")
+    sign = sentences.nominal.format(belief="revealed belief")
     assert adjusted == [
         rejected,
-        f"A sign that {sign}, which does not survive the correction over 6 tests.",
+        f"Some evidence that {sign}, which does not survive the correction over 6 tests.",
     ]
 
 

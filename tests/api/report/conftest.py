@@ -76,7 +76,7 @@ def make_results():
 VERDICTS = (
     "The actions carry information about the truth that the stated beliefs do not: these cannot be "
     "the beliefs acted on.",
-    "No sign that the truth improves the prediction of the actions; gains up to 2.9% remain "
+    "No evidence that the truth improves the prediction of the actions; gains up to 2.9% remain "
     "possible.",
     "The choice of yes over no falls where the belief rises in 1 of 10 pairs of bins.",
     "Beliefs move by 7 points on average when the prompt asks for them under the MSE rule.",

@@ -69,7 +69,7 @@ def test_results_stand_under_their_question_with_the_name_of_the_check_behind(un
     assert row_of(text, "belief (cmi)").endswith(
         "0.100 nats  [0.050, 0.200]  0.001 (0.010)  rejects"
     )
-    assert row_of(text, "predict (predictive_gain)").endswith("sign")
+    assert row_of(text, "predict (predictive_gain)").endswith("nominal")
     assert "my_own" in text
     assert "calibration:ece" not in text
     assert "and 1 further result" in text
