@@ -544,8 +544,8 @@ CHECK = Check(
             "beyond the {belief}",
             estimate="Given the evidence, the realised state saves {value:.1f}% of the log-loss of "
             "predicting the action beyond the {belief}.",
-            not_rejected="No evidence that, given the evidence, the realised state helps to predict the "
-            "action beyond the {belief}.",
+            not_rejected="No evidence that, given the evidence, the realised state helps to "
+            "predict the action beyond the {belief}.",
             one_sided=True,
             assumes_exact_reports=True,
             discrepancy=True,
