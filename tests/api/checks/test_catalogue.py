@@ -40,7 +40,7 @@ def test_every_check_needs_evidence_and_every_kind_of_evidence_has_a_check():
 def test_tests_say_both_outcomes_and_everything_says_something():
     for check in declarations():
         for sentences in check.sentences.values():
-            assert bool(sentences.rejected) == bool(sentences.sign)
+            assert bool(sentences.rejected) == bool(sentences.nominal)
             assert sentences.rejected or sentences.estimate
 
 
