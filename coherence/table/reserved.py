@@ -17,7 +17,7 @@ from coherence.table.printable import WARNING
 from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import BELIEF_KINDS, STATUSES
 
-FEWEST_GROUPS = 10  # fewer are no evaluations of an interval, and may be the arms of an experiment
+FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 _MOST_STATES = 10  # more different numbers that are not whole are a measurement
 

@@ -48,20 +48,20 @@ COLUMNS = (
     Column(
         "task",
         "label",
-        "The decision task; with `model` the evaluation of analysis. Absent: one task.",
+        "The decision task; with `model` the evaluation. Absent: one task.",
     ),
     Column("model", "label", "The model asked. Absent: one model."),
     Column(
         "context",
         "label",
-        "Id of the evidence x; the evaluation of resampling and of cross-validation folds. "
+        "Id of the evidence x; the cluster of resampling and of cross-validation folds. "
         "Absent: every row is its own context.",
     ),
     Column(
         "group",
         "label",
         "What contexts share beyond their belief (template, disease, paraphrase family); realised "
-        "states are then permuted within groups, and intervals take groups for evaluations.",
+        "states are then permuted within groups, and intervals take groups for clusters.",
     ),
     Column(
         "person",
