@@ -17,6 +17,7 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks.catalogue import declarations
+from coherence.report.verdicts import Verdict
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -108,12 +109,31 @@ def test_pictures_have_a_text_and_the_folder_stays_small():
     size = sum(file.stat().st_size for file in DOCS.rglob("*") if file.is_file())
     assert size < MOST_BYTES
     shown = set()
-    for page in PAGES:
+    for page in [*PAGES, *READ_IN_THE_REPOSITORY]:
         for text, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page)):
             assert len(text) > 20, f"{name_of(page)}: {target} needs a text for who does not see it"
             shown.add((page.parent / target).resolve())
     pictures = {file for file in DOCS.rglob("*") if file.suffix in {".svg", ".png"}}
     assert shown == pictures
+
+
+def test_the_readme_has_a_line_for_every_verdict():
+    rows = re.findall(r"^\|[^|\n]*\|([^|\n]+)\|", prose(ROOT / "README.md"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", "".join(rows))) == sorted(Verdict)
+
+
+def test_ci_installs_what_the_pages_say_and_nothing_else():
+    """What the site's extra brings beside that of the tests is mkdocs: neither hides a lack."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    pages = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "CONTRIBUTING.md"))
+    assert "pip install" not in script
+    for end in re.findall(r"^as_written ['\"](.+)['\"]$", script, re.MULTILINE):
+        assert len(re.findall(rf"^(?:pip|ruff) .*{end}$", pages, re.MULTILINE)) == 1
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    own, *rest = project["optional-dependencies"]["docs"]
+    tests = project["optional-dependencies"]["test"][0]
+    assert set(re.findall(r"\w+", own)) <= set(re.findall(r"\w+", tests))
+    assert all(each.startswith("mkdocs") for each in rest)
 
 
 CHECKS = {check.name for check in declarations()}

@@ -1,4 +1,4 @@
-"""Draws the picture of each page in docs/checks/: an agent that passes beside one that fails.
+"""Draws the pictures of README and of docs/checks/: an agent that passes beside one that fails.
 
     PYTHONPATH=. python docs/pictures/checks.py [FOLDER]
 
@@ -95,6 +95,27 @@ def effects(results: dict[str, coherence.CheckResult]) -> Callable[[Axes], Axes]
 def _drawn(plot: Callable[..., Axes], data: object, ax: Axes) -> Axes:
     """Draw a figure of the package without its own title."""
     return plot(data, title="", ax=ax)
+
+
+def doctor() -> None:
+    """The picture of README: two doctors, of whom one acts on what it does not say."""
+    panels: list[Panel] = []
+    for title, agent in (("what it says", "rational"), ("what it does not say", "leaky")):
+        # Two actions: deferring is worth less than either at any belief.
+        treats = coherence.AGENTS[agent].with_parameters(yes_at=0.5, no_at=0.5, defer=-9.0)
+        rows = answers(treats, n_contexts=2_000, n_reps=1).replace({"action": {"yes": "treat"}})
+        even = rows[rows["p"].between(0.45, 0.55)]
+        healthy, ill = (even["action"] == "treat").groupby(even["theta"]).mean()
+        told = f"{ill:.0%} of the ill, {healthy:.0%} of the healthy"
+        panels.append((f"acts on {title}; treats at 50%\n{told}", partial(_treated, rows)))
+    write("doctor", *panels, lift=LEGEND, height=3.3)
+
+
+def _treated(rows: pd.DataFrame, ax: Axes) -> None:
+    """Draw how often those are treated who are ill, and those who are not."""
+    named = {"noun": "stated probability of illness", "states": ("healthy", "ill"), "title": ""}
+    plot_state_shares(*arrays(rows), context=rows["context"], shown="treat", **named, ax=ax)
+    ax.set_ylabel("share treated")
 
 
 def residual_covariance() -> None:
@@ -328,6 +349,7 @@ def action_information() -> None:
 
 
 PICTURES = (
+    doctor,
     sufficiency,
     residual_covariance,
     cmi,
