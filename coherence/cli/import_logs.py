@@ -103,15 +103,24 @@ def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
-    from coherence.importing.assemble import Reading, assemble
-    from coherence.importing.log_format import read_logs, with_shape
     from coherence.table.runs import Runs
-    from coherence.table.scales import Scale
     from coherence.table.writing import write_runs
 
     # Everything that can be wrong with the output is said before the logs are read.
     files, out = [Path(name) for name in args.files], Path(args.out)
     _check_output(out, files, force=args.force)
+    format, imported = _imported(args, files)
+    write_runs(imported.runs, out)
+    _print_summary(imported, out, format)
+    return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
+
+
+def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Imported"]:
+    """Return the format of the logs, and what they hold: many times smaller than the logs."""
+    from coherence.importing.assemble import Reading, assemble
+    from coherence.importing.log_format import read_logs, with_shape
+    from coherence.table.scales import Scale
+
     mapping, outcomes = _mapping(args.map), {}
     scale = None if args.scale is None else Scale.parse(args.scale)
     if args.outcomes is not None:
@@ -136,9 +145,7 @@ def run(args: argparse.Namespace) -> int:
         mapping=mapping,
         model=args.model,
     )
-    write_runs(imported.runs, out)
-    _print_summary(imported, out, format)
-    return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
+    return format, imported
 
 
 def _actions(text: str) -> tuple[str, ...]:

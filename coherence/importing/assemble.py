@@ -32,7 +32,7 @@ from coherence.importing.mapping import (
     is_belief,
     split_by_task,
 )
-from coherence.importing.typed_table import NUMBER_COLUMNS, typed_table, with_empty_actions
+from coherence.importing.typed_table import NUMBER_COLUMNS, Columns, typed_table, with_empty_actions
 from coherence.table.exact import EXACT
 from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
 from coherence.table.runs import REFERENCE
@@ -40,7 +40,6 @@ from coherence.table.scales import Scale
 from coherence.table.schema import ACTION_PREFIX, Naming
 from coherence.table.validation import examined
 
-Row = dict[str, object]
 _MISSING = (None, "")  # tables write what is missing as an empty cell
 _Key = tuple[str, str, str, int]
 
@@ -101,9 +100,9 @@ def assemble(
         f"{log.file}: {EXACT} left out: it may be a stated confidence. If it is the exact "
         f"posterior: --map {EXACT}={EXACT}"
         for log in beliefs
-        if EXACT in log.field_names() and EXACT not in {*log.fields, *mapping}
+        if EXACT in log.field_names and EXACT not in {*log.fields, *mapping}
     ]
-    rows: list[Row] = []
+    stated: list[Columns] = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
     for log in beliefs:
@@ -119,28 +118,28 @@ def assemble(
         percent = reading.percent and not scored
         notes += _doubts(log, fields, percent=percent)
         if reading.scale is not None:
-            stated = ", ".join(name for column, name in fields.items() if is_belief(column))
+            names = ", ".join(name for column, name in fields.items() if is_belief(column))
             scale = reading.scale
-            notes.append(f"{stated} was read on the scale {scale}: {scale.described()}")
-        rows += [
-            _belief_row(record, log, fields, reading, shared, percent) for record in log.records
-        ]
-    _number_repetitions(rows, counted=counted)
-    _refuse_doubles(rows, ("prompt", "z", "z_state"))
+            notes.append(f"{names} was read on the scale {scale}: {scale.described()}")
+        stated.append(_belief_columns(log, fields, reading, shared, percent))
+    answers = _stacked(stated)
+    _number_repetitions(answers, counted=counted)
+    _refuse_doubles(answers, ("prompt", "z", "z_state"))
     unpaired: list[str] = []
     if actions:
-        chosen: list[Row] = []
+        chosen: list[Columns] = []
         for log in actions:
             fields = action_fields(log, mapping)
             mapped.append(_line("action", log, fields))
             shared = {"task": beliefs[0].task, "model": log.model or model}
-            chosen += [_action_row(record, log, fields, reading, shared) for record in log.records]
-        _number_repetitions(chosen, counted=counted)
-        _refuse_doubles(chosen, ())
-        rows, unpaired = _joined(rows, chosen)
-    runs = typed_table(rows, reading.positive)
+            chosen.append(_action_columns(log, fields, reading, shared))
+        choices = _stacked(chosen)
+        _number_repetitions(choices, counted=counted)
+        _refuse_doubles(choices, ())
+        answers, unpaired = _joined(answers, choices)
+    runs = typed_table(answers, reading.positive)
     if not actions:  # with a log of its own, an action that is not there was not asked for
-        runs = with_empty_actions(runs, [bool(row["told"]) for row in rows])
+        runs = with_empty_actions(runs, list(map(bool, answers["told"])))
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
     _, errors = examined(runs, part=True)
     if errors:
@@ -157,7 +156,7 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
 
 def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list[str]:
     """Note what is left out or taken as percentages; refuse what may be either."""
-    policies = [name for name in log.field_names() if name.startswith(ACTION_PREFIX)]
+    policies = [name for name in log.field_names if name.startswith(ACTION_PREFIX)]
     notes = [
         f"{log.file}: {', '.join(policies)} left out: probabilities of actions are not "
         "imported; coherence analyze reads them where they are"
@@ -193,77 +192,126 @@ def _bare_number(record: Record, log: AnswerLog, name: str) -> float | None:
     return as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
 
 
-def _plain(record: Record, fields: Mapping[str, str], log: AnswerLog) -> Row:
+def _plain(log: AnswerLog, fields: Mapping[str, str], shared: Mapping[str, object]) -> Columns:
     """Every column that is neither an answer nor its status."""
-    cells: Row = {}
+    columns: Columns = {column: [value] * len(log.records) for column, value in shared.items()}
     for column, name in fields.items():
-        value = record.get(name)
         # These are decoded, and have statuses of their own.
         if is_belief(column) or column in ("action", "status"):
             continue
-        if column in NUMBER_COLUMNS and value is not None and value != "":
-            number = as_number(value)
-            if number is None:
-                raise InputError(
-                    f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
-                    f"received {value!r}. Map another field, or say --decimal , where numbers have "
-                    "decimal commas."
-                )
-            value = number
-        cells[column] = value
-    return cells
+        cells = [record.get(name) for record in log.records]
+        if column in NUMBER_COLUMNS:
+            cells = [
+                cell if cell in _MISSING else _number(cell, column, name, log) for cell in cells
+            ]
+        columns[column] = cells
+    return columns
 
 
-def _belief_row(
-    record: Record,
+def _number(cell: object, column: str, name: str, log: AnswerLog) -> float:
+    number = as_number(cell)
+    if number is None:
+        raise InputError(
+            f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
+            f"received {cell!r}. Map another field, or say --decimal , where numbers have "
+            "decimal commas."
+        )
+    return number
+
+
+def _belief_columns(
     log: AnswerLog,
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
     percent: bool,
-) -> Row:
-    row = {**shared, **_plain(record, fields, log)}
-    stated = {column: record.get(name) for column, name in fields.items() if is_belief(column)}
+) -> Columns:
+    columns = _plain(log, fields, shared)
+    stated = {column: name for column, name in fields.items() if is_belief(column)}
     form: dict[str, Any] = {"is_text": log.is_text, "percent": percent, "scale": reading.scale}
     if "p" in stated:
-        reason = _cut(record, log, fields["p"])
-        read = partial(belief_cell, reason=reason, **form)
-        belief = picked_cell(stated["p"], _picked(record, log, fields["p"]), read)
-        row["p"] = belief.value
+        name = stated["p"]
+        beliefs = [
+            picked_cell(
+                record.get(name),
+                _picked(record, log, name),
+                partial(belief_cell, reason=_cut(record, log, name), **form),
+            )
+            for record in log.records
+        ]
+        columns["p"] = [belief.value for belief in beliefs]
     else:
-        belief = distribution_cells(stated, **form)
-        row |= belief.value if isinstance(belief.value, dict) else dict.fromkeys(stated)
-    # A text that was logged beside a number stays the raw answer of that number.
-    cells = [belief]
-    row["raw_belief"] = belief.raw if belief.raw is not None else row.get("raw_belief")
-    # Rows of the law of iterated expectation, and of further wordings, ask for no action.
-    if (
-        "action" in fields
-        and not row.get("z")
-        and (log.is_text or record.get(fields["action"]) not in _MISSING)
-    ):
-        chosen = _read_action(record, log, fields, reading)
-        cells.append(chosen)
-        row |= {
-            "action": chosen.value,
-            "raw_action": chosen.raw if chosen.raw is not None else row.get("raw_action"),
-        }
-    logged = record.get(fields["status"]) if "status" in fields else None
-    return row | {"status": row_status(cells, logged), "told": logged not in _MISSING}
+        beliefs = [
+            distribution_cells(
+                {column: record.get(name) for column, name in stated.items()}, **form
+            )
+            for record in log.records
+        ]
+        for column in stated:
+            columns[column] = [
+                belief.value[column] if isinstance(belief.value, dict) else None
+                for belief in beliefs
+            ]
+    columns["raw_belief"] = _raw(beliefs, columns.get("raw_belief"))
+    actions: list[Cell | None] = [None] * len(beliefs)
+    if "action" in fields:
+        # Rows of the law of iterated expectation, and of further wordings, ask for no action.
+        actions = [
+            _read_action(record, log, fields, reading)
+            if not given_z and (log.is_text or record.get(fields["action"]) not in _MISSING)
+            else None
+            for record, given_z in zip(log.records, columns.get("z", actions), strict=True)
+        ]
+    if any(actions):
+        columns["action"] = [action and action.value for action in actions]
+        columns["raw_action"] = _raw(actions, columns.get("raw_action"))
+    logged = _logged(log, fields)
+    columns["status"] = [
+        row_status([belief] if action is None else [belief, action], said)
+        for belief, action, said in zip(beliefs, actions, logged, strict=True)
+    ]
+    columns["told"] = [said not in _MISSING for said in logged]
+    return columns
 
 
-def _action_row(
-    record: Record,
+def _action_columns(
     log: AnswerLog,
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
-) -> Row:
-    cell = _read_action(record, log, fields, reading)
-    row = {**shared, **_plain(record, fields, log), "action": cell.value}
-    row["raw_action"] = cell.raw if cell.raw is not None else row.get("raw_action")
-    row["status"] = row_status([cell], record.get(fields["status"]) if "status" in fields else None)
-    return row
+) -> Columns:
+    columns = _plain(log, fields, shared)
+    actions = [_read_action(record, log, fields, reading) for record in log.records]
+    columns["action"] = [action.value for action in actions]
+    columns["raw_action"] = _raw(actions, columns.get("raw_action"))
+    logged = _logged(log, fields)
+    columns["status"] = [
+        row_status([action], said) for action, said in zip(actions, logged, strict=True)
+    ]
+    return columns
+
+
+def _raw(cells: Sequence[Cell | None], logged: list[object] | None) -> list[object]:
+    """Return raw answers; a text that was logged beside a number stays the raw one of that."""
+    return [
+        cell.raw if cell is not None and cell.raw is not None else text
+        for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
+    ]
+
+
+def _logged(log: AnswerLog, fields: Mapping[str, str]) -> list[object]:
+    """Return the statuses that the log itself gives."""
+    return [record.get(fields["status"]) if "status" in fields else None for record in log.records]
+
+
+def _stacked(parts: Sequence[Columns]) -> Columns:
+    """Put the rows of several logs under each other."""
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        column: [cell for part in parts for cell in part.get(column, [None] * len(part["status"]))]
+        for column in dict.fromkeys(column for part in parts for column in part)
+    }
 
 
 def _read_action(
@@ -295,12 +343,12 @@ def _read_action(
 def _cut(record: Record, log: AnswerLog, name: str) -> str | None:
     """Return why an answer ended, where it was cut or withheld."""
     reason = record.get("finish_reason")
+    # A scorer of the log read the reply as it was, and knows how it ended.
+    if reason not in ("length", "content_filter") or PICKED in record:
+        return None
     # What a scorer took from the reply may be whole all the same.
     whole = record.get(name) == record.get(log.fields.get("answer", name))
-    # A scorer of the log read the reply as it was, and knows how it ended.
-    if PICKED in record or not whole or reason not in ("length", "content_filter"):
-        return None
-    return str(reason)
+    return str(reason) if whole else None
 
 
 def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
@@ -309,22 +357,38 @@ def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
     return picked if isinstance(picked, tuple) else None
 
 
-def _number_repetitions(rows: Sequence[Row], *, counted: bool) -> None:
+def _number_repetitions(answers: Columns, *, counted: bool) -> None:
     """Fill in the repetition of rows that have a context."""
     seen: Counter[tuple[object, ...]] = Counter()
-    for row in rows:
-        if row.get("context") in _MISSING:
+    blank: list[object] = [None] * len(answers["status"])
+    contexts = answers.get("context", blank)
+    reps = list(answers.get("rep", blank))
+    names = ("task", "model", "prompt", "context", "z", "z_state")
+    questions = zip(*(answers.get(name, blank) for name in names), strict=True)
+    for row, question in enumerate(questions):
+        if contexts[row] in _MISSING:
             continue
-        question = tuple(
-            row.get(name) for name in ("task", "model", "prompt", "context", "z", "z_state")
-        )
-        if counted or row.get("rep") is None:
-            row["rep"] = seen[question]
+        if counted or reps[row] is None:
+            reps[row] = seen[question]
         seen[question] += 1
+    answers["rep"] = reps
 
 
-def _key(row: Row) -> _Key:
-    rep, context = row.get("rep"), row.get("context")
+def _keys(answers: Columns) -> list[_Key | None]:
+    """Return what each answer is known by; None without a context."""
+    blank: list[object] = [None] * len(answers["status"])
+    names = ("task", "model", "context", "rep")
+    return [
+        None
+        if context in _MISSING
+        else (str(task), str(model), str(context), _repetition(rep, context))
+        for task, model, context, rep in zip(
+            *(answers.get(name, blank) for name in names), strict=True
+        )
+    ]
+
+
+def _repetition(rep: object, context: object) -> int:
     number = as_number(rep)
     # Repetitions are counted; a fraction is some other field, taken for them.
     if number is None or number % 1:
@@ -332,17 +396,15 @@ def _key(row: Row) -> _Key:
             f"rep must be a whole number; received {rep!r} in context {context!r}. "
             "Map another field to rep."
         )
-    return (str(row.get("task")), str(row.get("model")), str(context), int(number))
+    return int(number)
 
 
-def _refuse_doubles(rows: Sequence[Row], names: Sequence[str]) -> None:
+def _refuse_doubles(answers: Columns, names: Sequence[str]) -> None:
     """Raise if an answer occurs twice."""
-    counts = Counter(
-        (tuple(row.get(name) for name in names), _key(row))
-        for row in rows
-        if row.get("context") not in _MISSING
-    )
-    twice = [key for (_, key), count in counts.items() if count > 1]
+    keys = _keys(answers)
+    columns = [answers[name] for name in names if name in answers]
+    counts = Counter(row for row in zip(keys, *columns, strict=True) if row[0] is not None)
+    twice = [key for (key, *_), count in counts.items() if count > 1]
     if twice:
         _, model, context, rep = twice[0]
         raise InputError(
@@ -352,46 +414,58 @@ def _refuse_doubles(rows: Sequence[Row], names: Sequence[str]) -> None:
         )
 
 
-def _joined(beliefs: Sequence[Row], actions: Sequence[Row]) -> tuple[list[Row], list[str]]:
+def _joined(beliefs: Columns, actions: Columns) -> tuple[Columns, list[str]]:
     """Put actions onto the belief rows of the reference prompt."""
-    prompts = list(dict.fromkeys(row.get("prompt") for row in beliefs))
+    prompts = list(dict.fromkeys(beliefs["prompt"]))
     reference = REFERENCE if REFERENCE in prompts else prompts[0]
-    if any(row.get("context") in _MISSING for row in (*beliefs, *actions)):
+    keys = _keys(beliefs)
+    waiting = {key: row for row, key in enumerate(_keys(actions))}
+    if None in waiting or None in keys:
         raise InputError(
             "beliefs and actions are joined by their samples, and some answers have no context. "
             "Map one in both: --map context=FIELD."
         )
-    waiting = {_key(row): row for row in actions}
-    joined: list[Row] = []
-    alone: list[_Key] = []
-    for row in beliefs:
-        # Other prompts and rows given z ask for the belief alone.
-        asks = row.get("prompt") == reference and row.get("z") in _MISSING
-        partner = waiting.pop(_key(row), None) if asks else None
-        if partner is not None:
-            # Where both logs have a column, the belief log's value stands unless it is missing.
-            stated = {column: value for column, value in row.items() if value is not None}
-            status = worst([str(partner["status"]), str(row["status"])])
-            row = {**partner, **stated, "status": status}
-        elif asks:
-            alone.append(_key(row))
-        joined.append(row)
-    # A belief that is missing is unparsed too; a row of its own keeps the action.
-    joined += [
-        {**row, "prompt": reference, "status": worst(["unparsed", str(row["status"])])}
-        for row in waiting.values()
+    given_z = beliefs.get("z", [None] * len(keys))
+    # Other prompts and rows given z ask for the belief alone.
+    asks = [
+        prompt == reference and z in _MISSING
+        for prompt, z in zip(beliefs["prompt"], given_z, strict=True)
     ]
+    n_actions = len(waiting)
+    partners = [
+        waiting.pop(key, None) if asked else None for key, asked in zip(keys, asks, strict=True)
+    ]
+    alone = [
+        key
+        for key, asked, partner in zip(keys, asks, partners, strict=True)
+        if asked and partner is None
+    ]
+    # A belief that is missing is unparsed too; a row of its own keeps the action.
+    rest = list(waiting.values())
+    joined: Columns = {}
+    for column in dict.fromkeys((*actions, *beliefs)):
+        chosen = actions.get(column, [None] * n_actions)
+        # Where both logs have a column, the belief log's value stands unless it is missing.
+        joined[column] = [
+            chosen[partner] if cell is None and partner is not None else cell
+            for cell, partner in zip(beliefs.get(column, [None] * len(keys)), partners, strict=True)
+        ] + [chosen[row] for row in rest]
+    joined["prompt"][len(keys) :] = [reference] * len(rest)
+    joined["status"] = [
+        status if partner is None else worst([str(actions["status"][partner]), str(status)])
+        for status, partner in zip(beliefs["status"], partners, strict=True)
+    ] + [worst(["unparsed", str(actions["status"][row])]) for row in rest]
     lines = [
-        f"{what} ({len(keys)}): "
-        + listing(f"{context} repetition {rep}" for *_, context, rep in keys)
-        for keys, what in (
+        f"{what} ({len(unpaired)}): "
+        + listing(f"{key[2]} repetition {key[3]}" for key in unpaired if key)
+        for unpaired, what in (
             (alone, "beliefs without an action"),
             (list(waiting), "actions without a belief, each a row that is at best unparsed"),
         )
-        if keys
+        if unpaired
     ]
     # Nothing joined at all is a wrong key, not a study with holes.
-    if len(waiting) == len(actions):
+    if len(rest) == n_actions:
         raise InputError(
             f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
             "Map what they share: --map context=FIELD."

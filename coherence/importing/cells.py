@@ -19,7 +19,7 @@ _BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 _WRITTEN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A value, its status, and the text it was read from; None where a program wrote the value."""
 
@@ -137,11 +137,11 @@ def picked_cell(
     value: object, picked: Sequence[str] | None, read: Callable[[object], Cell]
 ) -> Cell:
     """Read an answer where the log itself may have picked it out of the reply."""
-    raw = None if value is None else str(value)
     if not picked:
         cell = read(value)
         off_form = picked is not None and cell.value is not None
         return replace(cell, status=worst([OFF_FORM, cell.status])) if off_form else cell
+    raw = None if value is None else str(value)
     cells = [replace(read(word), raw=raw) for word in picked]
     return next((cell for cell in cells if cell.value is not None), cells[-1])
 

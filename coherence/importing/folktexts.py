@@ -18,7 +18,7 @@ def read_folktexts_predictions(
     if inner_suffix(path) not in SEPARATORS:
         raise InputError(f"{path}: folktexts writes its predictions as .csv. Name that file.")
     log = read_table(path, max_bytes=max_bytes, text=text)
-    names = log.field_names()
+    names = log.field_names
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InputError(

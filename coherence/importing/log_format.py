@@ -10,8 +10,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
@@ -34,6 +36,9 @@ MAX_BYTES = 200_000_000
 PICKED = "picked"
 """Field of what the log itself takes for the answer: words that name it; empty if it found none."""
 _DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
+
+_NESTED = (dict, list)
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 Record = Mapping[str, object]
 
@@ -68,9 +73,14 @@ class AnswerLog:
         """Whether the answer is the most probable of several choices, and no text."""
         return self.fields.get("answer") == "choice"
 
+    @cached_property
     def field_names(self) -> tuple[str, ...]:
-        """Return every field that some record has, in order of appearance."""
-        return tuple(dict.fromkeys(name for record in self.records for name in record))
+        """Every field that some record has, in order of appearance."""
+        names: dict[str, None] = {}
+        for record in self.records:
+            if not record.keys() <= names.keys():
+                names |= dict.fromkeys(record)
+        return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -149,16 +159,25 @@ def read_logs(
 
 def flatten(value: object, name: str) -> dict[str, object]:
     """Turn nested JSON into dotted fields; lists stay JSON text."""
-    if isinstance(value, dict) and name.count(".") < _DEEPEST:
-        return {
-            inner: item
-            for key, part in value.items()
-            for inner, item in flatten(part, f"{name}.{key}").items()
-        }
-    # As text, a list can still be shown and mapped, and is never a column by accident.
-    if isinstance(value, dict | list):
-        return {name: json.dumps(value, ensure_ascii=False)}
-    return {name: value}
+    return flat({name: value})
+
+
+def flat(record: Record) -> dict[str, object]:
+    """Return the dotted fields of a record, see `flatten`."""
+    fields: dict[str, object] = {}
+    _put(record, "", fields)
+    return fields
+
+
+def _put(parts: Record, prefix: str, fields: dict[str, object]) -> None:
+    for key, value in parts.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict) and name.count(".") < _DEEPEST:
+            _put(value, f"{name}.", fields)
+            continue
+        # As text, a list can still be shown and mapped, and is never a column by accident.
+        text = _as_json(value) if isinstance(value, _NESTED) else value
+        fields[intern(name)] = text  # one text of a name for all records
 
 
 def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:
@@ -166,7 +185,7 @@ def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:
 
     Only where the user names one: a reply's log-probabilities alone would make thousands.
     """
-    known = log.field_names()
+    known = log.field_names
     within = [name for name in dict.fromkeys(names) if name not in known and "." in name]
     if not within:
         return log
@@ -186,7 +205,7 @@ def with_shape(log: AnswerLog, shape: "Shape") -> AnswerLog:
     import pandas as pd  # here, so that --help stays fast
 
     # As objects: what a record holds stays as it was written.
-    table = pd.DataFrame(list(map(dict, log.records)), columns=log.field_names(), dtype=object)
+    table = pd.DataFrame(list(map(dict, log.records)), columns=log.field_names, dtype=object)
     table, notes = shape.apply(table)
     records = [
         {str(name): value for name, value in record.items() if value == value}
@@ -217,7 +236,7 @@ def _follow(record: Record, name: str) -> Iterable[tuple[str, object]]:
         # A text that begins with a bracket and is no list, or a part that is not there.
         except (ValueError, RecursionError, LookupError, TypeError):
             return []
-        whole = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        whole = _as_json(value) if isinstance(value, dict) else value
         return [] if value is None else flatten(whole, name).items()
     return []
 

@@ -65,7 +65,7 @@ def split_by_task(
 
 def check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
     """Raise if a mapped column or field does not exist."""
-    names = list(dict.fromkeys(name for log in logs for name in log.field_names()))
+    names = list(dict.fromkeys(name for log in logs for name in log.field_names))
     # Columns first: a misspelt column is the likelier typo, and its field may exist nowhere.
     for column, field in mapping.items():
         if field == LEFT_OUT:
@@ -126,7 +126,7 @@ def belief_fields(
     if not any(map(is_belief, fields)):
         raise InputError(
             f"{log.file}: nothing says which field holds the belief. "
-            f"{closest('probability', log.field_names())} Map it: --map p=FIELD."
+            f"{closest('probability', log.field_names)} Map it: --map p=FIELD."
         )
     return fields
 
@@ -142,7 +142,7 @@ def action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
     if "action" not in fields:
         raise InputError(
             f"{log.file}: nothing says which field holds the action. "
-            f"{closest('action', log.field_names())} Map it: --map action=FIELD."
+            f"{closest('action', log.field_names)} Map it: --map action=FIELD."
         )
     return fields
 
@@ -169,7 +169,7 @@ def is_belief(column: str) -> bool:
 
 def _mapped(log: AnswerLog, mapping: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
     """Return the part of a mapping that a log can serve."""
-    names = log.field_names()
+    names = log.field_names
     known = {column: mapping[column] for column in columns if mapping[column] in (*names, LEFT_OUT)}
     for column in columns:
         # Of several logs one may lack a fact, but not the answer nor what it is joined by.

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coherence.errors import InputError
-from coherence.importing.log_format import AnswerLog, LogFormat, flatten
+from coherence.importing.log_format import AnswerLog, LogFormat, flat
 from coherence.table.csv_files import read_cells
 from coherence.table.exact import EXACT, holds_exact
 from coherence.table.foreign_files import FOREIGN, read_foreign
@@ -76,7 +76,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=10_000):
                 for row in batch.to_pylist():
-                    yield _flat({name: _plain(value) for name, value in row.items()})
+                    yield flat({name: _plain(value) for name, value in row.items()})
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
@@ -106,19 +106,13 @@ def _plain(value: object) -> object:
     return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _flat(row: dict[str, object]) -> dict[str, object]:
-    return {
-        inner: cell for name, value in row.items() for inner, cell in flatten(value, name).items()
-    }
-
-
 def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
     """Read a table whose columns are mapped by the user, or bear the names of the runs table."""
     suffix = inner_suffix(path)
     if suffix in LINES:
-        records = tuple(_flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))
+        records = tuple(flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))
     elif suffix == ARRAY:
-        records = tuple(map(_flat, read_array(path, text=text)))
+        records = tuple(map(flat, read_array(path, text=text)))
     elif suffix in FOREIGN:
         records = tuple(_read_foreign(path, text))
     elif suffix in SEPARATORS:

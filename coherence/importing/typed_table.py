@@ -1,7 +1,7 @@
 """Rows of answers as a runs table: columns in the schema's order, one type per column."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -21,15 +21,19 @@ NUMBER_COLUMNS = tuple(
 )
 
 
-def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> pd.DataFrame:
-    """Lay out rows as a runs table."""
-    rows = [
-        {**row, KIND: row.get(KIND) or RECORDED}
-        if any(row.get(name) not in (None, "") for name in ("theta", EXACT))
-        else row
-        for row in rows
+Columns = dict[str, list[object]]
+"""Answers: column of the runs table -> its cells, all of one length."""
+
+
+def typed_table(answers: Columns, positive: str | None) -> pd.DataFrame:
+    """Lay out answers as a runs table."""
+    blank: list[object] = [None] * len(answers["status"])
+    truths = (answers.get(name, blank) for name in ("theta", EXACT))
+    kinds = [
+        kind if {*truth} <= {None, ""} else kind or RECORDED
+        for kind, *truth in zip(answers.get(KIND, blank), *truths, strict=True)
     ]
-    seen = list(dict.fromkeys(column for row in rows for column in row))
+    seen = {**answers, KIND: kinds}
     states = [column for column in seen if is_state(column)]
     order = []
     # States stand where p would, features before what describes the asking.
@@ -42,10 +46,7 @@ def typed_table(rows: Sequence[Mapping[str, object]], positive: str | None) -> p
             else []
         )
     runs = pd.DataFrame(
-        {
-            column: _typed(column, [row.get(column) for row in rows], positive, states)
-            for column in order
-        }
+        {column: _typed(column, seen[column], positive, states) for column in order}
     )
     # What was asked keeps its column even if no answer could be read; what the logs do not have is
     # no column at all.
@@ -88,6 +89,8 @@ def _whole(value: object, *, as_text: bool) -> int | None:
 
 def _writable(text: str) -> str:
     """Replace halves of characters, which JSON can escape and no file can hold."""
+    if text.isascii():
+        return text
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 

@@ -34,6 +34,6 @@ def test_actions_that_were_asked_in_vain_keep_their_column(tmp_path, imported, w
     ],
 )
 def test_a_column_has_the_narrowest_type_that_holds_all_of_it(column, values, dtype, expected):
-    runs = typed_table([{column: value, "status": "ok"} for value in values], None)
+    runs = typed_table({column: values, "status": ["ok"] * len(values)}, None)
     assert str(runs[column].dtype) == dtype
     assert [None if pd.isna(value) else value for value in runs[column]] == expected
