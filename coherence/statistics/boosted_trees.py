@@ -7,10 +7,11 @@ the other folds. Rows that are equal are learnt once, with the weight of all.
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any
 
 import joblib
@@ -107,96 +108,109 @@ def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | N
     return catboost.Pool(table, action, cat_features=categories, **weights)
 
 
-def _grow(learnt: Any, judges: Any = None, **settings: Any) -> tuple[Any, dict[str, Any]]:
-    """Return trees that have learnt from a pool, and their losses on another as they grew."""
-    with interrupts_held() as came:
-        import catboost
+@cache
+def _classifier() -> Any:
+    """Return CatBoost's class without the importances that end every fit, on all threads."""
+    import catboost
 
-        model = catboost.CatBoostClassifier(**settings)
+    unread = {"get_feature_importance": lambda *_, **__: None}
+    return type("Trees", (catboost.CatBoostClassifier,), unread)
+
+
+def _grow(learnt: Any, **settings: Any) -> Any:
+    """Return trees that have learnt from a pool."""
+    with interrupts_held() as came:
+        # The losses on what was learnt are not read: they are computed once, at the end.
+        model = _classifier()(metric_period=settings["iterations"], **settings)
         is_long = learnt.num_row() * settings["iterations"] >= LONG_FIT
-        callbacks = [_UntilInterrupted(came)] if is_long else None
-        model.fit(learnt, eval_set=judges, callbacks=callbacks)
-        return model, model.get_evals_result()
+        model.fit(learnt, callbacks=[_UntilInterrupted(came)] if is_long else None)
+        return model
 
 
 @interrupts_held()
-def _scores(model: Any, rows: Any, kind: str, **trees: int) -> Floats:
-    """Return what trees, or some of them, say of the rows of a pool."""
-    return np.asarray(model.predict(rows, prediction_type=kind, **trees), dtype=np.float64)
+def _probabilities(model: Any, rows: Any) -> Floats:
+    """Return the probabilities of actions that trees give the rows of a pool."""
+    return np.asarray(model.predict(rows, prediction_type="Probability"), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Trees fitted to all folds but one, and what they lose on that one at each stage."""
-
-    model: Any
-    path: Floats
+@interrupts_held()
+def _scores(model: Any, rows: Any, stages: Sequence[int]) -> Floats:
+    """Return the scores of rows at each stage but the first, shape (n_stages - 1, n_rows, ...)."""
+    added = [
+        model.predict(rows, prediction_type="RawFormulaVal", ntree_start=done, ntree_end=stage)
+        for done, stage in pairwise(stages)
+    ]
+    return np.cumsum(added, axis=0, dtype=np.float64)
 
 
 class _Fold:
-    """One fold: what trees learn from the others, and what judges them.
+    """One fold: what trees learn from the others, and what they say of it as they grow.
 
     `train` and `judged`, shape (n_rows, n_actions), weigh the actions of every distinct row of
     `table` in the other folds and in this one.
     """
 
     def __init__(self, table: pd.DataFrame, train: Floats, judged: Floats) -> None:
-        self.table, self.n_actions = table, train.shape[1]
+        self.table = table
         self.shares = train.sum(axis=0) / train.sum()
         self.seen = np.flatnonzero(self.shares)
-        self._train, self._judged = train[:, self.seen], judged[:, self.seen]
+        self._train = train[:, self.seen]
+        self._held = np.flatnonzero(judged[:, self.seen].any(axis=1))
+        self._judged = judged[np.ix_(self._held, self.seen)]
         self.learns = self.seen.size > 1 and varies(
             table.iloc[np.flatnonzero(self._train.any(axis=1))]
         )
-        self._fits: dict[int, _Fit] = {}
+        # depth -> logarithms of probabilities, shape (n_stages, n_held, n_seen)
+        self._grown: dict[int, Floats] = {}
 
     @cached_property
+    def _pools(self) -> tuple[Any, Any]:
+        """What trees learn, and the rows of this fold."""
+        rows, actions = np.nonzero(self._train)
+        learnt = pool(
+            self.table.iloc[rows],
+            actions,
+            weight=self._train[rows, actions],
+            baseline=np.tile(self._start, (rows.size, 1)),
+        )
+        return learnt, pool(self.table.iloc[self._held])
+
+    @property
     def _start(self) -> Floats:
         """Log-shares of the actions: from 0, trees would spend their first dozens on rare ones."""
         start: Floats = np.log(self.shares[self.seen])
         return start[1:] - start[:1] if self.seen.size == 2 else start
 
-    @cached_property
-    def _pools(self) -> tuple[Any, Any, float]:
-        pools = []
-        for weights in (self._train, self._judged):
-            rows, actions = np.nonzero(weights)
-            start = np.tile(self._start, (rows.size, 1))
-            weight = weights[rows, actions]
-            pools.append(pool(self.table.iloc[rows], actions, weight=weight, baseline=start))
-        return pools[0], pools[1], float(self._train[self._train > 0].mean())
-
     def path(self, depth: int, n_stages: int) -> Floats:
         """Total loss on this fold at each of the first stages, shape (n_stages,)."""
-        if not self.learns or not self._judged.any():
+        if not self.learns or not self._held.size:
             return np.zeros(n_stages)
-        if depth not in self._fits or self._fits[depth].path.size < n_stages:
-            self._fits[depth] = self._fitted(depth, STAGES[n_stages - 1])
-        return self._fits[depth].path[:n_stages]
+        if depth not in self._grown or len(self._grown[depth]) < n_stages:
+            self._grown[depth] = self._fitted(depth, STAGES[:n_stages])
+        losses: Floats = -(self._judged * self._grown[depth][:n_stages]).sum(axis=(1, 2))
+        return losses
 
-    def _fitted(self, depth: int, iterations: int) -> _Fit:
-        learnt, judges, mean_weight = self._pools
-        loss = "MultiClass" if self.seen.size > 2 else "Logloss"
-        model, followed = _grow(
+    def _fitted(self, depth: int, stages: Sequence[int]) -> Floats:
+        learnt, rows = self._pools
+        model = _grow(
             learnt,
-            judges,
-            loss_function=loss,
+            loss_function="MultiClass" if self.seen.size > 2 else "Logloss",
             depth=depth,
-            iterations=iterations,
+            iterations=stages[-1],
             learning_rate=0.3,
             leaf_estimation_method="Newton",
             leaf_estimation_iterations=1,
             # CatBoost multiplies the penalty by the mean weight.
-            l2_leaf_reg=PENALTY / mean_weight,
+            l2_leaf_reg=PENALTY / float(self._train[self._train > 0].mean()),
             border_count=N_BORDERS,
             one_hot_max_size=MAX_LEVELS,
-            use_best_model=False,
             **SETTLED,
             **QUIET,
         )
-        path = np.array(followed["validation"][loss]) * self._judged.sum()
-        constant = -(self._judged * np.log(self.shares[self.seen])).sum()
-        return _Fit(model, np.append(constant, path)[[s for s in STAGES if s <= path.size]])
+        raw = np.tile(self._start, (len(stages), self._held.size, 1))
+        raw[1:] += _scores(model, rows, stages).reshape(raw[1:].shape)
+        both = np.concatenate([np.zeros_like(raw), raw], axis=2) if self.seen.size == 2 else raw
+        return np.asarray(special.log_softmax(both, axis=2))
 
     def predicted(self, weights: dict[int, Floats]) -> Floats:
         """Probabilities of actions, shape (n_rows, n_actions), from depths and stages by weight.
@@ -204,24 +218,13 @@ class _Fold:
         Of rows that this fold does not hold they are the shares.
         """
         predicted = np.tile(self.shares, (len(self.table), 1))
-        held = self._judged.any(axis=1)
-        if not self._fits or not held.any():
+        if not self._grown:
             return predicted
-        rows = pool(self.table.iloc[np.flatnonzero(held)])
-        mixed = np.zeros((int(held.sum()), self.seen.size))
+        mixed = np.zeros_like(self._judged)
         for depth, of_stages in weights.items():
-            model, done = self._fits[depth].model, 0
-            raw = np.tile(self._start, (len(mixed), 1))
-            for stage, weight in zip(STAGES, of_stages.tolist(), strict=False):
-                if weight < NEGLIGIBLE:
-                    continue
-                if stage:
-                    between = {"ntree_start": done, "ntree_end": stage}
-                    grown = _scores(model, rows, "RawFormulaVal", **between)
-                    raw, done = raw + grown.reshape(raw.shape), stage
-                both = np.hstack([np.zeros_like(raw), raw]) if self.seen.size == 2 else raw
-                mixed += weight * special.softmax(both, axis=1)
-        predicted[np.ix_(held, self.seen)] = mixed / mixed.sum(axis=1, keepdims=True)
+            heavy = np.flatnonzero(of_stages >= NEGLIGIBLE)
+            mixed += np.tensordot(of_stages[heavy], np.exp(self._grown[depth][heavy]), axes=1)
+        predicted[np.ix_(self._held, self.seen)] = mixed / mixed.sum(axis=1, keepdims=True)
         return predicted
 
 
@@ -321,7 +324,7 @@ class PublishedTrees:
                 len(action) if weight is None else weight.sum()
             )
             return lambda seen: np.tile(shares, (len(seen.belief), 1))
-        model, _ = _grow(
+        model = _grow(
             pool(table, action, weight=weight),
             loss_function="MultiClass" if action.max() > 1 else "Logloss",
             depth=PUBLISHED_DEPTH,
@@ -329,4 +332,4 @@ class PublishedTrees:
             random_seed=seed,
             **QUIET | {"thread_count": free_threads()},
         )
-        return lambda seen: _scores(model, pool(as_table(seen)), "Probability")
+        return lambda seen: _probabilities(model, pool(as_table(seen)))
