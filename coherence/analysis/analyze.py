@@ -78,6 +78,7 @@ def _in_memory(
     rng: np.random.Generator,
     *,
     on_demand: Sequence[str],
+    full: bool,
     published: bool,
     twins: int | None,
     margin: float | None,
@@ -91,7 +92,12 @@ def _in_memory(
         # the numbers of the others.
         streams = dict(zip(CHECKS, evaluation_rng.spawn(len(CHECKS)), strict=True))
         plan = plan_evaluation(
-            evaluation, names, published=published, streams=streams, named=bool(on_demand)
+            evaluation,
+            names,
+            published=published,
+            streams=streams,
+            named=bool(on_demand),
+            full=full,
         )
         plans.append(plan)
     jobs = [job for jobs, _ in plans for job in jobs]
@@ -140,6 +146,7 @@ def analyze(
     *,
     columns: Mapping[str, str] | None = None,
     checks: Sequence[str] | None = None,
+    full: bool = False,
     published: bool = False,
     strict: bool = False,
     positive: Any = None,
@@ -171,6 +178,9 @@ def analyze(
     checks : sequence of str, optional
         Names out of `coherence.checks.CHECKS`; None runs all, of which `evidence_leak`
         only where ``truth_kind`` says that states were drawn, and `action_information` not at all.
+    full : bool
+        With all checks also run the forests that the gaps of `iterated_expectation` are read
+        against, which take long; where `checks` names it, they run without.
     published : bool
         Run the papers' own procedures instead of those that respect contexts.
     strict : bool
@@ -256,6 +266,7 @@ def analyze(
     options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
     options["state"] = state
     shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
+    shared["full"] = full
     if isinstance(runs, RunsScan):
         require(
             not columns,

@@ -30,6 +30,7 @@ class _Options:
 
     checks: tuple[str, ...]
     named: bool  # whether the user named them
+    full: bool  # whether all of their parts run
     published: bool
     strict: bool
     reference: str | None
@@ -42,6 +43,7 @@ def analyze_scan(
     checks: tuple[str, ...],
     *,
     named: bool,
+    full: bool,
     published: bool,
     strict: bool,
     positive: Any,
@@ -58,7 +60,7 @@ def analyze_scan(
     telling = [*header.states, *(name for name in header.names if name in TELLING)]
     labels = Runs(scan.labels.assign(**dict.fromkeys(telling, np.nan)), named=scan.named)
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
-    options = _Options(checks, named, published, strict, reference, state, states)
+    options = _Options(checks, named, full, published, strict, reference, state, states)
     with regrouped(scan) as laid_out:
         streams = rng.spawn(len(scan.evaluations))
         jobs = [
@@ -87,8 +89,14 @@ def _analyse(
         table = table.without_repairs()
     ((_, evaluation),) = evaluations_of(table, options.states, options.reference, options.state)
     streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
-    how: dict[str, Any] = {"published": options.published, "named": options.named}
-    jobs, notes = plan_evaluation(evaluation, options.checks, streams=streams, **how)
+    jobs, notes = plan_evaluation(
+        evaluation,
+        options.checks,
+        published=options.published,
+        streams=streams,
+        named=options.named,
+        full=options.full,
+    )
     # A report of a table read by evaluation has no figure that draws what was fitted; forecasts of
     # several evaluations are compared by their losses.
     results = [

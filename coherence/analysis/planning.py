@@ -261,10 +261,11 @@ def plan_evaluation(
     published: bool,
     streams: Mapping[str, np.random.Generator],
     named: bool = True,
+    full: bool = False,
 ) -> tuple[list[Job], list[NotRun | str]]:
     """Plan every check that was asked for and that the rows allow.
 
-    Checks that nobody `named` are those that run by themselves.
+    Checks that nobody `named` are those that run by themselves; `full` adds all of their parts.
     """
     checks = [declaration(name) for name in names]
     checks = [check for check in checks if named or check.by_itself(evaluation.runs)]
@@ -293,7 +294,8 @@ def plan_evaluation(
         if not _has_rows(evaluation, check):
             continue
         facts = evaluation.facts(check.needs, published)
-        for declared in (check, *check.parts):
+        parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
+        for declared in (check, *parts):
             # Parts draw from the stream of their check, after it.
             for step in declared.plan(facts):
                 if not isinstance(step, Call):

@@ -197,7 +197,7 @@ class Check:
     of_persons: bool = False
     # name of the check whose stream it draws from anew, so that both see the same arrangements
     draws_as: str = ""
-    # further checks that run whenever this one does, on the same rows
+    # further checks on the same rows: with this one where it was named, else as they declare
     parts: tuple["Check", ...] = ()
 
     @property

@@ -125,8 +125,9 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="print every result in words, with counts and notes; otherwise more than a screen is "
-        "cut down to the tests, and of more than three tasks and models to a ranking",
+        help="print every result in words, with counts and notes, and run the forests that gaps of "
+        "iterated_expectation are read against; otherwise more than a screen is cut down to the "
+        "tests, and of more than three tasks and models to a ranking",
     )
 
 
@@ -311,6 +312,7 @@ def _analyse(
         report = analyze(
             runs,
             checks=None if args.checks is None else comma_separated(args.checks),
+            full=args.full or args.paper is not None,
             published=args.published,
             strict=args.strict,
             positive=args.positive,

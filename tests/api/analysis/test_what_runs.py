@@ -4,6 +4,7 @@ Breaks if a check is run on what it cannot use, or left out without a word.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from coherence import InputError, analyze, simulate
@@ -158,6 +159,14 @@ def test_a_whole_table_lacks_nothing(check, expected, runs):
     assert list(report.results["check"]) == expected
     assert report.evaluations[0].notes == ()
     assert set(report.results["n_contexts"]) <= set(range(1, 15))
+
+
+def test_forests_run_in_full_alone_and_move_no_other_number(runs):
+    beliefs = runs.drop(columns="action")
+    quick, full = (analyze(beliefs, full=full, rng=0).results for full in (False, True))
+    forests = full["check"].eq("iterated_expectation:random_forest")
+    assert forests.sum() == 1
+    pd.testing.assert_frame_equal(full[~forests].reset_index(drop=True), quick)
 
 
 def test_seven_actions_are_tested_by_pairs_only(runs):
