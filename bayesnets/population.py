@@ -15,7 +15,7 @@ from bayesnets.cases.network_cases import CaseFrame
 from bayesnets.codes import Codes, Floats
 from bayesnets.elimination import joint
 from coherence.agents import Agent, named_agent
-from coherence.analysis.populations import LACKING, WEIGHT, Groups, as_facts, choices_of
+from coherence.analysis.populations import LACKING, WEIGHT, Groups, as_data, choices_of
 from coherence.checks.check import EvaluationData
 from coherence.errors import InputError
 
@@ -141,4 +141,4 @@ class NetworkPopulation:
         spoken = self._without_one(self.frame.sets.codes[chosen], rng)
         agent = self.agent.with_parameters(weight=signal)
         belief, action = choices_of(agent, spoken, exact, truth, n_reps, rng, self.policies)
-        return as_facts(belief, action, truth, n_reps, exact=exact)
+        return as_data(belief, action, truth, n_reps, exact=exact)

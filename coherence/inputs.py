@@ -341,8 +341,15 @@ def _as_policies(values: Any, length: int) -> Actions:
         f"columns of action must have different names; received {', '.join(map(repr, names))}.",
     )
     # In the order of the labels, so that results do not depend on the order of columns.
-    probabilities = probabilities[:, np.argsort(columns)]
-    chosen = np.flatnonzero(probabilities.any(axis=0))  # as a label that nobody chose is unknown
+    return seen_policies(probabilities[:, np.argsort(columns)], labels)
+
+
+def seen_policies(probabilities: Floats, labels: tuple[Any, ...]) -> Actions:
+    """Leave out actions that have no probability anywhere, as a label that nobody chose would be.
+
+    Probabilities of 0 and 1 throughout are choices.
+    """
+    chosen = np.flatnonzero(probabilities.any(axis=0))
     probabilities, labels = probabilities[:, chosen], tuple(labels[code] for code in chosen)
     if np.isin(probabilities, (0.0, 1.0)).all():
         return Actions(probabilities.argmax(axis=1).astype(np.int64), labels)

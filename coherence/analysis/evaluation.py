@@ -1,25 +1,35 @@
 """What one (task, model) holds: its beliefs, states and choices, read off the columns.
 
 Together with `coherence.table` and the two modules beside it this is the only place that knows
-column names; checks get aligned arrays (`coherence.checks.check.EvaluationData`).
+column names; checks get arrays (`coherence.statistics.evaluation.EvaluationData`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import EvaluationData
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
+from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.scatter import ReportNoise, noise_bias, report_noise_within
 from coherence.table.exact import SMALLEST, calibration_pvalue
-from coherence.table.needs import ACTION, TARGET, THETA
+from coherence.table.needs import (
+    ACTION,
+    ANOTHER_PROMPT,
+    FORECASTS,
+    GIVEN_Z,
+    NEEDS_STATE_AND_ACTION,
+    STATE_AND_CHOICES,
+    TARGET,
+    THETA,
+)
 from coherence.table.runs import Runs
-from coherence.table.schema import PARSED, RECORDED, STATE_PREFIX
+from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import known_pair, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -88,41 +98,18 @@ def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> tupl
     return ordered, ""
 
 
-def _realised(
-    theta: pd.Series, labels: Sequence[Any], positive: Any
-) -> tuple["pd.Series[float]", Any, str]:
-    """Read states as 0 or 1, else NaN; the label that is 1 if it was named; a note on it.
-
-    `labels` are those of the whole task, of which this model's rows may have one alone.
-    """
-    codes = zero_or_one(labels, positive, name="theta")
-    if codes is None:
-        listed = joined_names([repr(label) for label in labels[:2]], "or")
-        note = f"theta is {listed}: nothing says which state p is the probability of"
-        unread = f"{note} (--positive LABEL), so that beliefs were not compared with it."
-        return theta.astype(object).map(lambda _: np.nan), None, unread if len(labels) < 3 else ""
-    by_label = dict(zip(labels, codes, strict=True))
-    said = (
-        f"theta: p is the probability of {positive!r}, as was said." if positive is not None else ""
-    )
-    return theta.astype(object).map(by_label).astype(np.float64), positive, said
-
-
-def _realised_columns(
-    theta: pd.Series, columns: list[str], positive: Any
-) -> tuple["pd.Series[float]", Any, str]:
-    """Read states as the number of the column that is named after them; else as `_realised`."""
-    labels = as_codes(theta, "theta")[1]
-    # One state may be all that came true: the columns say which of the two it is.
-    by_label = {label: columns.index(_column_of(label, columns)) for label in labels}
+def _positive_column(theta: pd.Series, columns: list[str], positive: Any) -> tuple[Any, str]:
+    """Return the label of the state that the second column is named after, and a note on it."""
     named = columns[1].removeprefix(STATE_PREFIX)
-    second = next((label for label, code in by_label.items() if code), named)
+    # One state may be all that came true: the columns say which of the two it is.
+    labels = as_codes(theta, "theta")[1]
+    second = next((label for label in labels if _column_of(label, columns) == columns[1]), named)
     note = ""
     if positive is not None:
         note = f"theta: beliefs are those of the column {columns[1]}, as was said."
     elif known_pair([name.removeprefix(STATE_PREFIX) for name in columns]) is None:
         note = f"theta: {_second(columns)}"
-    return theta.astype(object).map(by_label).astype(np.float64), second, note
+    return second, note
 
 
 class EvaluationRows:
@@ -150,11 +137,11 @@ class EvaluationRows:
         As they were given.
     reference : str
         The prompt under which beliefs are checked against anything else.
-    elsewhere : DataFrame
+    other_prompts : DataFrame
         Rows under other prompts.
-    asked, stated : DataFrame
+    reference_rows, parsed : DataFrame
         Rows under that prompt; those of them with a parsed belief.
-    decided, choices, judged : DataFrame
+    action_requested, with_action, complete_cases : DataFrame
         Rows that were asked for an action; those with parsed belief and action; those of them
         whose state is known.
     states : list of str
@@ -163,8 +150,6 @@ class EvaluationRows:
         Columns action_<label> of this evaluation; empty where actions were chosen.
     unpaired : str
         Why it is not known which belief is in which state; empty where it is.
-    state : Series
-        Realised state of `stated` as 0 or 1; NaN where it is not known.
     positive : Any
         Label of the state that is 1; None where the labels say it, or it is not known.
     crossed : bool
@@ -192,45 +177,55 @@ class EvaluationRows:
         if self.states:
             self.states, self.unpaired = _ordered_states(self.states, runs.theta, positive)
         self.policies = [name for name in runs.policies if rows[name].notna().any()]
-        asked = runs.under(self.reference)
-        self.asked, self.elsewhere = rows[asked], rows[~runs.given_z & ~asked]
-        self.stated = self.asked[runs.believed[asked]]
+        asked = runs.with_prompt(self.reference)
+        self.reference_rows, self.other_prompts = rows[asked], rows[~runs.given_z & ~asked]
+        self.parsed = self.reference_rows[runs.believed[asked]]
         decided = runs.asked_for_action(self.reference)
-        self.decided = rows[decided]
-        self.choices = self.stated[(decided & runs.acted)[self.stated.index]]
-        self.judged = self.choices[runs.known("theta")[self.choices.index]]
-        self.state = pd.Series(np.nan, index=self.stated.index)
+        self.action_requested = rows[decided]
+        self.with_action = self.parsed[(decided & runs.acted)[self.parsed.index]]
+        self.complete_cases = self.with_action[runs.known("theta")[self.with_action.index]]
         self.exact_state = self._takes_exact(state)
         self.crossed = runs.crossed
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self._read_states(positive, labels)
 
     def _read_states(self, positive: Any, labels: Sequence[Any] | None) -> None:
-        theta = self.runs.theta.reindex(self.stated.index).dropna()
-        if not self.paired or self.stated.empty:
+        theta = self.runs.theta.reindex(self.parsed.index).dropna()
+        if not self.paired or self.parsed.empty:
             return
         if theta.empty:
             if self.states:
                 self.state_note = f"theta is not known: {_second(self.states)}"
             return
+        self.positive = positive
         if self.states:
-            codes, self.positive, self.state_note = _realised_columns(theta, self.states, positive)
-        else:
-            seen = as_codes(theta, "theta")[1] if labels is None else labels
-            codes, self.positive, self.state_note = _realised(theta, seen, positive)
-            if codes.isna().all() and len(seen) > 2:
-                self.n_states_seen = len(seen)
-        self.state[theta.index] = codes
+            self.positive, self.state_note = _positive_column(theta, self.states, positive)
+        elif positive is not None:
+            self.state_note = f"theta: p is the probability of {positive!r}, as was said."
+        if self._arrays.positive_code is None:
+            labels = self._arrays.states if labels is None else labels
+            self.n_states_seen = len(labels) if len(labels) > 2 else 0
+            if not self.n_states_seen:
+                listed = joined_names([repr(label) for label in labels], "or")
+                self.state_note = (
+                    f"theta is {listed}: nothing says which state p is the probability of "
+                    "(--positive LABEL), so that beliefs were not compared with it."
+                )
         self._require_exact()
+
+    @cached_property
+    def state(self) -> "pd.Series[float]":
+        """Realised state of `parsed` as 0 or 1; NaN where it is not known."""
+        return pd.Series(self._arrays.state, index=self.parsed.index)
 
     def _require_exact(self) -> None:
         """Refuse a ``p_true`` that recorded states speak against: it is no exact posterior."""
         known = ("truth_kind", "p_true")
-        if not set(known) <= set(self.stated.columns):
+        if not set(known) <= set(self.parsed.columns):
             return
         # One row of a context; states of a group may be one.
-        rows = self.stated[["context", *known]].assign(
-            group=self.stated.get("group"), truth=self.state
+        rows = self.parsed[["context", *known]].assign(
+            group=self.parsed.get("group"), truth=self.state
         )
         rows = rows[rows["truth_kind"] == RECORDED].dropna(subset=["p_true", "truth"])
         rows = rows[~rows.duplicated("context") | rows["context"].isna()]
@@ -252,9 +247,9 @@ class EvaluationRows:
 
     def _takes_exact(self, state: str) -> bool:
         """Tell whether the exact posterior is the state; refuse where one that was named lacks."""
-        known = self.runs.known("p_true")[self.choices.index]
+        known = self.runs.known("p_true")[self.with_action.index]
         possible = self.in_two_states and len(known) > 0 and bool(known.all())
-        if state == "exact" and not possible and len(self.choices):
+        if state == "exact" and not possible and len(self.with_action):
             lack = (
                 f"{int((~known).sum())} of {len(known)} rows with a belief and an action lack it"
                 if self.in_two_states
@@ -284,18 +279,18 @@ class EvaluationRows:
             rows = self.rows[~self.runs.given_z].dropna(subset=self.states or ["p"])
             rows = rows.drop_duplicates(["context", "prompt"])
             return report_noise_within(self.belief(rows), rows["context"], across="wordings")
-        rows = self.judged if len(self.judged) else self.stated
+        rows = self.complete_cases if len(self.complete_cases) else self.parsed
         if self.crossed:  # beliefs of different persons are no copies of one
             cells = rows["context"].astype(str) + "\n" + rows["person"].astype(str)
             return report_noise_within(self.belief(rows), cells, across="repetitions of one person")
         found = report_noise_within(self.belief(rows), rows["context"])
-        if found.sd > 0 and len(self.choices):
+        if found.sd > 0 and len(self.with_action):
             return replace(found, bias=self._noise_bias())
         return replace(found, bias=0.0) if found.sd == 0 else found
 
     def _noise_bias(self) -> float:
         """Tell what noise in the reports does to tests of choice against state."""
-        rows = self.choices if self.exact_state else self.judged
+        rows = self.with_action if self.exact_state else self.complete_cases
         if rows.empty:
             return math.nan
         chosen, belief = self.action(rows), self.belief(rows)
@@ -330,56 +325,76 @@ class EvaluationRows:
     def action(self, rows: pd.DataFrame) -> pd.Series | pd.DataFrame:
         """Return the chosen action of each row, or the probabilities of all, labels as names."""
         if not self.policies:
-            return rows["action"].astype(str)
+            return rows["action"].astype(str).where(rows["action"].notna())
         return rows[self.policies].astype(np.float64).rename(columns=self.runs.action_names)
 
-    def facts(self, needs: Sequence[str], published: bool) -> EvaluationData:
-        """Return the rows that hold what a check needs, as aligned arrays."""
-        if THETA in needs or ({ACTION, TARGET} <= set(needs) and not self.exact_state):
-            rows = self.judged
-        else:
-            rows = self.choices if ACTION in needs else self.stated
-        features = [name for name in self.runs.features if rows[name].notna().any()]
-        absent = pd.Series(np.nan, index=rows.index)
-        return EvaluationData(
-            belief=self.belief(rows),
-            action=self.action(rows) if ACTION in needs else absent,
-            truth=rows.get("theta", absent),
-            state=self.state[rows.index],
+    @cached_property
+    def _arrays(self) -> EvaluationData:
+        """The parsed rows as arrays; checks get those of them that hold what they need."""
+        return self._as_arrays(self.parsed, self.reference)
+
+    def _as_arrays(self, rows: pd.DataFrame, prompt: str) -> EvaluationData:
+        """Validate the rows of a prompt whose belief was parsed."""
+        about: dict[str, Any] = {"prompt": prompt, "unpaired": self.unpaired}
+        if rows.empty:
+            nothing = np.zeros(0, dtype=np.int64)
+            return EvaluationData(np.zeros(0), nothing, nothing, nothing, (), (), (), **about)
+        data = evaluation_data(
+            self.belief(rows),
+            None if self.action_requested.empty else self.action(rows),
+            rows.get("theta"),
+            rows["context"],
             positive=self.positive,
-            exact=rows.get("p_true", absent),
-            exact_state=self.exact_state,
-            context=rows["context"],
-            features=rows[features] if features else None,
-            n_asked=len(self.decided if ACTION in needs else self.asked),
-            runs=self.runs,
-            reference=self.reference,
-            published=published,
-            computed=self.runs.computed,
+            labels=self.labels if self.paired else (),
+            posterior=rows.get("p_true") if self.in_two_states else None,
             group=rows.get("group"),
             person=rows["person"] if self.crossed else None,
-            states=tuple(self.states),
-            state_of=self._state_of(),
-            unpaired=self.unpaired,
+            missing=True,
         )
+        if not self.in_two_states and not self.unpaired:
+            about["columns"] = tuple(name.removeprefix(STATE_PREFIX) for name in self.states)
+            named = [_column_of(label, self.states) for label in data.states]
+            about["column_of"] = tuple(self.states.index(name) for name in named)
+        kind = rows.get("truth_kind")
+        if kind is not None and (self.rows["truth_kind"] == DRAWN).any():
+            about["drawn"] = (kind == DRAWN).to_numpy()
+        return replace(data, computed=self.runs.computed, **about)
 
-    def _state_of(self) -> dict[Any, int]:
-        """Return the number of the column of each label, of three states and more."""
-        if self.in_two_states or self.unpaired:
-            return {}
-        labels = as_codes(self.runs.theta.dropna(), "theta")[1]
-        return {label: self.states.index(_column_of(label, self.states)) for label in labels}
+    def data(self, needs: Sequence[str]) -> EvaluationData:
+        """Return the rows that hold what a check needs, with what else it takes."""
+        exact = self.exact_state and needs == STATE_AND_CHOICES
+        used, asked = self.parsed, self.reference_rows
+        if ACTION in needs:
+            of_state = not exact and bool({THETA, TARGET} & set(needs))
+            used = self.complete_cases if of_state else self.with_action
+            asked = self.action_requested
+        further: dict[str, Any] = {"n_asked": len(asked)}
+        if {ANOTHER_PROMPT, GIVEN_Z} & set(needs):
+            further["runs"] = self.runs
+        if needs == NEEDS_STATE_AND_ACTION:
+            features = used[self.runs.features].dropna(axis="columns", how="all")
+            further["features"] = None if features.empty else features
+        if needs == FORECASTS and "theta" in self.rows.columns:
+            further["other_prompts"] = dict(self._of_other_prompts())
+        data = self._arrays.subset(self.parsed.index.isin(used.index))
+        return replace(data.with_exact_state() if exact else data, **further)
+
+    def _of_other_prompts(self) -> Iterator[tuple[str, EvaluationData]]:
+        """Yield the parsed rows under each other prompt as arrays."""
+        for prompt, rows in self.other_prompts.groupby("prompt", sort=True, observed=True):
+            parsed = rows[self.runs.believed[rows.index]]
+            yield str(prompt), replace(self._as_arrays(parsed, str(prompt)), n_asked=len(rows))
 
     def shown(self) -> pd.DataFrame:
         """Return the parsed beliefs with what they can be drawn against."""
-        rows = self.stated
+        rows = self.parsed
         columns: dict[str, Any] = {"context": rows["context"].astype(str)}
         if self.paired:
             columns["belief"] = self.belief(rows)
-            if len(self.choices) and self.policies:
-                columns |= {name: self.choices[name] for name in self.policies}
-            elif len(self.choices):
-                columns["action"] = self.action(self.choices)
+            if len(self.with_action) and self.policies:
+                columns |= {name: self.with_action[name] for name in self.policies}
+            elif len(self.with_action):
+                columns["action"] = self.action(self.with_action)
             if self.state.notna().any():
                 columns["truth"] = self.state.dropna()
             if self.runs.known("p_true")[rows.index].any():

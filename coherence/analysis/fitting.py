@@ -1,15 +1,15 @@
 """The nearest rational agent of one (task, model) of a runs table."""
 
+from dataclasses import replace
 from typing import Any
 
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
-from coherence.inputs import as_contexts, require
+from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
-from coherence.rational.fit import fit_rational_agent
-from coherence.statistics.resample import as_clusters
+from coherence.rational.fit import CANNOT_FIT, fitted, lacking
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.runs import EVALUATION, Runs
 
@@ -41,11 +41,11 @@ def fit_evaluation(
             f"{len(evaluations)}: {named}. Name one: --task TASK --model MODEL (task=, model=)."
         )
     check = declaration("rational_agent")
-    rows = completed.part(table)
+    rows = completed.subset(table)
     labels, meant = states_of_tasks(rows, positive, [check])[str(evaluations[0][0])]
     evaluation = EvaluationRows(rows, positive=meant, labels=labels, reference=reference)
     require(
-        evaluation.in_two_states and not evaluation.unpaired and len(evaluation.judged) > 0,
+        evaluation.in_two_states and not evaluation.unpaired and len(evaluation.complete_cases) > 0,
         "the table must have rows with a belief in one of two states, an action and a state "
         "(theta); received none. An agent without answers is planned by its name.",
     )
@@ -55,18 +55,13 @@ def fit_evaluation(
             f"{evaluation.rows['person'].nunique()} persons who judged the same "
             "contexts. Keep the rows of one person, or name an agent to plan for."
         )
-    facts = evaluation.facts(NEEDS_STATE_AND_ACTION, False)
-    contexts = as_contexts(facts.context, len(facts.belief))
-    enough = facts.group is not None and not as_clusters(facts.group, *contexts).too_few
-    agent = fit_rational_agent(
-        facts.belief,
-        facts.action,
-        facts.truth,
-        exact=facts.exact_or_none,
-        context=facts.context,
-        group=facts.group if enough else None,
-        positive=facts.positive,
-        noise=0.0 if facts.computed else None,
-    )
+    data = replace(evaluation.data(NEEDS_STATE_AND_ACTION), features=None)
+    if data.clusters.too_few:
+        data = replace(data, group=None)
+    if evaluation.exact_state:
+        data = data.with_exact_state()
+    if lack := lacking(data):
+        raise InputError(CANNOT_FIT.format(lack=lack))
+    agent = fitted(data, noise=0.0 if data.computed else None)
     of, by = evaluations[0]
     return agent, " on ".join(part for part in (by, of) if part) or "the fitted agent"

@@ -1,6 +1,6 @@
 """What can be checked in one (task, model), and what has to be left out and why.
 
-Checks declare what they need and turn the facts of an evaluation into calls; here it is decided
+Checks declare what they need and turn the data of an evaluation into calls; here it is decided
 which rows they get, whether there are any, and from which stream they draw.
 """
 
@@ -68,14 +68,14 @@ def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[NotRun]:
 
 def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[str]:
     """Count the rows that the checks of belief against action cannot use."""
-    asked, used, lack = evaluation.decided, evaluation.choices, "belief or action"
+    asked, used, lack = evaluation.action_requested, evaluation.with_action, "belief or action"
     where = " of the checks that need both"
-    if evaluation.decided.empty:
-        asked, used, lack, where = evaluation.asked, evaluation.stated, "belief", ""
-    if len(asked) < len(evaluation.asked):
+    if evaluation.action_requested.empty:
+        asked, used, lack, where = evaluation.reference_rows, evaluation.parsed, "belief", ""
+    if len(asked) < len(evaluation.reference_rows):
         yield (
-            f"{len(evaluation.asked) - len(asked)} of "
-            f"{counted(len(evaluation.asked), 'row')} asked for no action: "
+            f"{len(evaluation.reference_rows) - len(asked)} of "
+            f"{counted(len(evaluation.reference_rows), 'row')} asked for no action: "
             "the checks of belief against action leave them out."
         )
     if len(used) < len(asked):
@@ -83,24 +83,24 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[s
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
             f"parsed {lack} and were left out{where}."
         )
-    states_known = evaluation.runs.known("theta")[evaluation.decided.index].any()
-    if states_known and 0 < len(evaluation.judged) < len(evaluation.choices):
+    states_known = evaluation.runs.known("theta")[evaluation.action_requested.index].any()
+    if states_known and 0 < len(evaluation.complete_cases) < len(evaluation.with_action):
         yield (
-            f"{len(evaluation.choices) - len(evaluation.judged)} of {len(evaluation.choices)} rows "
-            "with a parsed belief and action lack the state and were left out of the checks that "
-            "need it."
+            f"{len(evaluation.with_action) - len(evaluation.complete_cases)} of "
+            f"{len(evaluation.with_action)} rows with a parsed belief and action lack the state "
+            "and were left out of the checks that need it."
         )
-    acted = int(evaluation.runs.acted[evaluation.elsewhere.index].sum())
+    acted = int(evaluation.runs.acted[evaluation.other_prompts.index].sum())
     # Beliefs alone, beside the usual wording, are there to be compared with it.
-    if len(evaluation.elsewhere) and (acted or evaluation.reference != REFERENCE):
-        n = len(evaluation.elsewhere) + len(evaluation.asked)
+    if len(evaluation.other_prompts) and (acted or evaluation.reference != REFERENCE):
+        n = len(evaluation.other_prompts) + len(evaluation.reference_rows)
         though = f", {acted} of them with an action (--reference NAME takes another)"
         every = [check for check in checks if check.every_prompt]
         entered = _spoken(every) if every else ""
         yield (
-            f"the reference prompt is {evaluation.reference!r}: {len(evaluation.elsewhere)} of {n} "
-            f"rows are under others ({listing(sorted(set(evaluation.elsewhere['prompt'])))}) and "
-            "enter "
+            f"the reference prompt is {evaluation.reference!r}: {len(evaluation.other_prompts)} of "
+            f"{n} rows are under others "
+            f"({listing(sorted(set(evaluation.other_prompts['prompt'])))}) and enter "
             f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}."
         )
 
@@ -116,14 +116,14 @@ def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
     of_either = [check for check in checks if {ACTION, TARGET} <= set(check.needs)]
     of_state = of_theta if evaluation.exact_state else [*of_either, *of_theta]
     of_action = [check for check in checks if ACTION in check.needs]
-    if evaluation.decided.empty:
+    if evaluation.action_requested.empty:
         yield from _not_run(without("action", "no actions", "--action"), of_action)
         return
-    if not evaluation.runs.known("theta")[evaluation.decided.index].any():
+    if not evaluation.runs.known("theta")[evaluation.action_requested.index].any():
         yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
-    elif evaluation.judged.empty:
+    elif evaluation.complete_cases.empty:
         yield from _not_run("no row has a parsed belief, action and state", of_state)
-    if evaluation.choices.empty:
+    if evaluation.with_action.empty:
         others = [check for check in of_action if check not in [*of_either, *of_theta]]
         yield from _not_run("no row has a parsed belief and action", others)
 
@@ -144,7 +144,7 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
         left_out = [
             check
             for check in checks
-            if check.states_named and (ACTION not in check.needs or len(evaluation.choices))
+            if check.states_named and (ACTION not in check.needs or len(evaluation.with_action))
         ]
         reason = f"{evaluation.unpaired}, so that it is not known which belief is in which state"
         yield from _not_run(reason, left_out)
@@ -163,7 +163,7 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
 
 def _reversed_truth(evaluation: EvaluationRows) -> Iterator[str]:
     """Remark on beliefs that are lower where the state came true."""
-    rows = evaluation.stated[evaluation.state.notna()]
+    rows = evaluation.parsed[evaluation.state.notna()]
     if not evaluation.paired or rows.empty:
         return
     clusters = rows["context"].astype(str)
@@ -190,12 +190,12 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[st
         not evaluation.exact_state
         and taking
         and evaluation.in_two_states
-        and len(evaluation.judged)
+        and len(evaluation.complete_cases)
     ):
-        known = int(evaluation.runs.known("p_true")[evaluation.choices.index].sum())
-        if 0 < known < len(evaluation.choices):
+        known = int(evaluation.runs.known("p_true")[evaluation.with_action.index].sum())
+        if 0 < known < len(evaluation.with_action):
             return [
-                f"the state of {_spoken(taking)} is theta: of {len(evaluation.choices)} rows "
+                f"the state of {_spoken(taking)} is theta: of {len(evaluation.with_action)} rows "
                 "with a "
                 f"belief and an action {known} have p_true, which is taken where all do."
             ]
@@ -246,11 +246,11 @@ def _has_rows(evaluation: EvaluationRows, check: Check) -> bool:
     if THETA in check.needs or (
         {ACTION, TARGET} <= set(check.needs) and not evaluation.exact_state
     ):
-        return len(evaluation.judged) > 0
+        return len(evaluation.complete_cases) > 0
     # Whichever state came true, choices must move with the belief in one; with a theta of three
     # states it is not known in which.
     return ACTION not in check.needs or (
-        len(evaluation.choices) > 0 and not evaluation.n_states_seen
+        len(evaluation.with_action) > 0 and not evaluation.n_states_seen
     )
 
 
@@ -293,11 +293,11 @@ def plan_evaluation(
     for check in sorted(checks, key=_place):
         if not _has_rows(evaluation, check):
             continue
-        facts = evaluation.facts(check.needs, published)
+        data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (check, *parts):
             # Parts draw from the stream of their check, after it.
-            for step in declared.plan(facts):
+            for step in declared.plan(data, published):
                 if not isinstance(step, Call):
                     notes.append(step)
                 else:

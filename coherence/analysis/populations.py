@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +19,6 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
-from coherence.checks.check import EvaluationData
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.rational.agent import RationalAgent
@@ -31,6 +30,7 @@ from coherence.statistics.difference_sequences import (
     mean_squared_difference,
     monotone_fit,
 )
+from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.permutation import contexts_of
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
@@ -118,7 +118,7 @@ class Groups:
         return group, taste[group], missed[group]
 
 
-def as_facts(
+def as_data(
     belief: Floats,
     action: pd.Series[str] | pd.DataFrame,
     truth: Codes,
@@ -128,42 +128,34 @@ def as_facts(
     exact: Floats | None = None,
 ) -> EvaluationData:
     """Lay the answers of a study out as a check takes them."""
-    n_contexts = truth.size
-    context = pd.Series(np.repeat(np.arange(n_contexts), n_reps))
-    state = pd.Series(np.repeat(truth, n_reps))
+    context = np.repeat(np.arange(truth.size), n_reps)
+    of_row = None if group is None else np.repeat(group, n_reps)
+    data = evaluation_data(
+        belief,
+        action,
+        np.repeat(truth, n_reps),
+        context,
+        posterior=None if exact is None else np.repeat(exact, n_reps),
+        group=of_row,
+    )
+    data = replace(data, prompt=PROMPTS[0])
+    if not others:
+        return data
     runs = pd.DataFrame(
         {
             "context": context,
-            "rep": np.tile(np.arange(n_reps), n_contexts),
+            "rep": np.tile(np.arange(n_reps), truth.size),
             "prompt": PROMPTS[0],
             "p": belief,
             "z": None,
             "z_state": None,
             "p_z": np.nan,
+            **({} if of_row is None else {"group": of_row}),
         }
     )
-    of_row = None if group is None else pd.Series(np.repeat(group, n_reps))
-    if of_row is not None:
-        runs["group"] = of_row
-    if others:
-        runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
-        runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
-    return EvaluationData(
-        belief=belief,
-        action=action,
-        truth=state,
-        state=state.astype(np.float64),
-        positive=None,
-        exact=pd.Series(np.repeat(np.full(n_contexts, np.nan) if exact is None else exact, n_reps)),
-        exact_state=False,
-        context=context,
-        features=None,
-        n_asked=belief.size,
-        runs=Runs(runs),
-        reference=PROMPTS[0],
-        published=False,
-        group=of_row,
-    )
+    runs = pd.concat([runs.astype(object), *(runs.assign(**o) for o in others)])
+    runs = runs.reset_index(drop=True).astype({"p": float, "p_z": float, "rep": int})
+    return replace(data, runs=Runs(runs))
 
 
 @runtime_checkable
@@ -308,7 +300,7 @@ class AgentPopulation:
         exact = drawn.world.exact
         if groups is not None:  # what every belief misses is evidence all the same
             exact = expit(logit(exact) + shared["missed"])
-        return as_facts(drawn.reports[0], action, truth, n_reps, others, group, exact)
+        return as_data(drawn.reports[0], action, truth, n_reps, others, group, exact)
 
 
 def _wordings(drawn: Answers) -> Iterator[dict[str, Any]]:
@@ -430,7 +422,7 @@ class FittedPopulation:
         if not self.policies:
             codes = drawn_columns(of_rows, rng)
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
-        return as_facts(belief, action, truth, n_reps, group=group, exact=exact)
+        return as_data(belief, action, truth, n_reps, group=group, exact=exact)
 
 
 def population_like(
@@ -466,7 +458,7 @@ def _resolved(agent: RationalAgent) -> float | None:
     data = agent.data
     if data.exact is None:
         return None
-    line = in_canonical_direction(contexts_of(data))
+    line = in_canonical_direction(contexts_of(replace(data, group=None)))
     layout = layout_of(line.belief, None)
     left = line.state - monotone_fit(line.belief, line.state)
     variance = mean_squared_difference(layout, line.belief, left)

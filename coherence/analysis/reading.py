@@ -89,7 +89,7 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
     states: dict[str, tuple[tuple[Any, ...], Any]] = {}
     errors, everywhere = [], []
     for task, rows in runs.table.groupby("task", sort=True):
-        labels = as_codes(runs.part(rows).theta, "theta")[1]
+        labels = as_codes(runs.subset(rows).theta, "theta")[1]
         named = runs.state_names or list(labels)
         everywhere += named
         meant = [label for word in wanted for label in meant_by(word, named)]

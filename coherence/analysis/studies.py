@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -19,8 +19,9 @@ from coherence.analysis.margins import smallest_margin
 from coherence.analysis.populations import BLIND, Groups, Population
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, interpretation_of
-from coherence.checks.check import Call, Check, EvaluationData
+from coherence.checks.check import Call, Check
 from coherence.inputs import Floats
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.parallel import run_calls
 from coherence.table.needs import NEEDS_GIVEN_Z, NEEDS_PROMPT_VARIANTS, STATE_AND_CHOICES
 
@@ -86,7 +87,7 @@ class Plan:
 
         declared = [declaration(name) for name in self.checks]
         needs = [check.needs for check in declared]
-        facts = self.population.draw(
+        data = self.population.draw(
             cell.signal,
             cell.n_contexts,
             cell.n_reps,
@@ -96,10 +97,10 @@ class Plan:
             groups=self.groups,
         )
         numbers = {}
-        for check, named, of_state in self._by_state(declared, facts):
+        for check, named, of_state in self._by_state(declared, data):
             rng = stream(1 + list(CHECKS).index(check.name))
             parts = (check, *check.parts)
-            for step in (step for part in parts for step in part.plan(of_state)):
+            for step in (step for part in parts for step in part.plan(of_state, False)):
                 if not isinstance(step, Call):
                     continue
                 usual = self.draws_of(check.name)
@@ -118,19 +119,18 @@ class Plan:
         return numbers
 
     def _by_state(
-        self, checks: list[Check], facts: EvaluationData
+        self, checks: list[Check], data: EvaluationData
     ) -> Iterator[tuple[Check, str, EvaluationData]]:
         """Run checks that can take either state with the exact one, and with theta beside it."""
-        known = bool(facts.exact.notna().all())
         for check in checks:
-            if not known or check.needs != STATE_AND_CHOICES:
-                yield check, "", facts
+            if data.posterior is None or check.needs != STATE_AND_CHOICES:
+                yield check, "", data
                 continue
             # What is planted in theta alone is invisible to the exact posterior.
             if self.state != "realised" and self.population.planted != BLIND:
-                yield check, "", replace(facts, exact_state=True)
+                yield check, "", data.with_exact_state()
             if self.state != "exact" or self.population.planted == BLIND:
-                yield check, WITH_THETA, facts
+                yield check, WITH_THETA, data
 
 
 def _studies(plan: Plan, cell: Cell, first: int, last: int) -> list[dict[str, float]]:

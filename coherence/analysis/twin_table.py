@@ -118,7 +118,7 @@ class TwinTable:
             [*kept, *self.belief_columns, *evaluation.policies]
         ].reset_index(drop=True)
         position = pd.Series(np.arange(len(evaluation.rows)), index=evaluation.rows.index)
-        self.judged = position[evaluation.judged.index].to_numpy()
+        self.judged = position[evaluation.complete_cases.index].to_numpy()
         # Numbers in the order of the names, which checks sort faster.
         self.context, contexts = pd.factorize(self.rows["context"], sort=True)
         self.rows["context"] = self.context
@@ -131,8 +131,8 @@ class TwinTable:
         self.rounding: Grid | None = grid if grid.rounded and not agent.noisy else None
         self.labels = self._labels()
         wordings = [
-            evaluation.asked,
-            *(rows for _, rows in evaluation.elsewhere.groupby("prompt", sort=True)),
+            evaluation.reference_rows,
+            *(rows for _, rows in evaluation.other_prompts.groupby("prompt", sort=True)),
         ]
         self.plain = list(self._plain([position[rows.index].to_numpy() for rows in wordings]))
         self.given = self._given(evaluation.reference)

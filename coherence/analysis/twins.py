@@ -20,11 +20,10 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, interpretation_of
 from coherence.checks.check import NEVER, ON_DEMAND, ReferenceData
 from coherence.rational.agent import RationalAgent
-from coherence.rational.fit import ONE_REPORT, fit_rational_agent, lacking
+from coherence.rational.fit import ONE_REPORT, fitted, lacking
 from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.rational.twin import compare
 from coherence.result import CheckResult, rejects
-from coherence.statistics.choices import as_choices
 from coherence.statistics.parallel import Progress, call, run_calls
 from coherence.table.needs import ACTION, NEEDS_STATE_AND_ACTION
 
@@ -98,18 +97,17 @@ def agent_of(evaluation: EvaluationRows) -> tuple[RationalAgent | None, str]:
         return None, PERSONS
     if evaluation.in_two_states and evaluation.unpaired:
         return None, NOT_MATCHED
-    if evaluation.judged.empty:
+    if evaluation.complete_cases.empty:
         return None, NO_CHOICES
-    unknown = evaluation.state.reindex(evaluation.judged.index).isna().all()
+    unknown = evaluation.state.reindex(evaluation.complete_cases.index).isna().all()
     if evaluation.in_two_states and not evaluation.n_states_seen and unknown:
         return None, NOT_MATCHED
-    facts = evaluation.facts(NEEDS_STATE_AND_ACTION, False)
-    arrays = facts.belief, facts.action, facts.truth
-    options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}
-    lack = lacking(as_choices(*arrays, oriented=evaluation.in_two_states, **options))
-    if lack:
+    data = replace(evaluation.data(NEEDS_STATE_AND_ACTION), group=None, features=None)
+    if evaluation.exact_state:
+        data = data.with_exact_state()
+    if lack := lacking(data):
         return None, lack
-    agent = fit_rational_agent(*arrays, **options, noise=0.0 if facts.computed else None)
+    agent = fitted(data, noise=0.0 if data.computed else None)
     return (None, ONE_REPORT) if ONE_REPORT in agent.cautions else (agent, "")
 
 

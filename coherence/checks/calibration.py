@@ -20,18 +20,15 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
-from coherence.errors import InputError, listing
+from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
     Floats,
     as_belief,
-    as_codes,
-    as_contexts,
     few_contexts,
     require,
     require_aligned,
@@ -39,10 +36,10 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
+from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import interval_or_reason, why_none
-from coherence.statistics.resample import Clusters, as_clusters, context_means
+from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import TARGETS
-from coherence.table.states import unknown_pair, zero_or_one
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
@@ -274,25 +271,31 @@ def calibration_estimates(
     >>> calibration_estimates([0.2, 0.9] * 20, [0, 1] * 20)[0].statistic  # Brier score
     0.025
     """
-    require_aligned(belief=belief, truth=truth, p_true=p_true, context=context, group=group)
-    values = as_belief(belief)
-    require(values.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
-    state = None if truth is None else as_state(truth, len(values), positive)
-    exact = None if p_true is None else as_belief(p_true, "p_true")
-    shown = exact if exact is not None else state
-    if shown is None:
+    require_aligned(belief=belief, p_true=p_true)
+    options: dict[str, Any] = {"positive": positive, "group": group, "one_truth": False}
+    data = evaluation_data(belief, truth=truth, context=context, **options)
+    require(data.belief.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
+    if truth is None and p_true is None:
         raise InputError(
             "truth or p_true must be given; received neither. Beliefs are calibrated to something."
         )
-    require(
-        shown.shape == values.shape,
-        f"p_true must have one value per belief; received shapes {shown.shape} and {values.shape}.",
-    )
-    of_row, contexts = as_contexts(context, len(values))
-    clusters = as_clusters(group, of_row, contexts)
-    unit = clusters.of_context[of_row]
+    state = None if truth is None else require_state(data)
+    exact = None if p_true is None else as_belief(p_true, "p_true")
+    if exact is not None and exact.shape != data.belief.shape:
+        raise InputError(
+            f"p_true must have one value per belief; received shapes {exact.shape} and "
+            f"{data.belief.shape}."
+        )
     n_bins = whole_number(n_bins, "n_bins", 1)
-    bins = belief_bins(values, n_bins)
+    return calibration_of(data, state=state, exact=exact, n_bins=n_bins)
+
+
+def calibration_of(
+    data: EvaluationData, *, state: Floats | None, exact: Floats | None, n_bins: int = N_BINS
+) -> list[CheckResult]:
+    """Run `calibration_estimates` on validated data, by its realised state, posterior or both."""
+    values, of_row, contexts, clusters = data.belief, data.context, data.contexts, data.clusters
+    unit, bins = clusters.of_context[of_row], belief_bins(values, n_bins)
     beliefs = _Beliefs(values, of_row, contexts, clusters, unit, bins, n_bins)
     results = []
     if exact is not None:
@@ -337,20 +340,6 @@ def classwise_error(
     if not np.ptp(happened, axis=0).any():
         result = replace(result, interval=None, reason=result.reason or ONE_OUTCOME)
     return replace(result, n_rows=n_rows)
-
-
-def as_state(truth: ArrayLike, n_rows: int, positive: Any) -> Floats:
-    """Read labels of the realised state as 1, where it is the one that the belief is in, or 0."""
-    codes, labels = as_codes(truth, "truth", n_rows)
-    states = zero_or_one(labels, positive)
-    if states is None:
-        if len(labels) == 2:
-            raise InputError(unknown_pair(labels, "truth"))
-        raise InputError(
-            f"truth has the labels {listing(map(repr, labels))}, and nothing says which of them "
-            "the belief is in. Name it: positive=LABEL."
-        )
-    return np.asarray(states, dtype=np.float64)[codes]
 
 
 @dataclass(frozen=True)
@@ -461,12 +450,13 @@ class _Beliefs:
         return [noiseless, ece]
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Compare beliefs with both targets in one call where they are known of the same rows."""
-    exact, state, theta = facts.exact.notna(), facts.state.notna(), facts.truth.notna().any()
+    exact, state = data.known("posterior"), ~np.isnan(data.state)
+    theta = data.known("truth").any()
     if not exact.any() and not state.any():
         lack = "no p_true" if theta else "neither theta nor p_true"
-        lack = lack if len(facts.belief) else "no parsed belief"
+        lack = lack if data.n_rows else "no parsed belief"
         yield NotRun(f"{lack}: calibration was not estimated.", ("calibration",))
         return
     if not exact.any():
@@ -478,21 +468,20 @@ def _plan(facts: EvaluationData) -> CallsAndNotes:
         )
     if not theta:
         yield "no theta: beliefs were compared with the exact posterior, not with what happened."
-    together = exact.equals(state)
-    for rows, truth, p_true in (
-        (exact, facts.state if together else None, facts.exact),
-        (state & (not together), facts.state, None),
+    together = bool((exact == state).all())
+    for rows, by_state, by_posterior in (
+        (exact, together, True),
+        (state & (not together), True, False),
     ):
         if rows.any():
+            used = data.subset(rows)
             estimate = partial(
-                calibration_estimates,
-                facts.belief[rows.to_numpy()],
-                None if truth is None else truth[rows],
-                p_true=None if p_true is None else p_true[rows],
-                context=facts.context[rows],
-                group=None if facts.group is None else facts.group[rows],
+                calibration_of,
+                used,
+                state=data.state[rows] if by_state else None,
+                exact=used.posterior if by_posterior else None,
             )
-            yield Call(estimate, n_dropped=facts.n_asked - int(rows.sum()), draws=False)
+            yield Call(estimate, n_dropped=used.n_dropped, draws=False)
 
 
 CHECK = Check(

@@ -2,7 +2,7 @@
 
 A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line in the list
 `coherence.checks.CHECKS`. It takes arrays: `coherence.analysis.evaluation` reads them off the
-columns of a unit and hands them over as `EvaluationData`.
+columns of an evaluation and hands them over as `EvaluationData`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from coherence.inputs import Floats
 from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult, Family
+from coherence.statistics.evaluation import EvaluationData
 from coherence.table.runs import Runs
 
 ANY = "*"
@@ -55,66 +54,6 @@ class Interpretation:
     distance: bool = False  # whether it cannot fall below 0, so that large values alone are extreme
     # why rational twins of the data have no such statistic; empty where they do
     no_twin_reason: str = ""
-
-
-@dataclass(frozen=True)
-class EvaluationData:
-    """What one (task, model) offers a check: its rows that hold all that the check needs."""
-
-    # shape (n,) or (n, n_states): stated belief in the second of two states, or in every state
-    belief: Floats
-    # shape (n, n_actions): labels, or the probability of each action in a column of its name; null
-    # where there is none, which only rows that the check does not need can be
-    action: pd.Series | pd.DataFrame
-    truth: pd.Series  # labels; null where there is none
-    # `truth` as 0 or 1, NaN where it is not known or has another number of states
-    state: "pd.Series[float]"
-    # label of `truth` that is 1; None where its labels say so themselves, or are no two states
-    positive: Any
-    exact: "pd.Series[float]"  # exact posterior; NaN where it is not known
-    # whether it is the state of the checks that can take it in place of the realised one, and then
-    # it is known everywhere
-    exact_state: bool
-    context: pd.Series  # ids of the evidence
-    features: pd.DataFrame | None  # evidence columns in which these rows have any value
-    n_asked: int  # rows that were asked what the check needs, parsed or not
-    runs: Runs  # every row of the unit, other prompt variants and beliefs given z included
-    reference: str  # the prompt of all rows above
-    published: bool  # whether the papers' own procedures were asked for
-    # whether beliefs were computed from a model's distribution, so that they have no noise
-    computed: bool = False
-    # what contexts share beyond their belief, such as a template; None where nothing was named
-    group: pd.Series | None = None
-    # who judged; None where no two persons judged the same context
-    person: pd.Series | None = None
-    # columns of beliefs in several states, in the order of `belief`; with two, it is in the second
-    states: tuple[str, ...] = ()
-    # label of `truth` -> number of its column, where there are three states and more
-    state_of: Mapping[Any, int] = field(default_factory=dict)
-    # why it is not known which column is which state
-    unpaired: str = ""
-
-    @property
-    def actions(self) -> list[str]:
-        """Actions that some row chose, or gives a probability, in sorted order."""
-        if isinstance(self.action, pd.DataFrame):
-            return sorted(str(name) for name in self.action if self.action[name].any())
-        return sorted(self.action.unique())
-
-    @property
-    def known_truth(self) -> pd.Series | None:
-        """Labels of the state; None where a row lacks its own."""
-        return self.truth if self.truth.notna().all() else None
-
-    @property
-    def exact_or_none(self) -> "pd.Series[float] | None":
-        """The exact posterior where it is the state."""
-        return self.exact if self.exact_state else None
-
-    @property
-    def n_dropped(self) -> int:
-        """Rows that were asked and could not be parsed."""
-        return self.n_asked - len(self.belief)
 
 
 @dataclass(frozen=True)
@@ -186,8 +125,9 @@ class Check:
     needs: tuple[str, ...]
     # variant of the result, "" for none and `ANY` for every other -> what it says
     sentences: Mapping[str, Interpretation]
-    # turns facts into calls and notes; only called where there are rows with what is needed
-    plan: Callable[[EvaluationData], CallsAndNotes]
+    # turns data, and whether the papers' own procedures were asked for, into calls and notes; only
+    # called where there are rows with what is needed
+    plan: Callable[[EvaluationData, bool], CallsAndNotes]
     states_named: bool = False  # of two states, the check must know which belief is in which
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does

@@ -9,7 +9,6 @@ stay together. Mesner and Shalizi's (2021) nearest-neighbour estimate stands alo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +24,6 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     ReferenceData,
 )
@@ -41,8 +39,8 @@ from coherence.inputs import (
 )
 from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
 from coherence.statistics.adjustment import explained_by, fitted, left_over
-from coherence.statistics.choices import (
-    ChoiceData,
+from coherence.statistics.evaluation import (
+    EvaluationData,
     as_choices,
     in_several_states,
     one_dimensional,
@@ -226,11 +224,36 @@ def cmi_test(
     >>> sufficient.pvalue > 0.05, hidden.pvalue < 0.01
     (True, True)
     """
-    require_aligned(belief=belief, condition_on=condition_on, group=group)
-    choices = as_choices(belief, action, truth, context, positive=positive, oriented=isotonic)
+    require_aligned(belief=belief, condition_on=condition_on)
+    options: dict[str, Any] = {"positive": positive, "oriented": isotonic, "group": group}
+    choices = as_choices(belief, action, truth, context, **options)
     k = whole_number(k, "k", 1)
     n_permutations = whole_number(n_permutations, "n_permutations", 1)
     n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
+    return cmi(
+        choices,
+        condition_on=condition_on,
+        k=k,
+        n_permutations=n_permutations,
+        n_bootstraps=n_bootstraps,
+        isotonic=isotonic,
+        published=published,
+        rng=rng,
+    )
+
+
+def cmi(
+    choices: EvaluationData,
+    *,
+    condition_on: ArrayLike | pd.DataFrame | None = None,
+    k: int = 3,
+    n_permutations: int = 2_999,
+    n_bootstraps: int = 500,
+    isotonic: bool = False,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `cmi_test` on validated data."""
     given = _conditioning(choices, condition_on, isotonic)
     generator = as_generator(rng)
     settings: dict[str, object] = {"k": k, "published": published}
@@ -269,7 +292,7 @@ def cmi_test(
     if published:
         return _published(result, estimate, choices.truth, n_bootstraps, generator)
     similar = "belief" if condition_on is None else "belief and features"
-    windows = _windows(choices, given, group)
+    windows = _windows(choices, given)
     contexts = windows.contexts
     few = settled_by_groups(contexts) or too_few(windows.cuts[0], contexts.state, similar)
     if few:
@@ -299,7 +322,7 @@ def cmi_test(
         settings={
             **settings,
             "window": window_size(choices.n_contexts, SIZES[tested]),
-            "unit of resampling": "context" if group is None else "group",
+            "unit of resampling": choices.clusters.name,
             **({"pooled": windows.pooled} if windows.pooled else {}),
             **permuted.settings,
         },
@@ -307,7 +330,7 @@ def cmi_test(
         reason=NO_INTERVAL.format(value, mean),
         also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
         assumptions=(
-            "contexts are independent" if group is None else "groups are independent",
+            choices.clusters.said("contexts are independent"),
             EXACT_REPORT,
             f"at similar {similar}, states are exchangeable under the null",
         ),
@@ -415,7 +438,7 @@ def gather_conditioning(
 
 
 def _conditioning(
-    data: ChoiceData, condition_on: ArrayLike | pd.DataFrame | None, isotonic: bool
+    data: EvaluationData, condition_on: ArrayLike | pd.DataFrame | None, isotonic: bool
 ) -> Conditioning:
     """Gather what is conditioned on: the belief, or beliefs over several states, and features."""
     several = in_several_states(data)
@@ -450,10 +473,10 @@ class Windows:
         return local_information(self.summary, self.choices, self.n_states)
 
 
-def _windows(data: ChoiceData, given: Conditioning, group: ArrayLike | None) -> Windows:
+def _windows(data: EvaluationData, given: Conditioning) -> Windows:
     """Order contexts and cut them into blocks."""
     line = _on_a_line(given)
-    contexts = contexts_of(data, group, None if line else given.summary)
+    contexts = contexts_of(data, None if line else given.summary)
     summary = contexts.belief if line else given.summary[contexts.order]
     cuts, pooled = permutation_blocks(summary, contexts.group)
     choices = _choices(data, contexts, summary, line)
@@ -466,7 +489,7 @@ def _on_a_line(given: Conditioning) -> bool:
 
 
 def _estimate(
-    data: ChoiceData, given: Conditioning, rows: Codes, truth: Codes, *, k: int, isotonic: bool
+    data: EvaluationData, given: Conditioning, rows: Codes, truth: Codes, *, k: int, isotonic: bool
 ) -> float:
     """Nearest-neighbour estimate from a choice of rows, repeats allowed, and their truth."""
     truth = np.unique(truth, return_inverse=True)[1]
@@ -480,7 +503,7 @@ def _estimate(
     return sorted_information(calibrated(belief, truth) if isotonic else belief, action, truth, k)
 
 
-def _choices(data: ChoiceData, contexts: Contexts, summary: Floats, line: bool) -> Choices:
+def _choices(data: EvaluationData, contexts: Contexts, summary: Floats, line: bool) -> Choices:
     """Return what is counted in windows: choices or policies, or what is left of them."""
     policy, position = data.policy, contexts.position[data.context]
     if line and contexts.group is None:
@@ -566,8 +589,7 @@ def _on_the_scale_shown(
     original: ReferenceData,
     rng: np.random.Generator | None,
     *,
-    arrays: tuple[Any, Any, Any],
-    options: Mapping[str, Any],
+    data: EvaluationData,
 ) -> dict[str, float] | None:
     """Return the excess of a twin in standard deviations, times that of the windows shown.
 
@@ -578,10 +600,9 @@ def _on_the_scale_shown(
     shown = original.results.get(CHECK.name)
     if shown is None or "window" not in shown.settings:
         return None
-    data = as_choices(*arrays, options["context"], positive=options["positive"], oriented=False)
     if data.degenerate:
         return {CHECK.name: math.nan}
-    windows = _windows(data, _conditioning(data, None, False), options["group"])
+    windows = _windows(data, _conditioning(data, None, False))
     state = windows.contexts.state
     if too_few(windows.cuts[0], state):
         return {CHECK.name: math.nan}
@@ -597,14 +618,12 @@ def _on_the_scale_shown(
     return {CHECK.name: score * float(shown.details.loc[of_window, "sd"].iloc[0])}
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
-    arrays = facts.belief, facts.action, facts.truth
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(
-        partial(cmi_test, *arrays, **options, published=facts.published),
-        facts.n_dropped,
+        partial(cmi, data, published=published),
+        data.n_dropped,
         cheapest_options={"n_permutations": FEWEST_DRAWS},
-        effects=partial(_on_the_scale_shown, arrays=arrays, options=options),
+        effects=partial(_on_the_scale_shown, data=data),
     )
 
 

@@ -19,13 +19,13 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
@@ -133,6 +133,20 @@ def prompt_consistency(
     0.14
     """
     plain, reference, compared = _validated(runs, reference, prompts)
+    options: dict[str, Any] = {"published": published, "n_bootstraps": n_bootstraps, "rng": rng}
+    return consistency_of(plain, reference, compared, **options)
+
+
+def consistency_of(
+    plain: pd.DataFrame,
+    reference: str,
+    compared: list[str],
+    *,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `prompt_consistency` on validated rows, those with beliefs given z left out."""
     answers = plain[plain["p"].notna()]
     base = _by_context(answers, reference)
     group = group_of_contexts(plain)
@@ -271,26 +285,24 @@ def _compare(
     return row, pd.concat({prompt: pd.DataFrame({"raw": raw, "corrected": corrected})}, axis=1)
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if "p" not in facts.runs.names:
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if data.runs is None or "p" not in data.runs.names:
         yield NotRun("no p column: prompt consistency was not checked.", (NAME,))
         return
-    further = [name for name in ("belief_kind", "group") if name in facts.runs.names]
-    runs = facts.runs.table[["context", "rep", "prompt", "p", "z_state", *further]]
-    plain = runs[runs["z_state"].isna()]
-    others = sorted(set(plain["prompt"]) - {facts.reference})
+    further = [name for name in ("belief_kind", "group") if name in data.runs.names]
+    plain = data.runs.table.loc[~data.runs.given_z, ["context", "rep", "prompt", "p", *further]]
+    others = sorted(set(plain["prompt"]) - {data.prompt})
     if not others:
         yield NotRun("only one prompt: prompt consistency was not checked.", (NAME,))
     parsed = set(plain.loc[plain["p"].notna(), "prompt"])
     for prompt in others:
-        unparsed = [name for name in (facts.reference, prompt) if name not in parsed]
+        unparsed = [name for name in (data.prompt, prompt) if name not in parsed]
         if unparsed:
             why = f"no parsed belief under {unparsed[0]!r}"
             note = f"{why}: prompt consistency was not estimated for {prompt!r}."
             yield NotRun(note, (f"{NAME}:{prompt}",))
             continue
-        compare = partial(prompt_consistency, runs, reference=facts.reference, prompts=[prompt])
-        yield Call(partial(compare, published=facts.published))
+        yield Call(partial(consistency_of, plain, data.prompt, [prompt], published=published))
 
 
 def _differ(under: str, kind: str) -> str:

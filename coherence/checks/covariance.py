@@ -29,14 +29,12 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     ReferenceData,
 )
 from coherence.checks.several_states import permuted_states
-from coherence.inputs import Floats, few_contexts, require_aligned, whole_number
+from coherence.inputs import Floats, few_contexts, whole_number
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Family, Interval, Lack
-from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, separated
 from coherence.statistics.difference_sequences import (
     FEWEST_CONTEXTS,
     NOTHING,
@@ -51,6 +49,7 @@ from coherence.statistics.difference_sequences import (
     shares_reached,
     too_few_runs,
 )
+from coherence.statistics.evaluation import EvaluationData, as_choices, in_several_states, separated
 from coherence.statistics.panels import Panel, as_panel
 from coherence.statistics.permutation import (
     Contexts,
@@ -229,38 +228,30 @@ def residual_covariance_test(
     >>> result.pvalue < 0.05  # actions know more of the state than the belief says
     True
     """
-    require_aligned(belief=belief, group=group, person=person)
-    options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    choices = as_choices(belief, action, truth, context, **options)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
+    choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    panel = None if person is None else as_panel(choices, person)
-    return arrangement_test(choices, n_draws, as_generator(rng), group=group, panel=panel)[0]
+    return residual_covariance(choices, n_draws=n_draws, rng=rng)
 
 
-def covariance_of(
-    data: ChoiceData,
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    group: ArrayLike | None = None,
+def residual_covariance(
+    data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
 ) -> CheckResult:
     """Run `residual_covariance_test` on validated data."""
-    return arrangement_test(data, n_draws, rng, group=group)[0]
+    return arrangement_test(data, n_draws, as_generator(rng), as_panel(data))[0]
 
 
 def arrangement_test(
-    data: ChoiceData,
+    data: EvaluationData,
     n_draws: int,
     rng: np.random.Generator,
-    *,
-    group: ArrayLike | None = None,
     panel: Panel | None = None,
 ) -> tuple[CheckResult, Arranged | None]:
     """Return the test, and what two states were arranged to where it has one."""
     exact = data.exact is not None
     several = len(data.states) > 2 or in_several_states(data)
     null = (PERMUTED if several else NULL).format(
-        group="" if group is None else " and the group", state=STATES[exact]
+        group="" if data.group is None else " and the group", state=STATES[exact]
     )
     undefined = CheckResult(
         check="residual_covariance",
@@ -272,7 +263,7 @@ def arrangement_test(
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
         settings={
-            "unit of resampling": "context" if group is None else "group",
+            "unit of resampling": data.clusters.name,
             "state": "exact" if exact else "realised",
             **({} if panel is None else {"n_persons": panel.n_persons}),
         },
@@ -281,10 +272,10 @@ def arrangement_test(
         return _few_shared(data, panel, undefined), None
     if data.degenerate:
         return lacking(undefined, data.degenerate, _lack_of(data)), None
-    cases, of_case = (data, group) if panel is None else (panel.cases, panel.of_cases(group))
+    cases = data if panel is None else panel.cases
     if not exact and separated(cases):
         return lacking(undefined, SEPARATED, Lack.OPEN), None
-    contexts = contexts_of(cases, of_case)
+    contexts = contexts_of(cases)
     if settled := settled_by_groups(contexts):
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
@@ -295,7 +286,7 @@ def arrangement_test(
     return _direction_of(data, found, undefined), found
 
 
-def _few_shared(data: ChoiceData, panel: Panel, undefined: CheckResult) -> CheckResult:
+def _few_shared(data: EvaluationData, panel: Panel, undefined: CheckResult) -> CheckResult:
     """Say why so few cases are not tested, and what persons do at their own beliefs."""
     reason = FEW_SHARED.format(persons=panel.n_persons, n=data.n_contexts, fewest=FEWEST_CONTEXTS)
     state = data.truth.astype(np.float64) if data.exact is None else data.exact
@@ -312,7 +303,7 @@ def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
     return replace(undefined, reason=reason, settings={**undefined.settings, "lack": str(lack)})
 
 
-def _lack_of(data: ChoiceData) -> Lack:
+def _lack_of(data: EvaluationData) -> Lack:
     """Tell what degenerate data lack."""
     if len(data.actions) < 2:
         return Lack.ACTIONS
@@ -428,7 +419,7 @@ def _foretold(line: Line, left: Floats) -> Floats:
     return np.asarray(foretold)
 
 
-def _direction_of(data: ChoiceData, found: Arranged, undefined: CheckResult) -> CheckResult:
+def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult) -> CheckResult:
     """Test the direction in which a higher belief moves choice."""
     contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
     pvalue, of_actions = _pvalues(sums, scores)
@@ -548,7 +539,9 @@ def _pvalues(sums: RunSums, scores: Scores) -> tuple[float, Floats]:
     return test, np.stack([alone, together])
 
 
-def _details(data: ChoiceData, found: Arranged, pvalue: float, of_actions: Floats) -> pd.DataFrame:
+def _details(
+    data: EvaluationData, found: Arranged, pvalue: float, of_actions: Floats
+) -> pd.DataFrame:
     """Tabulate the difference of every action, and the shift of belief where one can be read."""
     scores = found.scores
     names = data.difference_names(data.states[1], data.states[0])
@@ -590,7 +583,7 @@ def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
     return np.asarray(slopes / steepness) if follows else None
 
 
-def _tested(data: ChoiceData, details: pd.DataFrame, without_interval: str) -> str:
+def _tested(data: EvaluationData, details: pd.DataFrame, without_interval: str) -> str:
     """Say what the p-value concerns where that is more than the one difference shown."""
     if len(data.actions) < 3:
         return ""
@@ -628,15 +621,12 @@ def _same_difference(
     return {CHECK.name: float(by_name.get(shown, math.nan))}
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if not facts.published:  # no paper has published a procedure to reproduce
-        options = {"context": facts.context, "group": facts.group, "positive": facts.positive}
-        options["person"] = facts.person
-        arrays = facts.belief, facts.action, facts.known_truth
-        test = partial(residual_covariance_test, *arrays, exact=facts.exact_or_none, **options)
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if not published:  # no paper has published a procedure to reproduce
+        test = partial(residual_covariance, data)
         few = {"n_draws": FEWEST_DRAWS}
         same = partial(_same_difference, test=test)
-        yield Call(test, facts.n_dropped, cheapest_options=few, effects=same)
+        yield Call(test, data.n_dropped, cheapest_options=few, effects=same)
 
 
 CHECK = Check(

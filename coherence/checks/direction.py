@@ -25,24 +25,20 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
 from coherence.inputs import (
     Codes,
     Floats,
-    as_actions,
-    as_belief,
-    as_contexts,
     few_contexts,
     require,
-    require_aligned,
     whole_number,
 )
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.resample import Seed, as_clusters, as_generator
+from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import spare_variance
 from coherence.table.needs import CHOICES
 
@@ -55,15 +51,13 @@ MIN_CONTEXTS_PER_BIN = 3
 MAX_ACTIONS = 6  # 720 orders; a scan of the sphere of directions would be too coarse beyond
 
 
-def single_belief(belief: ArrayLike, test: str) -> Floats:
-    """Validate beliefs in one state, shape (n,), for a test of order."""
-    values = as_belief(belief)
+def require_single(choices: EvaluationData, test: str) -> None:
+    """Refuse beliefs over several states for a test of order."""
     require(
-        values.ndim == 1,
-        f"{test} needs one-dimensional beliefs; received shape {values.shape}. "
+        choices.belief.ndim == 1,
+        f"{test} needs one-dimensional beliefs; received shape {choices.belief.shape}. "
         "Pass the belief in one state.",
     )
-    return values
 
 
 def contexts_per_bin(bins: Codes, context: Codes, n_bins: int) -> Codes:
@@ -159,19 +153,24 @@ def monotone_direction_test(
     >>> monotone_direction_test(belief, action, n_bins=3, rng=0).pvalue > 0.5
     True
     """
-    require_aligned(belief=belief, action=action, context=context, group=group)
-    values = single_belief(belief, "monotone_direction_test")
-    actions = as_actions(action, len(values))
-    labels = actions.labels
-    of_row, contexts = as_contexts(context, len(values))
-    clusters = as_clusters(group, of_row, contexts)
+    choices = evaluation_data(belief, action, context=context, group=group)
+    require_single(choices, "monotone_direction_test")
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(
-        len(labels) <= MAX_ACTIONS,
-        f"action must have at most {MAX_ACTIONS} different labels; received {len(labels)}. "
-        "Join rare actions.",
+        len(choices.actions) <= MAX_ACTIONS,
+        f"action must have at most {MAX_ACTIONS} different labels; received "
+        f"{len(choices.actions)}. Join rare actions.",
     )
+    return _monotone_direction(choices, n_bins=n_bins, n_draws=n_draws, rng=rng)
+
+
+def _monotone_direction(
+    choices: EvaluationData, *, n_bins: int = 5, n_draws: int = 9_999, rng: Seed = None
+) -> CheckResult:
+    """Run `monotone_direction_test` on validated data."""
+    values, labels, clusters = choices.belief, choices.actions, choices.clusters
+    of_row, contexts = choices.context, choices.contexts
     settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws}
     settings["unit of resampling"] = clusters.name
     undefined = CheckResult(
@@ -196,14 +195,14 @@ def monotone_direction_test(
     if not used.any():
         few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=few)
-    seen = np.flatnonzero(actions.share[kept].any(axis=0))
+    seen = np.flatnonzero(choices.share[kept].any(axis=0))
     if seen.size < 2:
         where = clusters.said(f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(undefined, reason=f"only one action was seen ({labels[seen[0]]!r}) {where}")
 
     seen_labels = [labels[code] for code in seen]
-    policies = actions.probabilities is not None
-    share = actions.share[np.ix_(kept, seen)]
+    policies = choices.policy is not None
+    share = choices.share[np.ix_(kept, seen)]
     generator = as_generator(rng)
     scan, rows = choice_vectors(used, share, unit[kept], n_draws, generator, policies=policies)
     best, direction, n_tried = best_fit(scan)
@@ -408,18 +407,17 @@ def best_fit(scan: Scan) -> tuple[Best, Floats, int]:
     return best, (rank - rank.mean()) / np.ptp(rank), len(ranks)
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    n_actions = len(facts.actions)
-    if n_actions <= 2 or facts.published:
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    n_actions = len(data.actions)
+    if n_actions <= 2 or published:
         return  # two actions have one order, which the pairs test
     if n_actions > MAX_ACTIONS:
         many = f"{n_actions} actions are more than {MAX_ACTIONS}"
         note = f"{many}: monotone choice was tested by pairs only."
         yield NotRun(note, ("monotone_direction",))
         return
-    test = partial(monotone_direction_test, facts.belief, facts.action)
-    test = partial(test, context=facts.context, group=facts.group)
-    yield Call(test, facts.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
+    test = partial(_monotone_direction, data)
+    yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
 
 
 CHECK = Check(

@@ -7,6 +7,7 @@ may be any number of discrete variables.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,12 +19,12 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import clusters_of, group_of_contexts, jackknife_groups
 from coherence.table.needs import NEEDS_GIVEN_Z
@@ -149,8 +150,12 @@ def random_forest_baseline(runs: pd.DataFrame, *, n_trees: int = 50) -> CheckRes
     """
     runs = with_columns(runs, (*KEY, "p_z"))
     n_trees = whole_number(n_trees, "n_trees", 1)
-    # Forests draw columns by position, and another order would be another forest.
-    names = sorted(Runs(runs).features)
+    return _baseline(runs, Runs(runs).features, n_trees)
+
+
+def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) -> CheckResult:
+    """Run `random_forest_baseline` on validated rows."""
+    names = sorted(features)  # forests draw columns by position: another order, another forest
     undefined = CheckResult(
         check=NAME,
         null=NULL,
@@ -252,11 +257,11 @@ def _predicted(
     return details
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    runs = facts.runs.table
-    if not holds_conditionals(runs):
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if data.runs is None or not holds_conditionals(data.runs.table):
         return  # the check that this belongs to has said so
-    features = [name for name in facts.runs.features if runs[name].notna().any()]
+    runs = data.runs.table
+    features = [name for name in data.runs.features if runs[name].notna().any()]
     if "p_true" not in runs.columns or not features:
         note = (
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
@@ -264,10 +269,7 @@ def _plan(facts: EvaluationData) -> CallsAndNotes:
         )
         yield NotRun(note, (NAME,))
         return
-    exact = [name for name in ("p_true", "p_z_true") if name in runs.columns]
-    grouped = ["group"] if "group" in runs.columns else []
-    table = runs[[*GAP_COLUMNS, *exact, *features, *grouped]]
-    yield Call(partial(random_forest_baseline, table), draws=False, twins=NEVER)
+    yield Call(partial(_baseline, runs, features), draws=False, twins=NEVER)
 
 
 def _on_demand(runs: Runs) -> bool:

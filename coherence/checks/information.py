@@ -18,22 +18,20 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, EvaluationData, Interpretation
+from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Interpretation
 from coherence.checks.leak import exact_of_contexts
 from coherence.inputs import (
     Codes,
     Floats,
     few_contexts,
     require,
-    require_aligned,
     whole_number,
 )
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
-    as_clusters,
     as_generator,
     bootstrap_ratio,
     context_means,
@@ -154,8 +152,8 @@ def action_information(
     >>> result.unit, result.pvalue
     ('% of squared error', None)
     """
-    require_aligned(belief=belief, action=action, truth=truth, exact=exact, group=group)
-    choices = as_choices(belief, action, truth, context, positive=positive)
+    options: dict[str, Any] = {"positive": positive, "posterior": exact, "group": group}
+    choices = as_choices(belief, action, truth, context, **options)
     require(
         len(choices.states) < 3,
         f"truth must have two states, or positive must name the one that the belief is in; "
@@ -166,14 +164,32 @@ def action_information(
         "exact must be left out with published=True, which predicts the realised state; received "
         "both. Leave one of them out.",
     )
-    held = one_dimensional(choices, "action_information")
-    clusters = as_clusters(group, choices.context, choices.contexts)
-    n_folds = whole_number(n_folds, "n_folds", 2)
-    n_seeds = 1 if published else whole_number(n_seeds, "n_seeds", 1)
-    n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    generator = as_generator(rng)
-    posterior = None if exact is None else exact_of_contexts(exact, choices)[choices.context]
+    return _action_information(
+        choices,
+        n_folds=whole_number(n_folds, "n_folds", 2),
+        n_seeds=1 if published else whole_number(n_seeds, "n_seeds", 1),
+        n_bootstraps=whole_number(n_bootstraps, "n_bootstraps", 2),
+        published=published,
+        rng=rng,
+    )
+
+
+def _action_information(
+    choices: EvaluationData,
+    *,
+    n_folds: int = 5,
+    n_seeds: int = 5,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `action_information` on validated data; of its posteriors where there are any."""
+    held, clusters = one_dimensional(choices, "action_information"), choices.clusters
+    generator, posterior = as_generator(rng), None
+    if choices.posterior is not None:
+        posterior = exact_of_contexts(choices)[choices.context]
     target = choices.truth.astype(np.float64) if posterior is None else posterior
+    n_seeds = 1 if published else n_seeds
     settings: dict[str, Any] = {
         "learner": "random_forest" if published else "ridge",
         "published": published,
@@ -254,7 +270,7 @@ def action_information(
     )
 
 
-def _no_estimate(data: ChoiceData, target: Floats, published: bool) -> str:
+def _no_estimate(data: EvaluationData, target: Floats, published: bool) -> str:
     """Say why nothing can be estimated; empty where it can."""
     if published and data.policy is not None:
         return NO_PUBLISHED
@@ -341,30 +357,21 @@ def _by_name(runs: object) -> bool:
     return False
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if facts.belief.ndim > 1:
-        n_states = facts.belief.shape[1]
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if data.belief.ndim > 1:
+        n_states = data.belief.shape[1]
         yield f"beliefs over {n_states} states: action information needs a belief in one of two."
         return
-    known = facts.exact.notna()
-    exact = known.all() and not facts.published
-    if known.any() and not known.all() and not facts.published:
-        yield (
-            f"p_true is known in {known.sum()} of {len(known)} rows: action information predicts "
-            "the realised state."
-        )
-    estimate = partial(
-        action_information,
-        facts.belief,
-        facts.action,
-        facts.truth,
-        exact=facts.exact if exact else None,
-        context=facts.context,
-        group=facts.group,
-        positive=facts.positive,
-        published=facts.published,
-    )
-    yield Call(estimate, facts.n_dropped, twins=NEVER)
+    known = data.known("posterior")
+    if not known.all() or published:
+        if known.any() and not published:
+            yield (
+                f"p_true is known in {known.sum()} of {len(known)} rows: action information "
+                "predicts the realised state."
+            )
+        data = replace(data, posterior=None)
+    estimate = partial(_action_information, data, published=published)
+    yield Call(estimate, data.n_dropped, twins=NEVER)
 
 
 CHECK = Check(

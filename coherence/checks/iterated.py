@@ -20,14 +20,14 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
 from coherence.checks.forest_baseline import CHECK as FOREST
-from coherence.checks.forest_baseline import GAP_COLUMNS, holds_conditionals
+from coherence.checks.forest_baseline import holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
     METHOD,
@@ -47,7 +47,7 @@ from coherence.statistics.resample import (
     percentile_interval,
 )
 from coherence.table.needs import NEEDS_GIVEN_Z
-from coherence.table.runs import Runs
+from coherence.table.runs import Runs, all_computed
 from coherence.table.validation import with_columns
 
 KEY = ["context", "rep"]
@@ -477,13 +477,26 @@ def iterated_expectation_test(
         f"over several states in {', '.join(states)}. "
         "Test one state at a time: rename its column to 'p'.",
     )
-    runs = with_columns(runs, (*KEY, "p", "z", "z_state", "p_z"))
-    generator = as_generator(rng)
-    reference = Runs(runs).reference() if reference is None else str(reference)
+    table = Runs(with_columns(runs, (*KEY, "p", "z", "z_state", "p_z")))
+    reference = table.reference() if reference is None else str(reference)
+    options: dict[str, Any] = {"n_bootstraps": n_bootstraps, "published": published, "rng": rng}
+    return _iterated_expectation(table, reference, **options)
+
+
+def _iterated_expectation(
+    table: Runs,
+    reference: str,
+    *,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `iterated_expectation_test` on validated rows."""
+    runs, generator = table.table, as_generator(rng)
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     asked_states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
-    gaps = gaps_of(used, asked_states, computed=Runs(used).computed)
+    gaps = gaps_of(used, asked_states, computed=all_computed(used, ["p"]))
     n_contexts = int(gaps.rows["context"].nunique())
     result = CheckResult(
         check="iterated_expectation",
@@ -585,9 +598,9 @@ def _published(
     )
 
 
-def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
+def _with_lifted(runs: Runs, reference: str, **options: Any) -> list[CheckResult]:
     """Run the test, and lift the two effect sizes that people quote out of its details."""
-    result = iterated_expectation_test(runs, **options)
+    result = _iterated_expectation(runs, reference, **options)
     if options.get("published") or math.isnan(result.statistic):
         return [result]
     results = [result]
@@ -637,16 +650,13 @@ def _with_lifted(runs: pd.DataFrame, **options: Any) -> list[CheckResult]:
     return results
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if not holds_conditionals(facts.runs.table):
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if data.runs is None or not holds_conditionals(data.runs.table):
         lack = "no z, z_state and p_z columns"
         note = f"{lack}: the law of iterated expectation was not checked."
         yield NotRun(note, ("iterated_expectation",))
         return
-    options = {"reference": facts.reference, "published": facts.published}
-    further = [name for name in ("belief_kind", "group") if name in facts.runs.names]
-    runs = facts.runs.table[[*GAP_COLUMNS, *further]]
-    yield Call(partial(_with_lifted, runs, **options))
+    yield Call(partial(_with_lifted, data.runs, data.prompt, published=published))
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."

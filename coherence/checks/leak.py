@@ -26,20 +26,17 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
 )
 from coherence.inputs import (
     Floats,
-    as_belief,
     few_contexts,
     require,
-    require_aligned,
     whole_number,
 )
 from coherence.result import CheckResult, Interval
 from coherence.statistics.adjustment import Differences, differences, left_over
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,
@@ -172,17 +169,23 @@ def evidence_leak_test(
     >>> result.pvalue < 0.01
     True
     """
-    require_aligned(belief=belief, action=action, truth=truth, exact=exact, context=context)
-    choices = as_choices(belief, action, truth, context, positive=positive, oriented=True)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "posterior": exact}
+    choices = as_choices(belief, action, truth, context, **options)
     require(
         len(choices.states) < 3,
         f"truth must have two states, or positive must name the one that belief and exact are in; "
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
-    stated = one_dimensional(choices, "evidence_leak_test")
-    posterior = exact_of_contexts(exact, choices)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    generator = as_generator(rng)
+    return _evidence_leak(choices, n_draws=n_draws, rng=rng)
+
+
+def _evidence_leak(
+    choices: EvaluationData, *, n_draws: int = 9_999, rng: Seed = None
+) -> CheckResult:
+    """Run `evidence_leak_test` on validated data."""
+    stated = one_dimensional(choices, "evidence_leak_test")
+    posterior, generator = exact_of_contexts(choices), as_generator(rng)
     n = choices.n_contexts
     state = np.zeros(n)
     state[choices.context] = choices.truth
@@ -247,14 +250,10 @@ def evidence_leak_test(
     )
 
 
-def exact_of_contexts(exact: ArrayLike, data: ChoiceData) -> Floats:
-    """Validate the exact posterior and return that of each context."""
-    checked = as_belief(exact, "exact")
-    require(
-        checked.shape == (data.n_rows,),
-        "exact must have one probability per row of belief, that of the state `positive`; "
-        f"received shape {checked.shape} for {data.n_rows} rows.",
-    )
+def exact_of_contexts(data: EvaluationData) -> Floats:
+    """Return the exact posterior of each context; refuse one that varies within a context."""
+    checked = data.posterior
+    assert checked is not None
     first = np.empty(data.n_contexts)
     first[data.context[::-1]] = checked[::-1]
     varies = np.abs(checked - first[data.context]) > SURE
@@ -268,7 +267,7 @@ def exact_of_contexts(exact: ArrayLike, data: ChoiceData) -> Floats:
     return first
 
 
-def _no_test(data: ChoiceData, posterior: Floats, state: Floats) -> str:
+def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
     """Say why nothing can be tested; empty where it can."""
     if few := few_contexts(data.n_contexts):
         return few
@@ -326,7 +325,7 @@ def _pvalues(size: Floats) -> Floats:
     return np.asarray(1 - np.stack(smaller, axis=1) / len(size))
 
 
-def _details(data: ChoiceData, found: Differences, pvalues: list[float]) -> pd.DataFrame:
+def _details(data: EvaluationData, found: Differences, pvalues: list[float]) -> pd.DataFrame:
     """Tabulate the difference of every action and of the belief, and whether states look drawn."""
     state, other = data.states[1], data.states[0]
     names = [*data.difference_names(state, other), BELIEF_MOVES.format(state, other)]
@@ -353,7 +352,7 @@ def _no_interval(value: float, width: float, state: Floats) -> str:
     return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
 
 
-def _tested(data: ChoiceData, details: pd.DataFrame) -> str:
+def _tested(data: EvaluationData, details: pd.DataFrame) -> str:
     """Say what the p-value concerns beyond the difference shown, and how far beliefs move."""
     value, low, high = details[["estimate", "low", "high"]].iloc[-2]
     actions = f"{len(data.actions)} actions" if len(data.actions) > 1 else "the action"
@@ -365,26 +364,17 @@ def _drawn(runs: Runs) -> bool:
     return KIND in runs.table and bool((runs.table[KIND] == DRAWN).any())
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if facts.published:  # no paper has published a procedure to reproduce
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if published:  # no paper has published a procedure to reproduce
         return
-    known = facts.exact.notna() & facts.truth.notna()
-    if _drawn(facts.runs):
-        known &= facts.runs.table[KIND].reindex(known.index) == DRAWN
-    rows = known.to_numpy()
+    rows = data.known("posterior", "truth")
+    if data.drawn is not None:
+        rows &= data.drawn
     if not rows.any():
         yield "no p_true: evidence leak was not run."
         return
-    test = partial(
-        evidence_leak_test,
-        facts.belief[rows],
-        facts.action[rows],
-        facts.truth[rows],
-        facts.exact[rows],
-        context=facts.context[rows],
-        positive=facts.positive,
-    )
-    yield Call(test, facts.n_asked - int(rows.sum()), twins=NEVER)
+    used = data.subset(rows)
+    yield Call(partial(_evidence_leak, used), used.n_dropped, twins=NEVER)
 
 
 CHECK = Check(

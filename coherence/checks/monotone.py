@@ -27,27 +27,23 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
 from coherence.checks.direction import CHECK as DIRECTION
-from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, single_belief
+from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, require_single
 from coherence.errors import InputError, closest
 from coherence.inputs import (
-    Actions,
     Codes,
     Floats,
-    as_actions,
-    as_contexts,
     few_contexts,
     require,
-    require_aligned,
     whole_number,
 )
 from coherence.result import CheckResult, Interval, rejects
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.resample import Seed, as_clusters, as_generator
+from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import context_shares, spare_variance
 from coherence.table.needs import CHOICES
 
@@ -148,17 +144,30 @@ def monotone_choice_test(
     0.0001
     """
     _require_options(pair, direction)
-    require_aligned(belief=belief, action=action, context=context, group=group)
-    values = single_belief(belief, "monotone_choice_test")
-    actions = as_actions(action, len(values))
-    _require_known(pair, action, actions)
-    policies, labels = actions.probabilities is not None, actions.labels
-    of_row, contexts = as_contexts(context, len(values))
-    clusters = as_clusters(group, of_row, contexts)
+    choices = evaluation_data(belief, action, context=context, group=group)
+    require_single(choices, "monotone_choice_test")
+    _require_known(pair, action, choices.actions)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
+    options: dict[str, Any] = {"direction": direction, "published": published, "rng": rng}
+    return _monotone_choice(choices, pair=pair, n_bins=n_bins, n_draws=n_draws, **options)
+
+
+def _monotone_choice(
+    choices: EvaluationData,
+    *,
+    pair: tuple[Any, Any],
+    direction: str = "increasing",
+    n_bins: int = 5,
+    n_draws: int = 9_999,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `monotone_choice_test` on validated data."""
+    values, policies, labels = choices.belief, choices.policy is not None, choices.actions
+    of_row, contexts, clusters = choices.context, choices.contexts, choices.clusters
     chosen = [label for label in pair if label in labels]
-    first, mass = (_probability_of(wanted, actions) for wanted in (pair[:1], pair))
+    first, mass = (_probability_of(wanted, choices) for wanted in (pair[:1], pair))
     in_pair = mass > 0
     settings = {
         "pair": list(pair),
@@ -189,9 +198,9 @@ def monotone_choice_test(
     if binned is None:
         few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
         return replace(result, reason=f"{few} with a choice from the pair")
-    options: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
+    drawing: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
     by_sign = [
-        (largest_drop(sign * binned.share, binned.covariance, **options), sign)
+        (largest_drop(sign * binned.share, binned.covariance, **drawing), sign)
         for sign in SIGNS[direction]
     ]
     # An intersection-union test: both directions must be rejected, so the better-fitting one
@@ -369,15 +378,15 @@ def _require_options(pair: tuple[Any, Any], direction: str) -> None:
     )
 
 
-def _require_known(pair: tuple[Any, Any], action: Any, actions: Actions) -> None:
+def _require_known(pair: tuple[Any, Any], action: Any, seen: tuple[Any, ...]) -> None:
     """Refuse a label that is no action, such as a typo of one."""
-    offered = set(actions.labels)
+    offered = set(seen)
     if isinstance(action, pd.DataFrame):
         offered |= set(action.columns)
     elif isinstance(action, pd.Series) and isinstance(action.dtype, pd.CategoricalDtype):
         offered |= set(action.cat.categories)
     # Where every action that was seen is in the pair, the other one was simply never chosen.
-    unclaimed = set(actions.labels) - set(pair)
+    unclaimed = set(seen) - set(pair)
     for label in pair:
         require(
             label in offered or not unclaimed,
@@ -396,10 +405,10 @@ def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> st
     return few_contexts(n_contexts)
 
 
-def _probability_of(labels: Sequence[Any], actions: Actions) -> Floats:
+def _probability_of(labels: Sequence[Any], choices: EvaluationData) -> Floats:
     """Probability of some actions together in each row; those that nobody takes add nothing."""
-    columns = [actions.labels.index(label) for label in labels if label in actions.labels]
-    return np.asarray(actions.share[:, columns].sum(axis=1))
+    columns = [choices.actions.index(label) for label in labels if label in choices.actions]
+    return np.asarray(choices.share[:, columns].sum(axis=1))
 
 
 def _bin_pairs(drops: Drops, binned: BinnedPair, error: Floats | None) -> pd.DataFrame:
@@ -464,18 +473,16 @@ def action_pairs(actions: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return list(combinations(actions, 2)), "either"
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    pairs, toward = action_pairs(facts.actions)
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    pairs, toward = action_pairs(data.actions)
     if not pairs:
-        note = f"only the action {facts.actions[0]!r} was seen: monotone choice was not tested."
+        note = f"only the action {data.actions[0]!r} was seen: monotone choice was not tested."
         yield NotRun(note, ("monotone_choice",))
     elif toward == "either":
         yield "actions are not yes, no and defer: monotone choice was tested in either direction."
     for pair in pairs:
-        test = partial(monotone_choice_test, facts.belief, facts.action, pair=pair)
-        clusters = {"context": facts.context, "group": facts.group}
-        options = {"direction": toward, "published": facts.published, **clusters}
-        yield Call(partial(test, **options), facts.n_dropped, cheapest_options=FEWEST)
+        test = partial(_monotone_choice, data, pair=pair, direction=toward, published=published)
+        yield Call(test, data.n_dropped, cheapest_options=FEWEST)
 
 
 CHECK = Check(

@@ -26,7 +26,6 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
@@ -43,7 +42,7 @@ from coherence.statistics.boosted_trees import (
     PublishedTrees,
     TreeCrossFit,
 )
-from coherence.statistics.choices import ChoiceData, as_choices
+from coherence.statistics.evaluation import EvaluationData, as_choices
 from coherence.statistics.learners import (
     Learner,
     LearnerInputs,
@@ -55,7 +54,6 @@ from coherence.statistics.learners import (
 )
 from coherence.statistics.resample import (
     Seed,
-    as_clusters,
     as_generator,
     bootstrap_ratio,
     context_sums,
@@ -219,18 +217,40 @@ def predictive_gain_test(
     >>> result.statistic > 0
     True
     """
-    require_aligned(belief=belief, features=features, group=group)
-    choices = as_choices(belief, action, truth, context, positive=positive)
+    require_aligned(belief=belief, features=features)
+    choices = as_choices(belief, action, truth, context, positive=positive, group=group)
+    _require_learner(learner, published)
+    return _predictive_gain(
+        choices,
+        features=features,
+        learner=learner,
+        n_folds=whole_number(n_folds, "n_folds", 2),
+        n_seeds=None if n_seeds is None else whole_number(n_seeds, "n_seeds", 1),
+        n_bootstraps=whole_number(n_bootstraps, "n_bootstraps", 2),
+        published=published,
+        rng=rng,
+    )
+
+
+def _predictive_gain(
+    choices: EvaluationData,
+    *,
+    features: ArrayLike | pd.DataFrame | None = None,
+    learner: str = TREES,
+    n_folds: int = 5,
+    n_seeds: int | None = None,
+    n_bootstraps: int = 2000,
+    published: bool = False,
+    rng: Seed = None,
+) -> CheckResult:
+    """Run `predictive_gain_test` on validated data."""
     if not published:
         # 0.3 and 1 - 0.7 are one belief: neither trees nor folds may part them.
         choices = replace(choices, belief=np.round(choices.belief, 9))
-    clusters = as_clusters(group, choices.context, choices.contexts)
-    n_folds = whole_number(n_folds, "n_folds", 2)
+    clusters = choices.clusters
     least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
     if n_seeds is not None:
-        least = most = whole_number(n_seeds, "n_seeds", 1)
-    n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    _require_learner(learner, published)
+        least = most = n_seeds
     generator = as_generator(rng)
     evidence = None if features is None else as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
@@ -261,7 +281,10 @@ def predictive_gain_test(
     if not published:
         # Folds and totals know units alone.
         choices = replace(
-            choices, context=clusters.of_context[choices.context], contexts=tuple(range(clusters.n))
+            choices,
+            context=clusters.of_context[choices.context],
+            contexts=tuple(range(clusters.n)),
+            group=None,
         )
     seeds: Any = generator.integers(2**31, size=most) if published else range(most)
     content = np.arange(choices.n_contexts, dtype=np.uint64)
@@ -317,8 +340,8 @@ def predictive_gain_test(
 
 
 def in_canonical_order(
-    data: ChoiceData, evidence: Evidence | None = None
-) -> tuple[ChoiceData, Evidence | None, NDArray[np.uint64]]:
+    data: EvaluationData, evidence: Evidence | None = None
+) -> tuple[EvaluationData, Evidence | None, NDArray[np.uint64]]:
     """Tell the same data in the same way, and number contexts by what they hold.
 
     Rows that arrive in another order, contexts with other ids, actions or states with other labels,
@@ -412,7 +435,7 @@ def _losses(
     learner: str,
     published: bool,
     design: LearnerInputs,
-    data: ChoiceData,
+    data: EvaluationData,
     content: NDArray[np.uint64],
     n_contexts: int,
 ) -> Callable[[int, int], Floats]:
@@ -423,7 +446,7 @@ def _losses(
     return partial(cross_fitted_losses, model, design, data, content)
 
 
-def _settled(of_seeds: Floats, data: ChoiceData) -> bool:
+def _settled(of_seeds: Floats, data: EvaluationData) -> bool:
     """Tell whether other folds would hardly move the gain, by what contexts differ in it.
 
     `of_seeds` has the losses of both models, shape (n_repetitions, 2, n_rows).
@@ -508,16 +531,14 @@ def _over_contexts(
     return ends.within(-math.inf, 100.0), pvalue
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    arrays = facts.belief, facts.action, facts.truth
-    test = partial(predictive_gain_test, *arrays, context=facts.context, group=facts.group)
-    test = partial(test, positive=facts.positive, published=facts.published)
-    yield Call(test, facts.n_dropped, twins=ON_DEMAND)
-    if facts.features is None:
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    test = partial(_predictive_gain, replace(data, features=None), published=published)
+    yield Call(test, data.n_dropped, twins=ON_DEMAND)
+    if data.features is None:
         note = "no x_ columns: the context-adjusted gain was not run."
         yield NotRun(note, ("predictive_gain:features",))
     else:
-        yield Call(partial(test, features=facts.features), facts.n_dropped, twins=NEVER)
+        yield Call(partial(test, features=data.features), data.n_dropped, twins=NEVER)
 
 
 CHECK = Check(

@@ -22,19 +22,23 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
-from coherence.checks.covariance import N_DRAWS, SHIFT, covariance_of
+from coherence.checks.covariance import SHIFT, residual_covariance
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fitted, lacking, require_options
 from coherence.rational.moments import beyond_belief
 from coherence.rational.noisy_shares import noisy_shares
 from coherence.result import CheckResult
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import Clusters, Seed, as_clusters
+from coherence.statistics.evaluation import (
+    EvaluationData,
+    as_choices,
+    in_several_states,
+    one_dimensional,
+)
+from coherence.statistics.resample import Seed
 from coherence.table.needs import STATE_AND_CHOICES
 
 NULL = (
@@ -134,11 +138,18 @@ def rational_agent_test(
     >>> result.pvalue < 0.05  # its reports are noisy, and nothing else is amiss
     False
     """
-    aligned: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    choices = as_choices(belief, action, truth, context, **aligned)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
+    choices = as_choices(belief, action, truth, context, exact=exact, **options)
     require_options(noise=noise)
     require(isinstance(describe, bool), f"describe must be True or False; received {describe!r}.")
-    clusters = as_clusters(group, choices.context, choices.contexts)
+    return _rational_agent(choices, noise=noise, describe=describe)
+
+
+def _rational_agent(
+    choices: EvaluationData, *, noise: float | None = None, describe: bool = True
+) -> CheckResult:
+    """Run `rational_agent_test` on validated data."""
+    clusters = choices.clusters
     undefined = CheckResult(
         check=NAME,
         null=NULL,
@@ -154,11 +165,11 @@ def rational_agent_test(
         return replace(undefined, reason=lack)
     undefined = replace(
         undefined,
-        settings={**undefined.settings, "state": "realised" if exact is None else "exact"},
+        settings={**undefined.settings, "state": "realised" if choices.exact is None else "exact"},
     )
-    described = describe and truth is not None and len(np.unique(choices.truth)) > 1
-    agent = fitted(choices, clusters, noise=noise) if described else None
-    result = _tested(undefined, choices, clusters, noise, group)
+    described = describe and len(np.unique(choices.truth)) > 1
+    agent = fitted(choices, noise=noise) if described else None
+    result = _tested(undefined, choices, noise)
     if agent is None:
         return result
     if result.unit == "belief":
@@ -173,20 +184,14 @@ def rational_agent_test(
     )
 
 
-def _tested(
-    undefined: CheckResult,
-    data: ChoiceData,
-    clusters: Clusters,
-    noise: float | None,
-    group: ArrayLike | None,
-) -> CheckResult:
+def _tested(undefined: CheckResult, data: EvaluationData, noise: float | None) -> CheckResult:
     """Return the test itself, and what stands in its place where reports do not scatter."""
     report = one_dimensional(data, "rational_agent_test")
     ends = pd.DataFrame({"context": data.context, "report": report}).groupby("context")["report"]
     scatters = bool((ends.max() > ends.min()).any())
     exact = NO_SCATTER if noise == 0 or (ends.size() > 1).any() else NO_SECOND
     if noise == 0 or (noise is None and not scatters):
-        stated = covariance_of(data, N_DRAWS, np.random.default_rng(0), group=group)
+        stated = residual_covariance(data, rng=0)
         return replace(
             undefined,
             statistic=stated.statistic,
@@ -199,7 +204,7 @@ def _tested(
         )
     if not scatters:
         return replace(undefined, unit="belief", pvalue=None, reason=ONE_REPORT)
-    found = beyond_belief(data, clusters)
+    clusters, found = data.clusters, beyond_belief(data)
     if found.reason:
         return replace(undefined, reason=found.reason)
     return replace(
@@ -265,18 +270,15 @@ def _details(agent: RationalAgent) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if facts.published:  # no paper has published a procedure to reproduce
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if published:  # no paper has published a procedure to reproduce
         return
-    if facts.belief.ndim == 2 and facts.belief.shape[1] > 2:
+    if in_several_states(data):
         yield NotRun(f"{NAME} was not fitted: it takes beliefs in one of two states.", (NAME,))
         return
-    arrays = facts.belief, facts.action, facts.known_truth
-    options = {"context": facts.context, "positive": facts.positive, "exact": facts.exact_or_none}
-    noise = 0.0 if facts.computed else None
     yield Call(
-        partial(rational_agent_test, *arrays, **options, group=facts.group, noise=noise),
-        facts.n_dropped,
+        partial(_rational_agent, data, noise=0.0 if data.computed else None),
+        data.n_dropped,
         draws=False,
         cheapest_options={"describe": False},
     )

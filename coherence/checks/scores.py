@@ -13,7 +13,7 @@ consistency band of the reliability diagram (their section 3).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -27,8 +27,7 @@ from scipy.sparse import csr_array
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import (
     ONE_OUTCOME,
-    as_state,
-    calibration_estimates,
+    calibration_of,
     classwise_error,
 )
 from coherence.checks.check import (
@@ -37,7 +36,6 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
     NotRun,
 )
@@ -46,9 +44,7 @@ from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
     Floats,
-    as_belief,
     as_codes,
-    as_contexts,
     few_contexts,
     of_contexts,
     require,
@@ -56,11 +52,11 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Family, ForecastScores
+from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, as_clusters, as_generator
+from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, as_generator
 from coherence.table.needs import FORECASTS
 from coherence.table.runs import Runs
-from coherence.table.schema import STATE_PREFIX
 
 N_DRAWS = 1_999
 PARTS = ("miscalibration", "discrimination", "uncertainty")
@@ -158,27 +154,33 @@ def calibration_test(
     >>> result.pvalue
     0.0005
     """
-    require_aligned(belief=belief, truth=truth, context=context, group=group)
-    forecasts = _Forecasts.of(belief, truth, positive, states)
-    n_rows = len(forecasts.values)
-    n_draws = whole_number(n_draws, "n_draws", 19)
-    generator = as_generator(rng)
-    of_row, contexts = as_contexts(context, n_rows)
+    require_aligned(belief=belief, truth=truth)
+    checked = evaluation_data(belief, context=context, group=group)
+    forecasts = _Forecasts.of(belief, checked.belief, truth, positive, states)
     of_contexts(
-        *(forecasts.outcome, forecasts.labels, of_row, contexts, "truth"),
+        *(forecasts.outcome, forecasts.labels, checked.context, checked.contexts, "truth"),
         "Name what has an outcome of its own as context, and what such cases share as group.",
     )
-    clusters = as_clusters(group, of_row, contexts)
+    n_draws = whole_number(n_draws, "n_draws", 19)
+    return _calibration(forecasts, checked, n_draws=n_draws, rng=rng)
+
+
+def _calibration(
+    forecasts: _Forecasts, data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
+) -> CheckResult:
+    """Run `calibration_test` on validated forecasts, and the contexts and groups of their rows."""
+    n_rows, generator, clusters = data.n_rows, as_generator(rng), data.clusters
+    of_row, contexts = data.context, data.contexts
     too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
     cases = forecasts.cases(of_row, len(contexts))
-    error, by_state = _errors(forecasts, cases, context, group, (of_row, contexts, clusters))
+    error, by_state = _errors(forecasts, cases, data)
     losses = _losses(forecasts, of_row, contexts)
-    if group is not None:
-        losses["group"] = pd.Series(np.asarray(group)).groupby(of_row).first().to_numpy()
+    if data.group is not None:
+        losses["group"] = pd.Series(list(data.groups))[data.group].to_numpy()
     n_infinite = int((forecasts.given == 0).sum())
     scores = _scores(losses, n_infinite, clusters, cases, error)
     scores = replace(scores, n_states=forecasts.n_states, by_state=by_state)
-    untested = few_contexts(len(contexts)) if too_few else DEPENDENT if group is not None else ""
+    untested = few_contexts(len(contexts)) if too_few else "" if data.group is None else DEPENDENT
     same = "" if too_few or scores.uncertainty else ONE_OUTCOME
     pvalue, details = math.nan, pd.DataFrame()
     if not too_few:
@@ -217,18 +219,23 @@ class _Forecasts:
 
     @classmethod
     def of(
-        cls, belief: ArrayLike, truth: ArrayLike, positive: Any, states: Sequence[Any] | None
+        cls,
+        belief: ArrayLike,
+        values: Floats,
+        truth: ArrayLike,
+        positive: Any,
+        states: Sequence[Any] | None,
     ) -> _Forecasts:
-        """Validate beliefs, and tell which of them is in which state."""
-        values = as_belief(belief)
+        """Validate truths, and tell which of the beliefs is in which state."""
         if values.ndim == 1:
             require(
                 states is None,
                 f"states are the labels of several columns of belief; received {states!r} with one "
                 "column. Name the state that it is in: positive=LABEL.",
             )
-            state = as_state(truth, len(values), positive)
-            return cls(values[:, None], state.astype(np.int64), (0, 1), ())
+            return cls.in_one(
+                evaluation_data(values, truth=truth, positive=positive, one_truth=False)
+            )
         require(
             positive is None,
             f"positive names the state of a belief in one; received {positive!r} with beliefs in "
@@ -255,6 +262,17 @@ class _Forecasts:
         if len(labels) == 2:
             return cls(values[:, 1:], outcome, tuple(labels), ())
         return cls(values, outcome, tuple(labels), tuple(map(str, labels)))
+
+    @classmethod
+    def in_one(cls, data: EvaluationData) -> _Forecasts:
+        """Return the forecasts of a belief in one of two states."""
+        return cls(data.belief[:, None], require_state(data).astype(np.int64), (0, 1), ())
+
+    @classmethod
+    def in_columns(cls, data: EvaluationData) -> _Forecasts:
+        """Return the forecasts of beliefs over three states and more, whose columns are named."""
+        outcome = np.array(data.column_of, dtype=np.int64)[data.truth]
+        return cls(data.belief, outcome, data.columns, data.columns)
 
     @property
     def n_states(self) -> int:
@@ -425,17 +443,16 @@ def _losses(forecasts: _Forecasts, case: Codes, contexts: tuple[Any, ...]) -> pd
 def _errors(
     forecasts: _Forecasts,
     columns: Sequence[_Cases],
-    context: ArrayLike | None,
-    group: ArrayLike | None,
-    resampled: tuple[Codes, tuple[Any, ...], Clusters],
+    data: EvaluationData,
 ) -> tuple[CheckResult, pd.DataFrame]:
     """Return the calibration error, and of several states the scores of each."""
     of_column = [
-        calibration_estimates(values, happened, context=context, group=group)[:2]
+        calibration_of(replace(data, belief=values), state=happened, exact=None)[:2]
         for values, happened in zip(forecasts.values.T, forecasts.happened.T, strict=True)
     ]
     if not forecasts.names:
         return of_column[0][1], pd.DataFrame()
+    resampled = data.context, data.contexts, data.clusters
     error = classwise_error(forecasts.values, forecasts.happened, *resampled)
     rows = []
     for name, cases, estimates in zip(forecasts.names, columns, of_column, strict=True):
@@ -495,76 +512,46 @@ def forecasts_alone(runs: Runs) -> bool:
     return bool(plain.any() and not runs.given_z.any() and not runs.asked_to_act.any())
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
-    several = facts.belief.ndim == 2
-    if several and facts.unpaired:
+    if data.belief.ndim == 2 and data.unpaired:
         yield NotRun(
-            f"{facts.unpaired}, so that it is not known which belief is in which state: forecasts "
+            f"{data.unpaired}, so that it is not known which belief is in which state: forecasts "
             "were not scored. Name each column of beliefs p_<state> after a value of theta.",
             ("scores",),
         )
         return
-    state = facts.truth.astype(object).map(facts.state_of) if several else facts.state
-    state = state.astype(np.float64)
-    known = state.notna()
-    if not known.any():
+    if not _scored(data).any():
         yield NotRun("no outcome is known: forecasts were not scored.", ("scores",))
         return
-    group = None if facts.group is None else facts.group[known]
-    options = {"context": facts.context[known], "group": group}
-    names = [name.removeprefix(STATE_PREFIX) for name in facts.states] if several else []
-    belief = facts.belief[known.to_numpy()]
-    yield Call(
-        partial(_under_prompt, "", facts.reference, names, belief, state[known], **options),
-        n_dropped=facts.n_asked - int(known.sum()),
-        twins=NEVER,
-    )
-    table = facts.runs.table
-    if "prompt" not in table or "theta" not in table:
-        return
-    # A state is coded as under the reference prompt.
-    codes: Mapping[Any, float] = facts.state_of
-    if not several:
-        codes = dict(zip(facts.truth[known], state[known], strict=True))
-    columns = list(facts.states) or ["p"]
-    plain = table[~facts.runs.given_z & (table["prompt"] != facts.reference)]
-    for prompt, rows in plain.groupby("prompt", sort=True, observed=True):
-        state = rows["theta"].astype(object).map(codes).astype(np.float64)
-        used = rows[rows[columns].notna().all(axis=1) & state.notna()]
-        if used.empty:
+    yield _under_prompt("", data)
+    for prompt, other in data.other_prompts.items():
+        if _scored(other).any():
+            yield _under_prompt(f":{prompt}", other)
+        else:
             yield NotRun(
                 f"no outcome or belief under {prompt!r}: not scored.", (f"scores:{prompt}",)
             )
-            continue
-        beliefs = used[columns].to_numpy(dtype=np.float64)
-        beliefs = beliefs / beliefs.sum(axis=1, keepdims=True) if facts.states else beliefs
-        yield Call(
-            partial(
-                _under_prompt,
-                f":{prompt}",
-                str(prompt),
-                names,
-                beliefs if several else beliefs[:, -1],
-                state[used.index],
-                context=used["context"],
-                group=used.get("group"),
-            ),
-            n_dropped=len(rows) - len(used),
-            twins=NEVER,
-        )
 
 
-def _under_prompt(
-    variant: str, prompt: str, names: Sequence[str], belief: Floats, state: Any, **options: Any
-) -> CheckResult:
+def _scored(data: EvaluationData) -> NDArray[np.bool_]:
+    """Tell which rows have an outcome that a column of beliefs is in."""
+    return data.known("truth") if data.belief.ndim == 2 else ~np.isnan(data.state)
+
+
+def _under_prompt(variant: str, data: EvaluationData) -> Call:
     """Score the forecasts under one prompt."""
-    if names:
-        state = np.asarray(names, dtype=object)[np.asarray(state, dtype=np.int64)]
-        options["states"] = names
-    result = calibration_test(belief, state, **options)
-    settings = {**result.settings, "prompt": prompt}
-    return replace(result, check=f"scores{variant}", settings=settings)
+    used = replace(data.subset(_scored(data)), other_prompts={})
+    several = used.belief.ndim == 2
+    forecasts = _Forecasts.in_columns(used) if several else _Forecasts.in_one(used)
+    score = partial(_named, f"scores{variant}", used.prompt, forecasts, used)
+    return Call(score, n_dropped=used.n_dropped, twins=NEVER)
+
+
+def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResult:
+    """Name the scores of a prompt."""
+    result = _calibration(*forecasts, **options)
+    return replace(result, check=name, settings={**result.settings, "prompt": prompt})
 
 
 CHECK = Check(

@@ -19,7 +19,7 @@ import pandas as pd
 from coherence.inputs import Codes, Floats
 from coherence.result import EXACT_REPORT, CheckResult, Interval, Lack
 from coherence.statistics.adjustment import Differences, differences, explained_by, left_over
-from coherence.statistics.choices import ChoiceData
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.permutation import (
     Contexts,
     Permuted,
@@ -42,7 +42,7 @@ MANY = 5_000  # contexts from which permuted sums are drawn from their normal li
 
 
 def permuted_states(
-    data: ChoiceData,
+    data: EvaluationData,
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
@@ -101,7 +101,7 @@ def permuted_states(
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 
-def _slopes(contexts: Contexts, data: ChoiceData) -> Floats | None:
+def _slopes(contexts: Contexts, data: EvaluationData) -> Floats | None:
     """Linear slope of each action on the belief in each state, shape (n_actions, n_states).
 
     None where beliefs are all the same, or not one for each state.
@@ -114,7 +114,7 @@ def _slopes(contexts: Contexts, data: ChoiceData) -> Floats | None:
     return slopes if columns.shape[1] == len(data.states) else None
 
 
-def _pairs(data: ChoiceData) -> list[tuple[int, int]]:
+def _pairs(data: EvaluationData) -> list[tuple[int, int]]:
     """Action and state of each difference; of two states, the one that the belief is in."""
     n_states = len(data.states)
     states = [1] if n_states == 2 else range(n_states)
@@ -223,7 +223,7 @@ def _covariance(of_state: Floats, blocks: Codes, state: Codes, size: Floats) -> 
 
 
 def _details(
-    data: ChoiceData,
+    data: EvaluationData,
     contexts: Contexts,
     basis: Floats,
     pairs: list[tuple[int, int]],
@@ -246,7 +246,7 @@ def _details(
     return table, replace(parts[0], contributions=contributions)
 
 
-def _tested(data: ChoiceData) -> str:
+def _tested(data: EvaluationData) -> str:
     """Say what the p-value concerns beside the one difference shown."""
     n_actions, n_states = len(data.actions), len(data.states)
     several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)

@@ -30,17 +30,21 @@ from coherence.checks.check import (
     Call,
     CallsAndNotes,
     Check,
-    EvaluationData,
     Interpretation,
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
-from coherence.inputs import require, require_aligned, whole_number
+from coherence.inputs import require, whole_number
 from coherence.rational.moments import beyond_belief
 from coherence.result import CheckResult, Estimate, Family, Lack
-from coherence.statistics.choices import ChoiceData, as_choices, in_several_states, one_dimensional
+from coherence.statistics.evaluation import (
+    EvaluationData,
+    as_choices,
+    in_several_states,
+    one_dimensional,
+)
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
 from coherence.statistics.panels import as_panel
-from coherence.statistics.resample import Seed, as_clusters, as_generator, context_means
+from coherence.statistics.resample import Seed, as_generator, context_means
 from coherence.statistics.scatter import Reports, kind_of_reports, rounding_bound
 from coherence.table.needs import STATE_AND_CHOICES
 
@@ -180,27 +184,31 @@ def sufficiency_test(
     >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
     (0.4, 0.7, 1.0)
     """
-    require_aligned(belief=belief, group=group, person=person)
-    options: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    choices = as_choices(belief, action, truth, context, **options)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
+    choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    panel = None if person is None else as_panel(choices, person)
+    return _sufficiency(replace(choices, computed=computed), n_draws=n_draws, rng=rng)
+
+
+def _sufficiency(
+    choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
+) -> CheckResult:
+    """Run `sufficiency_test` on validated data."""
+    panel = as_panel(choices)
     # Beliefs of different persons are no copies of one; who judges twice may tell of noise.
     copies = choices.context if panel is None else panel.cell
     kind, noise = kind_of_reports(choices.belief, copies)
-    if computed:
+    if choices.computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = arrangement_test(
-        choices, n_draws, as_generator(rng), group=group, panel=panel
-    )
+    direction, found = arrangement_test(choices, n_draws, as_generator(rng), panel)
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
         check=NAME,
         null=NULL.format(
-            group="" if group is None else " and the group",
-            state="exact posterior of the state" if exact is not None else "realised state",
+            group="" if choices.group is None else " and the group",
+            state="realised state" if choices.exact is None else "exact posterior of the state",
         ),
         settings={
             **direction.settings,
@@ -215,16 +223,14 @@ def sufficiency_test(
         return result
     # Every person makes a report of a case of its own.
     n_reported = choices.n_contexts if panel is None else int(panel.cell.max()) + 1
-    rounding = 0.0 if computed else rounding_bound(choices.belief, n_reported)
+    rounding = 0.0 if choices.computed else rounding_bound(choices.belief, n_reported)
     if panel is not None:
         result = _turned(result, found, panel.of_means(rounding))
-        return replace(
-            result, also={**result.also, SLOPE: _slope(panel.cases, panel.of_cases(group))}
-        )
+        return replace(result, also={**result.also, SLOPE: _slope(panel.cases)})
     result = _turned(result, found, rounding)
     if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
-        result = _by_moments(result, choices, group)
-    return replace(result, also={**result.also, SLOPE: _slope(choices, group)})
+        result = _by_moments(result, choices)
+    return replace(result, also={**result.also, SLOPE: _slope(choices)})
 
 
 def _slopes(found: Arranged) -> tuple[float, float]:
@@ -255,10 +261,9 @@ def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> Che
     return replace(result, pvalue=pvalue, settings=settings)
 
 
-def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) -> CheckResult:
+def _by_moments(result: CheckResult, data: EvaluationData) -> CheckResult:
     """Put the moment test, which allows for noise in the reports, in place of the sequences."""
-    clusters = as_clusters(group, data.context, data.contexts)
-    found = beyond_belief(data, clusters)
+    clusters, found = data.clusters, beyond_belief(data)
     settings = {**result.settings, "test": MOMENTS}
     for name in ("p_turn", "p_beyond_rounding", "lack"):
         settings.pop(name, None)
@@ -292,7 +297,7 @@ def _by_moments(result: CheckResult, data: ChoiceData, group: ArrayLike | None) 
     )
 
 
-def _more_reports(data: ChoiceData, *, bends: bool) -> int | None:
+def _more_reports(data: EvaluationData, *, bends: bool) -> int | None:
     """Say how many reports a case to ask for; None where half of the cases have as many as help.
 
     A calibration that `bends` takes as many as help.
@@ -302,9 +307,9 @@ def _more_reports(data: ChoiceData, *, bends: bool) -> int | None:
     return next((ask for ask in (enough, MOST_ASKED) if ask > median), None)
 
 
-def _slope(data: ChoiceData, group: ArrayLike | None) -> Estimate:
+def _slope(data: EvaluationData) -> Estimate:
     """Regress the share of the action that rises most on the belief, over contexts or groups."""
-    clusters = as_clusters(group, data.context, data.contexts)
+    clusters = data.clusters
     belief = context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
     share = context_means(data.share, data.context, data.n_contexts)
     centred = belief - belief.mean()
@@ -374,15 +379,11 @@ def _hidden_share(found: Arranged) -> Estimate:
     return Estimate(ratio.value, ratio.low, ratio.high, UNIT[SHARE], MEANING[SHARE])
 
 
-def _plan(facts: EvaluationData) -> CallsAndNotes:
-    if facts.published:  # no paper has published a procedure to reproduce
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if published:  # no paper has published a procedure to reproduce
         return
-    options: dict[str, Any] = {"context": facts.context, "positive": facts.positive}
-    arrays = facts.belief, facts.action, facts.known_truth
-    options |= {"group": facts.group, "person": facts.person, "computed": facts.computed}
-    test = partial(sufficiency_test, *arrays, exact=facts.exact_or_none, **options)
-    few = {"n_draws": FEWEST_DRAWS}
-    yield Call(test, facts.n_dropped, cheapest_options=few, twins=NEVER)
+    test = partial(_sufficiency, data)
+    yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS}, twins=NEVER)
 
 
 CHECK = Check(

@@ -66,7 +66,7 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
                 f"Draw one at a time: runs[runs[{name!r}] == {str(seen[0])!r}]."
             )
     told = Runs(runs)
-    stated = told.under(told.reference()) & told.believed
+    stated = told.with_prompt(told.reference()) & told.believed
     rows = runs[stated].reset_index(drop=True)
     require(len(rows) > 0, "runs must hold at least one parsed belief; received none.")
     context = rows["context"] if "context" in rows.columns else pd.Series(rows.index)

@@ -34,7 +34,7 @@ from coherence.rational.choice import (
 )
 from coherence.rational.moments import BeyondBelief, beyond_belief
 from coherence.result import Interval, html_card
-from coherence.statistics.choices import ChoiceData
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
 from coherence.table.printable import counted
 
@@ -65,7 +65,7 @@ class RationalAgent:
 
     Parameters
     ----------
-    data : ChoiceData
+    data : EvaluationData
         What it was fitted to.
     held : Beliefs
         What its reports tell of its beliefs, and their noise.
@@ -81,7 +81,7 @@ class RationalAgent:
         The units of all intervals and of the test: contexts, or groups of them.
     """
 
-    data: ChoiceData = field(repr=False)
+    data: EvaluationData = field(repr=False)
     held: Beliefs = field(repr=False)
     calibrated: FittedLogit = field(repr=False)
     chosen: FittedLogit = field(repr=False)
@@ -505,7 +505,7 @@ class RationalAgent:
         """
         if not self.noisy:
             return BeyondBelief(math.nan, pd.DataFrame(), reason=NO_NOISE)
-        return beyond_belief(self.data, self.clusters)
+        return beyond_belief(self.data)
 
 
 def _derivative(function: Callable[[Floats], Floats], parameters: Floats) -> Floats:

@@ -14,8 +14,8 @@ from coherence.inputs import Floats, few_contexts, require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import Beliefs, counted_reports, exact_beliefs, noisy_beliefs
 from coherence.rational.choice import CALIBRATION, WEIGHTINGS, Logit, choices_of
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional
-from coherence.statistics.resample import Clusters, as_clusters
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
+from coherence.statistics.resample import Clusters
 
 CALIBRATIONS = ("logistic", "isotonic")
 FEWEST_CONTEXTS = 20
@@ -27,6 +27,12 @@ ONE_REPORT = (
 ONE_BELIEF = "every report is {belief:g}, so that no threshold or utility of a belief can be told"
 NOT_CONVERGED = "the fit of {what} did not converge: take its numbers with caution"
 FLAT = "the weighting is hardly identified: its interval spans most of what can occur"
+
+CANNOT_FIT = (
+    "a rational agent cannot be fitted: {lack}. "
+    f"It takes {FEWEST_CONTEXTS} contexts or more, and two actions and both of two states in them; "
+    "without them, simulate a named agent."
+)
 
 
 def fit_rational_agent(
@@ -124,24 +130,19 @@ def fit_rational_agent(
     >>> agent.thresholds[["below", "above", "belief"]].round(1).values.tolist()
     [['wait', 'treat', 0.3]]
     """
-    aligned: dict[str, Any] = {"positive": positive, "oriented": True, "exact": exact}
-    data = as_choices(belief, action, truth, context, **aligned)
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
+    data = as_choices(belief, action, truth, context, exact=exact, **options)
     require_options(
         weighting=weighting, calibration=calibration, noise=noise, shared_noise=shared_noise
     )
     require(isinstance(lapses, bool), f"lapses must be True or False; received {lapses!r}.")
     lack = lacking(data)
     if lack:
-        raise InputError(
-            f"a rational agent cannot be fitted: {lack}. It takes {FEWEST_CONTEXTS} contexts or "
-            "more, and two actions and both of two states in them; without them, simulate a named "
-            "agent."
-        )
-    clusters = as_clusters(group, data.context, data.contexts)
-    require(not clusters.too_few, f"group must name more groups: {clusters.too_few}.")
+        raise InputError(CANNOT_FIT.format(lack=lack))
+    too_few = data.clusters.too_few
+    require(not too_few, f"group must name more groups: {too_few}.")
     return fitted(
         data,
-        clusters,
         noise=noise,
         shared_noise=shared_noise,
         weighting=weighting,
@@ -151,8 +152,7 @@ def fit_rational_agent(
 
 
 def fitted(
-    data: ChoiceData,
-    clusters: Clusters,
+    data: EvaluationData,
     *,
     noise: float | None,
     shared_noise: float = 0.0,
@@ -161,7 +161,7 @@ def fitted(
     calibration: str = "logistic",
 ) -> RationalAgent:
     """Fit validated data; see `fit_rational_agent`."""
-    report = one_dimensional(data, "fit_rational_agent")
+    report, clusters = one_dimensional(data, "fit_rational_agent"), data.clusters
     held, cautions = _beliefs(data, report, clusters, noise, shared_noise)
     truth = np.zeros(data.n_contexts)
     truth[data.context] = data.truth
@@ -192,7 +192,7 @@ def fitted(
 
 
 def _beliefs(
-    data: ChoiceData, report: Floats, clusters: Clusters, noise: float | None, shared: float
+    data: EvaluationData, report: Floats, clusters: Clusters, noise: float | None, shared: float
 ) -> tuple[Beliefs, list[str]]:
     reports = counted_reports(report, data.context, data.n_contexts)
     cautions = []
@@ -207,7 +207,7 @@ def _beliefs(
     return noisy_beliefs(reports, sd, shared=shared, unit=clusters.of_context), cautions
 
 
-def lacking(data: ChoiceData) -> str:
+def lacking(data: EvaluationData) -> str:
     """Say why no rational agent can be fitted; empty if one can."""
     if data.degenerate:
         return data.degenerate

@@ -20,7 +20,7 @@ from scipy.special import comb
 
 from coherence.inputs import Codes, Floats
 from coherence.result import Interval, Lack
-from coherence.statistics.choices import ChoiceData, one_dimensional, separated
+from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
 from coherence.statistics.resample import Clusters, context_means
 
 FEWEST_CONTEXTS = 20  # with enough reports each
@@ -81,9 +81,9 @@ class BeyondBelief:
     bend: float = math.nan  # p-value of a power more in the calibration
 
 
-def beyond_belief(data: ChoiceData, clusters: Clusters) -> BeyondBelief:
+def beyond_belief(data: EvaluationData) -> BeyondBelief:
     """Test whether choices move with the state at equal latent belief."""
-    report = one_dimensional(data, "rational_agent_test")
+    report, clusters = one_dimensional(data, "rational_agent_test"), data.clusters
     undefined = BeyondBelief(math.nan, pd.DataFrame())
     if data.exact is None and separated(data):
         return replace(undefined, reason=FORETOLD, lack=Lack.OPEN)
@@ -108,7 +108,7 @@ def beyond_belief(data: ChoiceData, clusters: Clusters) -> BeyondBelief:
 
 
 def _of_degree(
-    degree: int, n_reports: Codes, data: ChoiceData, report: Floats, clusters: Clusters
+    degree: int, n_reports: Codes, data: EvaluationData, report: Floats, clusters: Clusters
 ) -> BeyondBelief:
     """Test with a calibration of one degree, and whether it bends further."""
     undefined = BeyondBelief(math.nan, pd.DataFrame())

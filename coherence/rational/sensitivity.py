@@ -114,7 +114,6 @@ def noise_sensitivity(
     def shift(sd: float) -> tuple[float, float, float]:
         again = fitted(
             agent.data,
-            agent.clusters,
             noise=None if noise == "estimated" else noise,
             shared_noise=sd,
             weighting=agent.settings["weighting"],

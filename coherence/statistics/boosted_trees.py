@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.choices import ChoiceData
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.learners import LearnerInputs, Predictor, expected_losses
 from coherence.statistics.resample import context_folds
 
@@ -245,7 +245,11 @@ class TreeCrossFit:
     """
 
     def __init__(
-        self, design: LearnerInputs, data: ChoiceData, content: NDArray[np.uint64], n_contexts: int
+        self,
+        design: LearnerInputs,
+        data: EvaluationData,
+        content: NDArray[np.uint64],
+        n_contexts: int,
     ) -> None:
         table = as_table(design)
         self.data, self._content = data, content

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats, require, with_missing
-from coherence.statistics.choices import ChoiceData
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import context_folds
 
 N_INNER_FOLDS = 4  # one of them judges the free constants
@@ -96,7 +96,7 @@ def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
 def cross_fitted_losses(
     learner: Learner,
     design: LearnerInputs,
-    data: ChoiceData,
+    data: EvaluationData,
     content: NDArray[np.uint64],
     n_folds: int,
     seed: int,
@@ -309,7 +309,7 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
 
 
 def designs(
-    data: ChoiceData, features: tuple[Floats, Words] | None
+    data: EvaluationData, features: tuple[Floats, Words] | None
 ) -> tuple[LearnerInputs, LearnerInputs]:
     """Return what the model without truth sees, and what the model with truth sees."""
     belief = data.belief if data.belief.ndim == 2 else data.belief[:, None]

@@ -15,12 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 
-from coherence.inputs import Codes, Floats, as_codes, require
-from coherence.statistics.choices import ChoiceData, one_dimensional
-from coherence.statistics.resample import context_means, groups_of_contexts
+from coherence.inputs import Codes, Floats, require
+from coherence.statistics.evaluation import EvaluationData, one_dimensional
+from coherence.statistics.resample import context_means
 
 ITERATIONS = 60  # of EM; the variances need few digits, since any lines leave a valid test
 LEAST = 0.01  # weight of a person, of the largest
@@ -33,7 +32,7 @@ class Panel:
 
     # a row each: its state, its effect on actions, and its belief, the mean over persons weighed by
     # the slopes of their lines
-    cases: ChoiceData
+    cases: EvaluationData
     person: Codes  # shape (n,): of rows
     case: Codes  # shape (n,)
     report: Floats  # shape (n,): beliefs
@@ -55,12 +54,6 @@ class Panel:
         """Number of the person and the case of each row."""
         number = self.case * self.n_persons + self.person
         return np.asarray(np.unique(number, return_inverse=True)[1].ravel())
-
-    def of_cases(self, group: ArrayLike | None) -> Codes | None:
-        """Return the group of each case; None without groups."""
-        if group is None:
-            return None
-        return groups_of_contexts(group, self.case, self.cases.contexts)
 
     def of_means(self, variance: float) -> float:
         """Return what is left in the means of cases of the variance that rounding gives reports.
@@ -127,20 +120,26 @@ class Panel:
         return math.sqrt(max(ratio * float(parts @ parts) - float(own.sum()), 0.0))
 
 
-def as_panel(data: ChoiceData, person: ArrayLike) -> Panel:
-    """Part rows of persons x cases into cases and persons; contexts are the cases."""
+def as_panel(data: EvaluationData) -> Panel | None:
+    """Part rows of persons x cases into cases and persons; contexts are the cases.
+
+    None where no persons are named.
+    """
+    codes = data.person
+    if codes is None:
+        return None
     require(
         len(data.states) <= 2,
         f"person takes a state with two labels; truth has {len(data.states)}. Name the state that "
         "the belief is in (positive), to hold it against all others.",
     )
-    codes, people = as_codes(person, "person", data.n_rows)
+    n_persons = int(codes.max()) + 1
     pairs = np.unique(np.stack([data.context, codes]), axis=1)
     shared = np.bincount(pairs[0], minlength=data.n_contexts)
     require(
         bool((shared > 1).any()),
         f"person names those who judge shared contexts; each of {data.n_contexts} contexts was "
-        f"judged by one of {len(people)} persons alone. Name the person as group (--group) in "
+        f"judged by one of {n_persons} persons alone. Name the person as group (--group) in "
         "place of person (--person); if cases are shared, their ids are the context (--context).",
     )
     case, n = data.context, data.n_contexts
@@ -155,7 +154,7 @@ def as_panel(data: ChoiceData, person: ArrayLike) -> Panel:
     # What the mean line adds at the belief of the case gives choices their direction again.
     rows = choices + ((belief - report.mean())[:, None] * slope)[case]
     first = np.unique(case, return_index=True)[1]
-    cases = ChoiceData(
+    cases = EvaluationData(
         belief=belief,
         action=np.empty(0, dtype=np.int64),
         truth=data.truth[first],
@@ -165,6 +164,8 @@ def as_panel(data: ChoiceData, person: ArrayLike) -> Panel:
         contexts=data.contexts,
         policy=context_means(rows, case, n),
         exact=None if data.exact is None else data.exact[first],
+        group=data.group,
+        groups=data.groups,
     )
     return Panel(cases, codes, case, report, rows)
 

@@ -13,14 +13,13 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats
 from coherence.result import LEVEL
-from coherence.statistics.choices import ChoiceData
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.knn import RESOLUTION, as_levels
-from coherence.statistics.resample import context_means, groups_of_contexts
+from coherence.statistics.resample import context_means
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
 # Ways of cutting beliefs into blocks, over which p-values are averaged, half of them from either
@@ -51,9 +50,7 @@ class Contexts:
         return np.argsort(self.order)
 
 
-def contexts_of(
-    data: ChoiceData, group: ArrayLike | None = None, given: Floats | None = None
-) -> Contexts:
+def contexts_of(data: EvaluationData, given: Floats | None = None) -> Contexts:
     """Gather what each context holds, sorted by beliefs (to 1e-9), choices, states and features.
 
     `given` has what is conditioned on besides, shape (n_contexts, n_columns).
@@ -80,7 +77,7 @@ def contexts_of(
         keys.append(as_levels(exact))
     if given is not None:
         keys += [*as_levels(given).T]
-    numbers = None if group is None else _groups(group, data, keys)
+    numbers = None if data.group is None else _groups(data.group, keys)
     if numbers is not None and np.unique(numbers).size == n:
         numbers = None  # groups of one context say nothing that contexts do not
     order = np.lexsort(keys[::-1])
@@ -101,12 +98,11 @@ def _label_order(share: Floats, columns: Codes) -> Codes:
     return np.lexsort([*as_levels(columns / RESOLUTION @ share), -totals])
 
 
-def _groups(group: ArrayLike, data: ChoiceData, keys: list[Codes]) -> Codes:
-    """Number groups by what they hold; refuse those that cut through a context."""
-    first = groups_of_contexts(group, data.context, data.contexts)
-    sums = [np.bincount(first, weights=key.astype(np.float64)) for key in keys]
-    order = np.lexsort([*sums, np.bincount(first)])
-    return np.argsort(order)[first]
+def _groups(group: Codes, keys: list[Codes]) -> Codes:
+    """Number groups by what they hold."""
+    sums = [np.bincount(group, weights=key.astype(np.float64)) for key in keys]
+    order = np.lexsort([*sums, np.bincount(group)])
+    return np.argsort(order)[group]
 
 
 GROUP_IS_CASE = (
@@ -409,7 +405,7 @@ def _near(pvalue: float, n_permutations: int) -> bool:
     return abs(pvalue - LEVEL) <= 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_permutations)
 
 
-def by_context(values: Floats, contexts: Contexts, data: ChoiceData) -> "pd.Series[float]":
+def by_context(values: Floats, contexts: Contexts, data: EvaluationData) -> "pd.Series[float]":
     """Index values of contexts by their ids, centred."""
     index = pd.Index([data.contexts[code] for code in contexts.order], tupleize_cols=False)
     return pd.Series(values - values.mean(), index=index, name="contribution")

@@ -45,10 +45,13 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     return np.asarray(means[0] if values.ndim == 1 else np.stack(means, axis=1))
 
 
-def groups_of_contexts(group: ArrayLike, context: Codes, contexts: tuple[Any, ...]) -> Codes:
-    """Return the group of each context, shape (n_contexts,); refuse those that cut through one."""
+def groups_of_contexts(
+    group: ArrayLike, context: Codes, contexts: tuple[Any, ...]
+) -> tuple[Codes, tuple[Any, ...]]:
+    """Return the group of each context as a code, and labels; refuse those that cut through one."""
     codes, labels = as_codes(group, "group", len(context))
-    return of_contexts(codes, labels, context, contexts, "group", "Give each context one group.")
+    remedy = "Give each context one group."
+    return of_contexts(codes, labels, context, contexts, "group", remedy), labels
 
 
 @dataclass(frozen=True)
@@ -100,13 +103,6 @@ class Clusters:
     def said(self, text: str) -> str:
         """Say of these units what a text says of contexts."""
         return text.replace("context", self.name)
-
-
-def as_clusters(group: ArrayLike | None, context: Codes, contexts: tuple[Any, ...]) -> Clusters:
-    """Return the units of resampling of rows, whose contexts are given."""
-    if group is None:
-        return Clusters("context", np.arange(len(contexts), dtype=np.int64))
-    return Clusters("group", groups_of_contexts(group, context, contexts))
 
 
 def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":

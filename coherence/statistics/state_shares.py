@@ -19,7 +19,7 @@ from scipy import stats
 from coherence.inputs import Codes, Floats
 from coherence.statistics.adjustment import explained_by, left_over
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.choices import ChoiceData, as_choices, one_dimensional, separated
+from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional, separated
 from coherence.statistics.shares import context_shares
 
 N_BINS = 8
@@ -110,7 +110,7 @@ def state_shares(
     return StateShares(pd.concat(tables, ignore_index=True), bins)
 
 
-def _joined(bins: Codes, data: ChoiceData) -> Codes | None:
+def _joined(bins: Codes, data: EvaluationData) -> Codes | None:
     """Join neighbouring bins until each has enough contexts of each state; None if none has."""
     joined = np.zeros(int(bins.max()) + 1, dtype=np.int64)
     seen: list[set[int]] = [set(), set()]
@@ -128,7 +128,7 @@ def _joined(bins: Codes, data: ChoiceData) -> Codes | None:
     return np.asarray(np.minimum(joined, number - 1)[bins])
 
 
-def _differences(left: Floats, bins: Codes, data: ChoiceData) -> tuple[Floats, Floats]:
+def _differences(left: Floats, bins: Codes, data: EvaluationData) -> tuple[Floats, Floats]:
     """Estimate the difference between the states in each bin, and how far chance takes it."""
     n_bins, n_actions = int(bins.max()) + 1, left.shape[1] - 1
     # All pairs of a bin and a free action; the last action is one minus the others.

@@ -62,6 +62,14 @@ NO_CONTEXT = (
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
 
 
+def all_computed(rows: pd.DataFrame, beliefs: Sequence[str]) -> bool:
+    """Tell whether all beliefs of some rows were computed from a model's distribution."""
+    if "belief_kind" not in rows.columns:
+        return False
+    kinds = rows.loc[rows[[*beliefs]].notna().all(axis=1), "belief_kind"]
+    return len(kinds) > 0 and bool(kinds.isin(COMPUTED_KINDS).all())
+
+
 class Runs:
     """A runs table with its columns told apart.
 
@@ -198,10 +206,7 @@ class Runs:
     @cached_property
     def computed(self) -> bool:
         """Whether all beliefs were computed from a model's distribution, and have no noise."""
-        if "belief_kind" not in self.table.columns:
-            return False
-        kinds = self.table.loc[self.believed, "belief_kind"]
-        return len(kinds) > 0 and bool(kinds.isin(COMPUTED_KINDS).all())
+        return all_computed(self.table, self.beliefs)
 
     @cached_property
     def theta(self) -> "pd.Series[Any]":
@@ -237,7 +242,7 @@ class Runs:
         return self.table[name].notna()
 
     @cached_property
-    def unread(self) -> list[str]:
+    def unused_columns(self) -> list[str]:
         """Columns that nothing reads, in table order."""
         read = {*COLUMN_NAMES, *self.features, *self.states, *self.policies}
         return [name for name in self.names if name not in read]
@@ -288,7 +293,7 @@ class Runs:
         rows = prompt.value_counts()
         return str(min(seen, key=lambda name: (-int(actions[name]), -int(rows[name]), name)))
 
-    def under(self, prompt: str) -> "pd.Series[bool]":
+    def with_prompt(self, prompt: str) -> "pd.Series[bool]":
         """Tell which rows were asked under a prompt, those given z left out."""
         return ~self.given_z & (self.prompt == prompt)
 
@@ -300,7 +305,7 @@ class Runs:
         failure may be that of the action. Without a status column all rows of the reference prompt
         were asked, or none if no action is there at all.
         """
-        eligible = self.under(reference)
+        eligible = self.with_prompt(reference)
         if "action" not in self.names and not self.policies:
             return eligible & False
         has_status = "status" in self.names
@@ -333,7 +338,7 @@ class Runs:
         """Warn of a column that seems to name models, several of which answered the same cases."""
         if "model" in self.table or "context" not in self.table:
             return []
-        named = [name for name in self.unread if _OF_MODELS.search(str(name))]
+        named = [name for name in self.unused_columns if _OF_MODELS.search(str(name))]
         return [
             f"warning: {name} has {counts.max()} values in one context, and nothing reads it: if "
             f"it names models, they were pooled. Name it (--model-column {name})."
@@ -344,9 +349,9 @@ class Runs:
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, and note what was assumed."""
         table, assumed = self.table.reset_index(drop=True), []
-        if self.unread:
+        if self.unused_columns:
             # A column of the file that has another's name was set aside; see `reading`.
-            unread = [str(name).removeprefix("unmapped_") for name in self.unread]
+            unread = [str(name).removeprefix("unmapped_") for name in self.unused_columns]
             assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
         assumed += self._pooled_models()
         if self.policies:
@@ -378,7 +383,9 @@ class Runs:
             if "group" not in table.columns:  # rows then depend on each other within groups alone
                 assumed.append(NO_CONTEXT)
         if "rep" not in table.columns:
-            texts = table.assign(**{str(name): table[name].astype(str) for name in self.unread})
+            texts = table.assign(
+                **{str(name): table[name].astype(str) for name in self.unused_columns}
+            )
             copies = texts.groupby([*texts.columns], dropna=False, observed=True, sort=False).size()
             if np.gcd.reduce(copies.to_numpy()) > 1:
                 assumed.append(COPIES)
@@ -425,9 +432,9 @@ class Runs:
     def evaluations(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
         """Yield the rows of each task and model of a completed table, sorted."""
         for (task, model), rows in self.table.groupby(list(EVALUATION), sort=True):
-            yield (str(task), str(model)), self.part(rows)
+            yield (str(task), str(model)), self.subset(rows)
 
-    def part(self, rows: pd.DataFrame) -> "Runs":
+    def subset(self, rows: pd.DataFrame) -> "Runs":
         """Return some rows of a completed table; its columns are what they are in the whole."""
         part = Runs(rows, self.notes, self.named)
         part.__dict__.update(states=self.states, features=self.features, policies=self.policies)

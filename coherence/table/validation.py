@@ -481,7 +481,7 @@ def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
     """Say which columns are passed over although they seem to be meant as known ones."""
     names = {*runs.names, *missing}
     near: dict[str, list[str]] = {}
-    for name in runs.unread:
+    for name in runs.unused_columns:
         if (meant := column_meant(name, names)) is not None:
             near.setdefault(meant, []).append(name)
     return [

@@ -5,7 +5,7 @@ import pytest
 
 from coherence import predictive_gain_test
 from coherence.statistics.boosted_trees import DEPTHS, STAGES, TreeCrossFit
-from coherence.statistics.choices import as_choices
+from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import designs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coherence import InputError
-from coherence.statistics.choices import as_choices
+from coherence.statistics.evaluation import as_choices
 
 
 def test_choices_hold_codes_and_labels():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence.statistics import learners
-from coherence.statistics.choices import as_choices
+from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
     Logistic,

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from coherence.statistics.choices import as_choices
+from coherence.statistics.evaluation import as_choices
 from coherence.statistics.permutation import (
     all_arrangements,
     contexts_of,

@@ -73,7 +73,7 @@ def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs
             f"ids of contexts must differ as text; received {listing(map(repr, twice), 1)} twice "
             f"in {key!r}{where}. Rename one of them.",
         )
-    return completed.part(table.assign(context=table["context"].map(_as_text).astype(object)))
+    return completed.subset(table.assign(context=table["context"].map(_as_text).astype(object)))
 
 
 def by_task_and_model(
@@ -86,7 +86,7 @@ def by_task_and_model(
         table = _completed(given, str(source), reading)
         for (task, model), rows in table.table.groupby(list(EVALUATION), sort=False):
             key = str(task), str(model) or str(source)
-            parts.setdefault(key, []).append((str(source), table.part(rows)))
+            parts.setdefault(key, []).append((str(source), table.subset(rows)))
     tasks: dict[str, dict[str, Runs]] = {}
     # A model that is in two files about one task was asked twice, and is two models everywhere.
     twice = {model for (_, model), found in parts.items() if len(found) > 1}
@@ -172,7 +172,7 @@ def _with_facts(rows: Runs, facts: pd.DataFrame) -> Runs:
         given["theta"] = context.map(states)
     if "p_true" in facts.columns:
         given["p_true"] = context.map(facts["p_true"]).where(~rows.given_z)
-    return rows.part(rows.table.assign(**given))
+    return rows.subset(rows.table.assign(**given))
 
 
 def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | list[str]:
@@ -190,7 +190,7 @@ def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | l
             f"model was asked about: {listing(missing, N_SHOWN)}."
         )
     shared = {
-        model: of_model.part(of_model.table[of_model.table["context"].isin(kept)])
+        model: of_model.subset(of_model.table[of_model.table["context"].isin(kept)])
         for model, of_model in rows.items()
     }
     facts = {model: _facts(of_model) for model, of_model in shared.items()}

@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call
-from coherence.checks.consistency import prompt_consistency
+from coherence.checks.consistency import consistency_of
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
@@ -73,7 +73,7 @@ class Answers:
         if key not in self._about:
             table = self.rows.table
             kept = table["context"].isin(key)
-            part = self if kept.all() else replace(self, rows=self.rows.part(table[kept]))
+            part = self if kept.all() else replace(self, rows=self.rows.subset(table[kept]))
             self._about[key] = part
         return self._about[key]
 
@@ -81,7 +81,7 @@ class Answers:
         """Return the results of a check by name, as an analysis plans it; run once."""
         if check not in self._results:
             declared, found = declaration(check), self._results.setdefault(check, {})
-            for step in declared.plan(self.evaluation.facts(declared.needs, False)):
+            for step in declared.plan(self.evaluation.data(declared.needs), False):
                 if not isinstance(step, Call):
                     continue
                 # Draws of a null distribution move neither the estimate nor what contexts add.
@@ -127,9 +127,9 @@ def _by_check(effect: Effect, answers: Answers) -> CheckResult:
     if check.states_named and evaluation.unpaired:
         return effect.nothing(evaluation.unpaired)
     exact = evaluation.exact_state and TARGET in check.needs
-    judged = evaluation.choices if exact else evaluation.judged
-    if evaluation.stated.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
-        return effect.nothing(NO_BELIEF if evaluation.stated.empty else NO_CHOICE)
+    judged = evaluation.with_action if exact else evaluation.complete_cases
+    if evaluation.parsed.empty or ({ACTION, THETA} & set(check.needs) and judged.empty):
+        return effect.nothing(NO_BELIEF if evaluation.parsed.empty else NO_CHOICE)
     if evaluation.crossed and not check.of_persons:
         return effect.nothing(PERSONS)
     found = answers.results(check.name)
@@ -151,18 +151,18 @@ def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
     for prompt in (answers.reference, *answers.prompts):
         if prompt not in parsed:
             return effect.nothing(f"no parsed belief under {prompt!r}")
-    return prompt_consistency(rows, reference=answers.reference, prompts=answers.prompts)
+    return consistency_of(rows, answers.reference, list(answers.prompts))
 
 
 def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
     """Take the standard deviation of repeated reports, the mean over states of several."""
     evaluation = answers.evaluation
-    if evaluation.stated.empty:
+    if evaluation.parsed.empty:
         return effect.nothing(effect.lacks)
     if evaluation.crossed:
         return effect.nothing(PERSONS)
-    beliefs = pd.DataFrame(evaluation.belief(evaluation.stated).reshape(len(evaluation.stated), -1))
-    context = evaluation.stated["context"].to_numpy()
+    beliefs = pd.DataFrame(evaluation.belief(evaluation.parsed).reshape(len(evaluation.parsed), -1))
+    context = evaluation.parsed["context"].to_numpy()
     variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
     # Computed beliefs are expectations themselves, which asking again would not change.
     if evaluation.runs.computed:

@@ -117,7 +117,7 @@ def _answers(
             asked |= table["prompt"].isna()  # beliefs given z, of the reference prompt
             asked &= table["z"].isna() | table["z"].astype(str).isin(same_z)
         answers[model] = Answers(
-            rows.part(table[asked]),
+            rows.subset(table[asked]),
             reference,
             tuple(sorted(shared - {reference})),
             positive,

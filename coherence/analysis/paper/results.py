@@ -17,12 +17,13 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
-from coherence.checks.cmi import NEAREST, cmi_test
+from coherence.checks.cmi import NEAREST, cmi
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
+from coherence.statistics.evaluation import require_state
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
@@ -241,7 +242,7 @@ def _added(
     evaluation: EvaluationRows, published: bool, rng: np.random.Generator
 ) -> list[CheckResult]:
     """Compute what a report lacks of one task and model."""
-    results = [_isotonic(evaluation, published, rng)] if len(evaluation.judged) else []
+    results = [_isotonic(evaluation, published, rng)] if len(evaluation.complete_cases) else []
     if published:
         return results
     if evaluation.runs.beliefs:
@@ -254,7 +255,7 @@ def _added(
 
 def _isotonic(evaluation: EvaluationRows, published: bool, rng: np.random.Generator) -> CheckResult:
     """Test sufficiency under isotonic calibration."""
-    facts = evaluation.facts(NEEDS_STATE_AND_ACTION, published)
+    data = evaluation.data(NEEDS_STATE_AND_ACTION)
     if evaluation.policies:
         lack = "calibration takes chosen actions, and here actions are probabilities"
     elif not evaluation.in_two_states:
@@ -264,18 +265,10 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: np.random.Genera
         lack = evaluation.unpaired
     if not lack:
         try:
-            result = cmi_test(
-                facts.belief,
-                facts.action,
-                facts.truth,
-                context=facts.context,
-                group=facts.group,
-                positive=facts.positive,
-                isotonic=True,
-                published=published,
-                rng=rng,
-            )
-            return replace(result, check=ISOTONIC, n_dropped=facts.n_dropped)
+            if len(data.states) == 2:
+                require_state(data)
+            result = cmi(data, isotonic=True, published=published, rng=rng)
+            return replace(result, check=ISOTONIC, n_dropped=data.n_dropped)
         except InputError as error:
             # Labels that do not say which state the belief is in: a cell without a number, whose
             # footnote says so, and not the end of all tables.
@@ -287,9 +280,9 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: np.random.Genera
         "nats",
         None,
         math.nan,
-        n_rows=len(facts.belief),
+        n_rows=data.n_rows,
         n_contexts=0,
-        n_dropped=facts.n_dropped,
+        n_dropped=data.n_dropped,
         reason=lack,
     )
 
@@ -335,22 +328,27 @@ def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
 def _scatter(evaluation: EvaluationRows) -> CheckResult:
     what = f"root of the mean variance of repeated answers within contexts, {evaluation.reference}"
     if not evaluation.in_two_states:
-        return _undefined(SCATTER, what, evaluation.asked, "beliefs over several states")
-    if evaluation.runs.part(evaluation.stated).computed:
+        return _undefined(SCATTER, what, evaluation.reference_rows, "beliefs over several states")
+    if evaluation.runs.subset(evaluation.parsed).computed:
         of_answers = "spread of the computed distribution over answers, which is not known of a "
-        if not evaluation.runs.known("p_sd")[evaluation.stated.index].any():
+        if not evaluation.runs.known("p_sd")[evaluation.parsed.index].any():
             kind = f"{of_answers}belief that is one probability"
-            return _undefined(SCATTER, what, evaluation.asked, f"no {kind}")
+            return _undefined(SCATTER, what, evaluation.reference_rows, f"no {kind}")
         # One answer drawn from the distribution would have this variance.
-        rows = evaluation.stated.dropna(subset="p_sd")
+        rows = evaluation.parsed.dropna(subset="p_sd")
         squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
         what = f"root of the mean variance of the computed distribution, {evaluation.reference}"
         return _of_squares(
-            SCATTER, what, squares, rows, evaluation.asked, "a computed distribution"
+            SCATTER, what, squares, rows, evaluation.reference_rows, "a computed distribution"
         )
-    variance = _by_context(evaluation, evaluation.stated)["variance"]
+    variance = _by_context(evaluation, evaluation.parsed)["variance"]
     return _of_squares(
-        SCATTER, what, variance, evaluation.stated, evaluation.asked, "two parsed repetitions"
+        SCATTER,
+        what,
+        variance,
+        evaluation.parsed,
+        evaluation.reference_rows,
+        "two parsed repetitions",
     )
 
 
@@ -387,7 +385,7 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
     answers = _by_context(evaluation, rows)
     truth = rows.groupby("context", observed=True)["p_true"].mean()
     # The mean of n answers misses the expected one by their variance over n.
-    noise = 0.0 if evaluation.runs.part(rows).computed else answers["variance"] / answers["n"]
+    noise = 0.0 if evaluation.runs.subset(rows).computed else answers["variance"] / answers["n"]
     squares = (answers["mean"] - truth) ** 2 - noise
     return [
         replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),

@@ -1,0 +1,453 @@
+"""One evaluation (a model on a task) as arrays, validated once: what every check takes.
+
+Public functions of arrays build it from what a user passes (`as_choices`, `evaluation_data`);
+`coherence.analysis.evaluation` builds it from the columns of a runs table. Nothing behind it
+validates again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from coherence.errors import InputError, listing
+from coherence.inputs import (
+    Actions,
+    Codes,
+    Floats,
+    as_actions,
+    as_belief,
+    as_codes,
+    as_contexts,
+    as_numbers,
+    few_contexts,
+    of_contexts,
+    require,
+    require_aligned,
+    seen_policies,
+)
+from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
+from coherence.table.runs import Runs
+from coherence.table.states import unknown_pair, zero_or_one
+
+RESOLVED = 1e-9  # below which posteriors are equal
+UNKNOWN = -1  # code of what a row does not have
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Validated belief, action and truth of one evaluation, with what they are compared by."""
+
+    belief: Floats  # shape (n,) or (n, n_states): belief in the second of two states, or in all
+    # shape (n,): codes of the chosen actions; empty where actions are probabilities
+    action: Codes
+    truth: Codes  # shape (n,): codes of the realised states
+    context: Codes  # shape (n,): codes
+    # actions, states, contexts: labels of the codes, in the order of the codes
+    actions: tuple[Any, ...]
+    states: tuple[Any, ...]
+    contexts: tuple[Any, ...]
+    # shape (n, n_actions), or None: probability of each action; None where actions were chosen
+    policy: Floats | None = None
+    # shape (n,), or None: exact posterior of the second state, which takes the place of the truth
+    # in the checks that can take either; see `with_exact_state`
+    exact: Floats | None = None
+    posterior: Floats | None = None  # shape (n,): the same where it is known, else NaN
+    positive: Any = None  # label of the state that a belief in one is in, where it was named
+    # its code; `UNKNOWN` where it never came true, None where nothing says which it is
+    positive_code: int | None = None
+    group: Codes | None = None  # shape (n_contexts,): what contexts share beyond their belief
+    groups: tuple[Any, ...] = ()  # labels of `group`
+    person: Codes | None = None  # shape (n,): who judged, where several judged the same contexts
+    drawn: NDArray[np.bool_] | None = None  # rows whose truth was drawn from the posterior
+    features: pd.DataFrame | None = None  # evidence columns in which the rows have any value
+    computed: bool = False  # whether beliefs come from a model's distribution, without noise
+    n_asked: int = 0  # rows that were asked what a check needs, parsed or not
+    # of beliefs over several states: the names of the columns, and the column of each of `states`
+    columns: tuple[str, ...] = ()
+    column_of: tuple[int, ...] = ()
+    unpaired: str = ""  # why it is not known which column is which state
+    prompt: str = ""  # of all rows above
+    # rows under each other prompt, for the checks that compare every prompt with the truth
+    other_prompts: Mapping[str, "EvaluationData"] = field(default_factory=dict)
+    # every row, other prompts and beliefs given z included, for the checks that compare beliefs
+    runs: Runs | None = None
+
+    @property
+    def share(self) -> Floats:
+        """Probability of each action in each row; 0 or 1 where one was chosen."""
+        return Actions(self.action, self.actions, self.policy).share
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.belief)
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of contexts."""
+        return len(self.contexts)
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows that were asked and are not here."""
+        return self.n_asked - self.n_rows
+
+    @property
+    def clusters(self) -> Clusters:
+        """What is resampled: contexts, or the groups that they belong to."""
+        if self.group is None:
+            return Clusters("context", np.arange(self.n_contexts, dtype=np.int64))
+        return Clusters("group", self.group)
+
+    @property
+    def state(self) -> Floats:
+        """Whether the state that the belief is in came true, 0 or 1; NaN where it is not known."""
+        happened = np.full(self.n_rows, np.nan)
+        if self.positive_code is not None:
+            known = self.truth != UNKNOWN
+            happened[known] = self.truth[known] == self.positive_code
+        return happened
+
+    def known(self, *names: str) -> NDArray[np.bool_]:
+        """Tell which rows have all of "action", "truth" and "posterior" that are named."""
+        of_name: dict[str, Any] = {"truth": self.truth != UNKNOWN, "action": self.action != UNKNOWN}
+        if self.policy is not None:
+            of_name["action"] = ~np.isnan(self.policy).any(axis=1)
+        of_name["posterior"] = False if self.posterior is None else ~np.isnan(self.posterior)
+        there = np.ones(self.n_rows, dtype=np.bool_)
+        for name in names:
+            there &= of_name[name]
+        return there
+
+    def difference_names(self, state: Any, other: Any) -> list[str]:
+        """Name the difference of each action between two states; labels that are alike apart."""
+        alike = {*map(str, self.actions)} & {*map(str, self.states)}
+        act, given = ("action ", "state ") if alike else ("", "")
+        return [
+            f"P({act}{name} | {given}{state}) - P({act}{name} | {given}{other})"
+            for name in self.actions
+        ]
+
+    @property
+    def degenerate(self) -> str:
+        """Why no check of belief, action and truth can say anything; empty if one can."""
+        if len(self.actions) < 2:
+            return f"only one action was seen ({self.actions[0]!r})"
+        if self.exact is not None and np.ptp(self.exact) < RESOLVED:
+            return f"the exact posterior is constant ({self.exact[0]:.3g})"
+        if len(self.states) < 2:
+            return f"truth is constant ({self.states[0]!r})"
+        return few_contexts(self.n_contexts)
+
+    def subset(self, rows: NDArray[np.bool_]) -> "EvaluationData":
+        """Return some rows; what none of them has is unknown to it."""
+        if rows.all():
+            return self
+        kept = np.flatnonzero(np.bincount(self.context[rows], minlength=self.n_contexts))
+        truth, states, of_states = _seen(self.truth[rows], self.states)
+        action, actions, policy = self.action, self.actions, self.policy
+        if policy is not None:
+            chosen = seen_policies(policy[rows], actions)
+            action, actions, policy = chosen.codes, chosen.labels, chosen.probabilities
+        elif action.size:
+            action, actions, _ = _seen(action[rows], actions)
+        features = None if self.features is None else self.features[rows]
+        if features is not None:
+            features = features.dropna(axis="columns", how="all")
+            features = None if features.empty else features
+        group, groups = self.group, self.groups
+        if group is not None:
+            group, groups, _ = _seen(group[kept], groups)
+        positive = self.positive_code
+        return replace(
+            self,
+            belief=self.belief[rows],
+            action=action,
+            truth=truth,
+            context=_seen(self.context[rows], self.contexts)[0],
+            actions=actions,
+            states=states,
+            contexts=tuple(self.contexts[code] for code in kept),
+            policy=policy,
+            exact=None if self.exact is None else self.exact[rows],
+            posterior=None if self.posterior is None else self.posterior[rows],
+            positive_code=None if positive is None else int(of_states[positive]),
+            group=group,
+            groups=groups,
+            person=None
+            if self.person is None
+            else np.unique(self.person[rows], return_inverse=True)[1],
+            drawn=None if self.drawn is None else self.drawn[rows],
+            features=features,
+            column_of=tuple(self.column_of[code] for code in np.flatnonzero(of_states[:-1] >= 0))
+            if self.column_of
+            else (),
+        )
+
+    def with_exact_state(self) -> "EvaluationData":
+        """Return the same with the exact posterior, which every row has, in the truth's place."""
+        in_one = self.belief.ndim == 1 or self.belief.shape[1] == 2
+        require(
+            in_one,
+            "exact holds the posterior of one of two states; received beliefs over "
+            f"{self.belief.shape[-1]}. Leave it out: the realised state is tested then.",
+        )
+        truth, states = self.truth, self.states
+        if not states or (truth == UNKNOWN).any():
+            truth, states = np.zeros(self.n_rows, dtype=np.int64), _states_named(self.positive)
+        require(
+            len(states) <= 2,
+            f"exact holds the posterior of one of two states; truth has {len(states)} labels. Name "
+            "the state that the belief is in (positive), to hold it against all others.",
+        )
+        if len(states) == 1:  # nothing but the names of states is taken from the truth
+            happened = self.positive_code == 0
+            truth = np.full(self.n_rows, int(happened), dtype=np.int64)
+            other = f"not {states[0]}"
+            states = (other, states[0]) if happened else (states[0], other)
+        assert self.posterior is not None
+        mean = context_means(self.posterior, self.context, self.n_contexts)
+        away = np.abs(self.posterior - mean[self.context])
+        at = int(away.argmax())
+        require(
+            bool(away[at] < RESOLVED),
+            "exact must be the same in all rows of a context; context "
+            f"{self.contexts[self.context[at]]!r} has {self.posterior[at]:.6g} beside "
+            "others. Give other evidence another context id.",
+        )
+        return replace(self, truth=truth, states=states, exact=np.asarray(mean[self.context]))
+
+
+def _seen(codes: Codes, labels: Sequence[Any]) -> tuple[Codes, tuple[Any, ...], Codes]:
+    """Number the labels that occur anew; also the new code of each old one, `UNKNOWN` the last."""
+    kept = np.unique(codes[codes != UNKNOWN])
+    new = np.full(len(labels) + 1, UNKNOWN, dtype=np.int64)
+    new[kept] = np.arange(kept.size)
+    return new[codes], tuple(labels[code] for code in kept), new
+
+
+def as_choices(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike | None,
+    context: ArrayLike | None,
+    *,
+    exact: ArrayLike | None = None,
+    **options: Any,
+) -> EvaluationData:
+    """Validate choices, and their truth or what takes its place; see `evaluation_data`."""
+    require(
+        truth is not None or exact is not None,
+        "truth must hold the state of every row; received None. Pass it, or the exact posteriors "
+        "as exact.",
+    )
+    if exact is None:
+        return evaluation_data(belief, action, truth, context, **options)
+    data = evaluation_data(belief, action, truth, context, posterior=exact, **options)
+    return data.with_exact_state()
+
+
+def evaluation_data(
+    belief: ArrayLike,
+    action: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    *,
+    positive: Any = None,
+    oriented: bool = False,
+    labels: Sequence[Any] | None = None,
+    posterior: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    person: ArrayLike | None = None,
+    missing: bool = False,
+    one_truth: bool = True,
+) -> EvaluationData:
+    """Validate aligned arrays.
+
+    `oriented` refuses two labels of which nothing says which the belief is in; `labels` are all
+    that the truth may have, of which its rows may lack some. With `missing`, actions, truths and
+    posteriors may be. Without `one_truth`, rows of a context may differ in it.
+    """
+    require_aligned(
+        belief=belief,
+        action=action,
+        truth=truth,
+        context=context,
+        exact=posterior,
+        group=group,
+        person=person,
+    )
+    checked = as_belief(belief)
+    n_rows = len(checked)
+    chosen = Actions(np.full(n_rows, UNKNOWN, dtype=np.int64), ())
+    if action is not None:
+        chosen = _as_known_actions(action, n_rows) if missing else as_actions(action, n_rows)
+    of_row, contexts = as_contexts(context, n_rows)
+    truths, states = np.full(n_rows, UNKNOWN, dtype=np.int64), ()
+    if truth is not None:
+        truths, states = _as_known_codes(truth, "truth", n_rows, missing=missing)
+    if one_truth and len(states) > 1:
+        known = truths != UNKNOWN
+        remedy = "Give every realised state its own context id."
+        of_contexts(truths[known], states, of_row[known], contexts, "truth", remedy)
+    in_one = checked.ndim == 1 or checked.shape[1] == 2
+    require(
+        in_one or positive is None,
+        f"positive names the state of a belief in one; received {positive!r} with beliefs over "
+        f"{checked.shape[-1]} states. Leave it out.",
+    )
+    code = None
+    if in_one and states:
+        truths, states, code = _oriented(truths, states, positive, labels)
+        if code is None and oriented and len(states) == 2:
+            raise InputError(unknown_pair(states, "truth"))
+    of_context, groups = None, ()
+    if group is not None:
+        of_context, groups = groups_of_contexts(group, of_row, contexts)
+    return EvaluationData(
+        checked,
+        chosen.codes,
+        truths,
+        of_row,
+        chosen.labels,
+        states,
+        contexts,
+        chosen.probabilities,
+        posterior=None if posterior is None else _as_posterior(posterior, n_rows, missing=missing),
+        positive=positive,
+        positive_code=code,
+        group=of_context,
+        groups=groups,
+        person=None if person is None else as_codes(person, "person", n_rows)[0],
+        n_asked=n_rows,
+    )
+
+
+def _as_known_actions(values: Any, n_rows: int) -> Actions:
+    """Validate the actions of the rows that have one; others are `UNKNOWN`, or NaN throughout."""
+    known = np.asarray(pd.notna(values), dtype=np.bool_)
+    if known.ndim > 1:
+        known = np.asarray(known.all(axis=1))
+    n_known = int(known.sum())
+    if n_known == n_rows:
+        return as_actions(values, n_rows)
+    codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
+    if not n_known:
+        return Actions(codes, ())
+    chosen = as_actions(values[known], n_known)
+    if chosen.probabilities is None:
+        codes[known] = chosen.codes
+        return Actions(codes, chosen.labels)
+    probabilities = np.full((n_rows, len(chosen.labels)), np.nan)
+    probabilities[known] = chosen.probabilities
+    return Actions(chosen.codes, chosen.labels, probabilities)
+
+
+def _as_known_codes(
+    values: ArrayLike, name: str, n_rows: int, *, missing: bool
+) -> tuple[Codes, tuple[Any, ...]]:
+    """Turn labels into codes; where they may be missing, those are `UNKNOWN`."""
+    cells = np.asarray(values, dtype=object) if missing else None
+    known = None if cells is None else np.asarray(pd.notna(cells), dtype=np.bool_)
+    if cells is None or known is None or known.all():
+        return as_codes(values, name, n_rows)
+    codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
+    codes[known], labels = as_codes(cells[known], name)
+    return codes, labels
+
+
+def _as_posterior(values: ArrayLike, n_rows: int, *, missing: bool) -> Floats:
+    """Validate exact posteriors of one of two states; what may be missing is NaN."""
+    require(
+        np.shape(values) == (n_rows,),
+        f"exact must have one posterior for each of {n_rows} rows; received shape "
+        f"{np.shape(values)}. Pass that of the state that the belief is in.",
+    )
+    if not missing:
+        return as_belief(values, "exact")
+    posterior = as_numbers(values, "exact").copy()
+    known = ~np.isnan(posterior)
+    if known.any():
+        posterior[known] = as_belief(posterior[known], "exact")
+    return posterior
+
+
+def _states_named(positive: Any) -> tuple[Any, Any]:
+    """Name two states of which none was recorded."""
+    return (0, 1) if positive is None else (f"not {positive}", positive)
+
+
+def _oriented(
+    truth: Codes, states: tuple[Any, ...], positive: Any, labels: Sequence[Any] | None
+) -> tuple[Codes, tuple[Any, ...], int | None]:
+    """Give the code 1 to the state that the belief is in, and 0 to what else came true.
+
+    Also return its code: `UNKNOWN` where it never came true, None where nothing says which it is.
+    """
+    known = states if labels is None else tuple(labels)
+    of_known = zero_or_one(known, positive) if known else None
+    if of_known is None:
+        return truth, states, None
+    by_label = dict(zip(known, of_known, strict=True))
+    codes = [by_label[label] for label in states]
+    if len(set(codes)) < 2:  # a single state came true, or others than that of the belief
+        return truth, states, 0 if codes == [1] else UNKNOWN
+    others = [label for label, code in zip(states, codes, strict=True) if code == 0]
+    of_belief = states[codes.index(1)]
+    other = others[0] if len(others) == 1 else f"not {of_belief}"
+    # The last code is that of rows without a truth.
+    return np.array([*codes, UNKNOWN], dtype=np.int64)[truth], (other, of_belief), 1
+
+
+def require_state(data: EvaluationData) -> Floats:
+    """Return the realised state as 0 or 1, or refuse where nothing says which one is which."""
+    if data.positive_code is None:
+        if len(data.states) == 2:
+            raise InputError(unknown_pair(data.states, "truth"))
+        raise InputError(
+            f"truth has the labels {listing(map(repr, data.states))}, and nothing says which of "
+            "them the belief is in. Name it: positive=LABEL."
+        )
+    return data.state
+
+
+def one_dimensional(data: EvaluationData, check: str) -> Floats:
+    """Return the belief as one number per row, to 1e-9 as everywhere, or refuse.
+
+    A last bit, as in 1 - (1 - p), must not pass for the scatter of repeated reports.
+    """
+    if data.belief.ndim == 1:
+        return np.round(data.belief, 9)
+    require(
+        data.belief.shape[1] == 2,
+        f"{check} needs one-dimensional beliefs; received beliefs over {data.belief.shape[1]} "
+        "states. Pass the belief in one state against the rest.",
+    )
+    return np.round(data.belief[:, 1], 9)
+
+
+def in_several_states(data: EvaluationData) -> bool:
+    """Tell whether beliefs are over more than two states."""
+    return data.belief.ndim == 2 and data.belief.shape[1] > 2
+
+
+def separated(data: EvaluationData) -> bool:
+    """Tell whether beliefs foretell every state without exception.
+
+    With two states, every belief at one lies below every belief at the other; with several, the
+    most probable one always came true. Nothing about the state is left to chance then. What a
+    smooth regression misses of such a step it misses alike in choices that follow the belief, and
+    covariance of these remains would be no sign of anything.
+    """
+    if in_several_states(data):
+        all_seen = data.belief.shape[1] == len(data.states)
+        return all_seen and bool((data.belief.argmax(axis=1) == data.truth).all())
+    if len(data.states) != 2:
+        return False
+    belief = one_dimensional(data, "residual_covariance_test")
+    first, second = belief[data.truth == 0], belief[data.truth == 1]
+    return bool(first.max() < second.min() or second.max() < first.min())
