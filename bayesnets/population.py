@@ -16,8 +16,8 @@ from bayesnets.codes import Codes, Floats
 from bayesnets.elimination import joint
 from coherence.agents import Agent, named_agent
 from coherence.analysis.populations import LACKING, WEIGHT, Groups, as_data, choices_of
-from coherence.checks.check import EvaluationData
 from coherence.errors import InputError
+from coherence.statistics.evaluation import EvaluationData
 
 STATED = (
     "stated is the posterior of all findings of a case but one, which is drawn anew for each case; "
