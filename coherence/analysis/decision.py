@@ -15,7 +15,7 @@ from coherence.report.variation import Variation, stillness
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
-from coherence.statistics.scatter import Reports
+from coherence.statistics.report_noise import Reports
 
 PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
 LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth

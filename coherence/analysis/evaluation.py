@@ -16,7 +16,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.scatter import ReportNoise, noise_bias, report_noise_within
+from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import (
     ACTION,
@@ -274,43 +274,36 @@ class EvaluationRows:
 
     @property
     def scatter(self) -> ReportNoise:
-        """How far the beliefs of equal evidence lie apart."""
+        """How far parsed reports of equal evidence lie apart, under the reference prompt."""
+        rows, across = self.parsed, "repetitions"
         if self.runs.computed:  # repetitions of a computed belief are equal
             rows = self.rows[~self.runs.given_z].dropna(subset=self.states or ["p"])
-            rows = rows.drop_duplicates(["context", "prompt"])
-            return report_noise_within(self.belief(rows), rows["context"], across="wordings")
-        rows = self.complete_cases if len(self.complete_cases) else self.parsed
-        if self.crossed:  # beliefs of different persons are no copies of one
-            cells = rows["context"].astype(str) + "\n" + rows["person"].astype(str)
-            return report_noise_within(self.belief(rows), cells, across="repetitions of one person")
-        found = report_noise_within(self.belief(rows), rows["context"])
-        if found.sd > 0 and len(self.with_action):
-            return replace(found, bias=self._noise_bias())
-        return replace(found, bias=0.0) if found.sd == 0 else found
+            rows, across = rows.drop_duplicates(["context", "prompt"]), "wordings"
+        cells = rows["context"].astype(str)
+        if self.crossed and not self.runs.computed:
+            # Beliefs of different persons are no copies of one.
+            cells, across = cells + "\n" + rows["person"].astype(str), "repetitions of one person"
+        noise = report_noise(self.belief(rows), pd.factorize(cells)[0], across=across)
+        if across != "repetitions" or math.isnan(noise.sd):
+            return noise
+        return replace(noise, bias=self._noise_bias() if noise.sd > 0 else 0.0)
 
     def _noise_bias(self) -> float:
         """Tell what noise in the reports does to tests of choice against state."""
-        rows = self.with_action if self.exact_state else self.complete_cases
-        if rows.empty:
+        data = self.data(STATE_AND_CHOICES)
+        if not data.n_rows:
             return math.nan
-        chosen, belief = self.action(rows), self.belief(rows)
-        share = pd.get_dummies(chosen) if isinstance(chosen, pd.Series) else chosen
-        context = pd.factorize(rows["context"])[0].astype(np.int64)
         if self.in_two_states:
-            states = [rows["p_true"] if self.exact_state else self.state[rows.index]]
+            states = [data.state if data.exact is None else data.exact]
         else:
-            theta = self.runs.theta[rows.index].map(lambda label: _column_of(label, self.states))
-            states = [theta == name for name in self.states]
-        found = [
-            noise_bias(column, context, np.asarray(share, dtype=np.float64), state)
-            for column, state in zip(
-                belief.reshape(len(belief), -1).T,
-                (np.asarray(state, dtype=np.float64) for state in states),
-                strict=True,
-            )
+            column = np.array([*data.column_of, -1])[data.truth]
+            states = [(column == at).astype(np.float64) for at in range(len(self.states))]
+        biases = [
+            noise_bias(column, data.context, data.share, state)
+            for column, state in zip(data.belief.reshape(data.n_rows, -1).T, states, strict=True)
             if not np.isnan(state).any()
         ]
-        return float(np.nanmax(found)) if np.isfinite(found).any() else math.nan
+        return float(np.nanmax(biases)) if np.isfinite(biases).any() else math.nan
 
     def belief(self, rows: pd.DataFrame) -> Floats:
         """Return one belief per row, or one column per state where there are several."""

@@ -16,7 +16,7 @@ from coherence.checks.catalogue import interpretation_of
 from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 from coherence.table.printable import WARNING, counted, numbered
 
 RATIONAL = "rational_agent"

@@ -27,6 +27,7 @@ from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, req
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import (
     Seed,
     as_generator,
@@ -51,8 +52,12 @@ TOO_FEW = (
 def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
     """Mean, variance and number of repetitions of each context under one prompt."""
     rows = runs.loc[runs["prompt"] == prompt]
-    answers = rows.groupby("context", observed=True)["p"]
-    variance = answers.var(ddof=1)
+    contexts = rows.groupby("context", observed=True)
+    answers = contexts["p"]
+    within = variances_within(
+        rows["p"].to_numpy(dtype=np.float64), contexts.ngroup().to_numpy(dtype=np.int64)
+    )
+    variance = pd.Series(within, index=answers.mean().index)
     if "belief_kind" in rows.columns:
         # What is computed is the expectation itself: one answer leaves no noise to be removed.
         computed = rows["belief_kind"].isin(COMPUTED_KINDS).groupby(rows["context"], observed=True)

@@ -253,7 +253,14 @@ def _details(agent: RationalAgent) -> pd.DataFrame:
         return quantity, *values, *[math.nan] * (3 - len(values))
 
     _, sd, low, high = agent.noise.to_numpy()[0]
-    lines = [line("standard deviation of reports around the belief", sd, low, high)]
+    lines = [
+        line(
+            "standard deviation of reports around the belief, before rounding",
+            sd,
+            low,
+            high,
+        )
+    ]
     for row in agent.thresholds.to_dict("records"):
         change = f"{row['above']} overtakes {row['below']}"
         lines.append(line(f"belief at which {change}", row["belief"], row["low"], row["high"]))

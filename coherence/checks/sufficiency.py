@@ -44,8 +44,8 @@ from coherence.statistics.evaluation import (
 )
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
 from coherence.statistics.panels import as_panel
+from coherence.statistics.report_noise import Reports, kind_of_reports, rounding_bound
 from coherence.statistics.resample import Seed, as_generator, context_means
-from coherence.statistics.scatter import Reports, kind_of_reports, rounding_bound
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"

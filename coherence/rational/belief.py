@@ -71,7 +71,7 @@ class Reports:
 
     @property
     def within_sd(self) -> float:
-        """Standard deviation of reports within contexts; NaN where none has two."""
+        """Pooled within contexts, where the search for the noise starts; NaN where none has two."""
         degrees = float((self.counts.sum(axis=1) - 1).sum())
         if not degrees:
             return float("nan")

@@ -12,7 +12,7 @@ from coherence.rational.sensitivity import Sensitivity
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
 from coherence.table.runs import Runs
 

@@ -32,7 +32,7 @@ from coherence.report.variation import over_contexts
 from coherence.report.wording import belief_noun, clean, evaluation_heading, format_numbers
 from coherence.result import LEVEL, CheckResult, ForecastScores, Outcome
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 from coherence.statistics.state_shares import StateShares
 from coherence.table.runs import Runs
 

@@ -21,9 +21,10 @@ from coherence.checks.consistency import consistency_of
 from coherence.inputs import few_contexts
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Clusters, clusters_of, group_of_contexts
 from coherence.table.audit import label_rows
-from coherence.table.needs import ACTION, TARGET, THETA, P
+from coherence.table.needs import ACTION, TARGET, TARGETS, THETA, P
 from coherence.table.runs import Runs
 from coherence.table.schema import PARSED
 
@@ -155,15 +156,15 @@ def _between_prompts(effect: Effect, answers: Answers) -> CheckResult:
 
 
 def _within_contexts(effect: Effect, answers: Answers) -> CheckResult:
-    """Take the standard deviation of repeated reports, the mean over states of several."""
+    """Take the standard deviation of repeated reports, as `EvaluationReport.scatter`."""
     evaluation = answers.evaluation
     if evaluation.parsed.empty:
         return effect.nothing(effect.lacks)
     if evaluation.crossed:
         return effect.nothing(PERSONS)
-    beliefs = pd.DataFrame(evaluation.belief(evaluation.parsed).reshape(len(evaluation.parsed), -1))
-    context = evaluation.parsed["context"].to_numpy()
-    variance = beliefs.groupby(context).var(ddof=1).mean(axis="columns")
+    data = evaluation.data(TARGETS)
+    index = pd.Index(data.contexts, tupleize_cols=False)
+    variance = pd.Series(variances_within(data.belief, data.context), index=index)
     # Computed beliefs are expectations themselves, which asking again would not change.
     if evaluation.runs.computed:
         return effect.nothing("computed beliefs are not reported repeatedly")

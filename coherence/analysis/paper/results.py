@@ -26,6 +26,7 @@ from coherence.result import CheckResult
 from coherence.statistics.evaluation import require_state
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.parallel import Progress, run_calls
+from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.reading import Reading
@@ -320,9 +321,15 @@ def _of_squares(
 
 def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
     """Mean, variance and number of the beliefs of each context."""
-    table = pd.DataFrame({"context": rows["context"], "belief": evaluation.belief(rows)})
-    beliefs = table.groupby("context", observed=True)["belief"]
-    return pd.DataFrame({"mean": beliefs.mean(), "variance": beliefs.var(), "n": beliefs.count()})
+    belief = evaluation.belief(rows)
+    contexts = pd.DataFrame({"context": rows["context"], "belief": belief}).groupby(
+        "context", observed=True
+    )
+    beliefs = contexts["belief"]
+    table = pd.DataFrame({"mean": beliefs.mean(), "n": beliefs.count()})
+    return table.assign(
+        variance=variances_within(belief, contexts.ngroup().to_numpy(dtype=np.int64))
+    )
 
 
 def _scatter(evaluation: EvaluationRows) -> CheckResult:

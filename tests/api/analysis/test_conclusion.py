@@ -12,7 +12,7 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.verdict import conclude_further
 from coherence.report.terminal import render_report
 from coherence.result import Family
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 
 CLEAR = ReportNoise(0.01, 50)
 

@@ -9,7 +9,7 @@ import pytest
 from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.evaluation import EvaluationReport
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary, FormProbability
 
 

@@ -9,7 +9,7 @@ from coherence import CheckResult, InputError, Interval
 from coherence.analysis.verdict import NO_INTERVAL, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 
 
 def result(check, pvalue, statistic=0.25, interval=None, published=False, **fields):

@@ -18,7 +18,7 @@ from coherence.plots.choices import choices_of
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.ranking import rank
-from coherence.statistics.scatter import ReportNoise
+from coherence.statistics.report_noise import ReportNoise
 
 LEAD = "Choices by belief and realised state"
 FIRST = ["What moves", LEAD]

@@ -1,4 +1,4 @@
-"""scatter_within: pooled standard deviation, by hand and against numpy."""
+"""Noise of reports: its standard deviation against pandas, and what it does to tests."""
 
 import math
 
@@ -6,46 +6,43 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.statistics.scatter import (
+from coherence.statistics.report_noise import (
     MISLEADING,
     ReportNoise,
     Reports,
     kind_of_reports,
     noise_bias,
-    report_noise_within,
+    report_noise,
     rounding_bound,
 )
 
 
-def test_equals_the_pooled_variance_of_groups_of_unequal_size():
+def test_equals_the_mean_variance_of_groups_of_unequal_size():
     rng = np.random.default_rng(1)
     group = np.repeat(np.arange(30), rng.integers(1, 6, 30))
     belief = rng.random(len(group))
-    groups = [g for _, g in pd.Series(belief).groupby(group) if len(g) > 1]
-    pooled = sum(g.var() * (len(g) - 1) for g in groups) / sum(len(g) - 1 for g in groups)
-    scatter = report_noise_within(belief, group)
-    assert scatter.sd == pytest.approx(math.sqrt(pooled), rel=1e-12)
-    assert scatter.n_groups == len(groups)
+    variances = pd.Series(belief).groupby(group).var().dropna()
+    noise = report_noise(belief, group)
+    assert noise.sd == pytest.approx(math.sqrt(variances.mean()), rel=1e-12)
+    assert noise.n_groups == len(variances)
     mixed = rng.permutation(len(group))
-    assert report_noise_within(belief[mixed], group[mixed]).sd == pytest.approx(
-        scatter.sd, rel=1e-12
-    )
+    assert report_noise(belief[mixed], group[mixed]).sd == pytest.approx(noise.sd, rel=1e-12)
 
 
-def test_of_several_states_the_one_that_scatters_most_counts():
+def test_of_several_states_it_is_the_mean_variance():
     first = np.array([0.2, 0.4, 0.5, 0.5])
     beliefs = np.column_stack([first, 0.5 * (1 - first), 0.5 * (1 - first)])
-    group = [0, 0, 1, 1]
-    assert report_noise_within(beliefs, group).sd == pytest.approx(
-        report_noise_within(first, group).sd
+    group = np.array([0, 0, 1, 1])
+    assert report_noise(beliefs, group).sd == pytest.approx(
+        report_noise(first, group).sd / math.sqrt(2)
     )
 
 
 def test_without_repetitions_nothing_is_known_and_nothing_misleads():
-    scatter = report_noise_within(np.array([0.1, 0.9]), ["a", "b"])
-    assert math.isnan(scatter.sd)
-    assert (scatter.n_groups, scatter.exceeds) == (0, False)
-    assert math.isnan(report_noise_within(np.empty(0), []).sd)
+    noise = report_noise(np.array([0.1, 0.9]), np.array([0, 1]))
+    assert math.isnan(noise.sd)
+    assert (noise.n_groups, noise.exceeds) == (0, False)
+    assert math.isnan(report_noise(np.empty(0), np.empty(0, dtype=np.int64)).sd)
 
 
 def test_the_limit_itself_does_not_mislead():
@@ -99,12 +96,6 @@ def test_the_more_cases_the_less_noise_is_too_small_to_move_a_test(n, kind):
     noise = np.tile([-0.01, 0.005, 0.0, 0.005, 0.0], n)
     belief = np.linspace(0.1, 0.9, n)[context] + noise
     assert kind_of_reports(belief, context)[0] == kind
-
-
-def test_ids_may_be_of_any_type():
-    """Ids of several types have no order, and tuples are no array of two columns."""
-    ids = [1, 1, "b", "b", (2, 3), (2, 3)]
-    assert report_noise_within(np.array([0.2, 0.4, 0.5, 0.5, 0.9, 0.7]), ids).n_groups == 3
 
 
 @pytest.mark.parametrize(

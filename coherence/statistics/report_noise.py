@@ -1,4 +1,10 @@
-"""Scatter of repeated beliefs: how far reports of one and the same evidence lie apart.
+"""Noise of reports: how far repeated reports of one and the same evidence lie apart.
+
+Two estimands, by their weights. What is shown (`report_noise`) is the root of the mean variance
+within contexts, a context counting once: what further contexts of this kind would have on average,
+so that it has an interval over contexts. What a test needs (`kind_of_reports`) pools reports, by
+degrees of freedom. What a fitted agent adds before reports are rounded and end at 0 and 1
+(`RationalAgent.noise`) is a third thing, and larger.
 
 A report that scatters around the belief acted on is a poor copy of it, and an action that follows
 the belief then seems to know more than the report says. What scatters is the smallest sign of it
@@ -10,9 +16,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from coherence.inputs import Codes, Floats, as_codes
+from coherence.inputs import Codes, Floats
 from coherence.statistics.resample import context_means
 
 MISLEADING = 0.25
@@ -35,6 +41,28 @@ class Reports(StrEnum):
     SINGLE = "single"  # one each, or few repeated, which agree: nothing is known
 
 
+def deviations(belief: Floats, mean: Floats) -> Floats:
+    """Return how far reports lie from their mean, which is off by the last digit of equal ones."""
+    away = np.asarray(belief - mean)
+    away[np.abs(away) < 1e-12] = 0.0
+    return away
+
+
+def variances_within(belief: Floats, context: Codes) -> Floats:
+    """Return the variance of the reports of each context; NaN where there is but one.
+
+    Of beliefs over several states, shape (n, n_states), it is the mean over states.
+    """
+    if not len(belief):
+        return np.zeros(0)
+    sizes, columns = np.bincount(context), np.atleast_2d(belief.T)
+    squares = np.zeros(len(sizes))
+    for column in columns:
+        away = deviations(column, context_means(column, context, len(sizes))[context])
+        squares += np.bincount(context, weights=away**2, minlength=len(sizes)) / len(columns)
+    return np.asarray(squares / np.where(sizes > 1, sizes - 1.0, math.nan))
+
+
 def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     """Tell what reports say of their noise; also the share of the variance of means that it is.
 
@@ -47,8 +75,7 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     share = 0.0
     for column in belief.reshape(len(belief), -1).T:
         means = context_means(column, context, len(sizes))
-        away = column - means[context]
-        away[np.abs(away) < 1e-12] = 0.0  # equal beliefs, whose mean is off by the last digit
+        away = deviations(column, means[context])
         noise = float(away @ away) / (sizes[sizes > 1] - 1).sum() * float((1 / sizes).mean())
         if noise > 0:
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
@@ -102,10 +129,10 @@ def _between_values(belief: Floats, n_cases: int) -> float:
 
 @dataclass(frozen=True)
 class ReportNoise:
-    """Scatter of the beliefs of a table within groups of equal evidence."""
+    """How far the reports of a table differ within groups of equal evidence."""
 
-    # Standard deviation within groups, pooled; NaN where no group has two beliefs. Of beliefs over
-    # several states, that of the state in which they scatter most.
+    # root of the mean variance within groups that have two reports, each counting once; NaN where
+    # no group has
     sd: float
     n_groups: int  # groups with at least two beliefs
     across: str = "repetitions"  # what differs within a group: "repetitions" or "wordings"
@@ -119,23 +146,13 @@ class ReportNoise:
         return self.bias > MISLEADING
 
 
-def report_noise_within(
-    belief: Floats, group: ArrayLike, *, across: str = "repetitions"
-) -> ReportNoise:
-    """Pool the variance of beliefs within groups."""
-    codes, _ = as_codes(group, "group")
-    sizes = np.bincount(codes)
-    n_groups = int((sizes > 1).sum())
-    if not n_groups:
+def report_noise(belief: Floats, group: Codes, *, across: str = "repetitions") -> ReportNoise:
+    """Average the variances of reports within groups; see `variances_within`."""
+    variances = variances_within(belief, group)
+    variances = variances[~np.isnan(variances)]
+    if not variances.size:
         return ReportNoise(math.nan, 0, across)
-    columns = belief.reshape(len(belief), -1).T
-    squares = 0.0
-    for column in columns:
-        away = column - (np.bincount(codes, weights=column) / sizes)[codes]
-        away[np.abs(away) < 1e-12] = 0.0  # equal beliefs, whose mean is off by the last digit
-        squares = max(squares, float(away @ away))
-    # One degree of freedom goes for the mean of each group.
-    return ReportNoise(math.sqrt(squares / (sizes[sizes > 1] - 1).sum()), n_groups, across)
+    return ReportNoise(math.sqrt(variances.mean()), variances.size, across)
 
 
 def noise_bias(belief: Floats, context: Codes, share: Floats, state: Floats) -> float:
