@@ -15,14 +15,6 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-def label_text(value: object) -> str:
-    """Return how a state or a variable is spelt: pgmpy's may be numbers or truth values."""
-    # A column of whole numbers becomes float as soon as one cell is missing.
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
 def label_column(states: Sequence[str], codes: Codes) -> pd.Series:
     """Return labels for the codes of a variable."""
     # The last label is where code -1 points.

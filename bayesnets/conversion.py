@@ -10,10 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesnets.codes import Floats, label_text
+from bayesnets.codes import Floats
 from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, listing
+from coherence.table.states import label_text
 
 UNNAMED = ("", "unknown", "UNTITLED")
 """What bnlearn and pgmpy write into files where a network has no name."""

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
-from bayesnets.codes import label_text
 from bayesnets.conversion import as_network
 from bayesnets.network import Network
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
 from coherence.errors import InputError, suggestion
+from coherence.table.states import label_text
 
 _HEAD = """\
 # Words of the network {name}. All of them work as they stand; better ones make better questions.

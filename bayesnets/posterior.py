@@ -12,11 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats, label_text
+from bayesnets.codes import Codes, Floats
 from bayesnets.conversion import as_network, own_states
 from bayesnets.elimination import MAX_BYTES, joint
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, shown, suggestion
+from coherence.table.states import label_text
 
 Errors = Literal["raise", "nan"]
 Evidence = pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -15,7 +15,7 @@ from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfal
 from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
-from bayesnets.codes import Codes, Floats, label_column, label_text
+from bayesnets.codes import Codes, Floats, label_column
 from bayesnets.conversion import as_network
 from bayesnets.elimination import joint
 from bayesnets.network import Network
@@ -24,6 +24,7 @@ from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
 from coherence.statistics.resample import as_generator
 from coherence.table.schema import DRAWN
+from coherence.table.states import label_text
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Flags, label_text
+from bayesnets.codes import Codes, Flags
 from coherence.errors import InputError, listing, suggestion
+from coherence.table.states import label_text
 
 Missing = Literal["error", "drop"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats, label_text
+from bayesnets.codes import Codes, Floats
 from bayesnets.conversion import PgmpyModel, as_network, own_name
 from bayesnets.network import Network
 from bayesnets.node import Node
@@ -24,6 +24,7 @@ from bayesnets.records.encoding import Missing, encode_records
 from bayesnets.support import Support
 from coherence.errors import InputError, listing
 from coherence.inputs import whole_number
+from coherence.table.states import label_text
 
 Empty = Literal["error", "marginal", "uniform"]
 MAX_ENTRIES = 20_000_000  # of all tables: 160 MB

@@ -30,7 +30,7 @@ from coherence.table.needs import (
 )
 from coherence.table.runs import Runs
 from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
-from coherence.table.states import known_pair, zero_or_one
+from coherence.table.states import known_pair, label_text, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
@@ -66,9 +66,7 @@ def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:
     """Return the p_<state> column that is named after a state; empty if none is."""
-    names = [f"{STATE_PREFIX}{state}"]
-    if isinstance(state, float) and state.is_integer():
-        names.append(f"{STATE_PREFIX}{int(state)}")  # empty cells in theta turn 1 into 1.0
+    names = (f"{STATE_PREFIX}{text}" for text in (state, label_text(state)))
     return next((name for name in names if name in columns), "")
 
 

@@ -13,7 +13,6 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
-from coherence.table.labels import form_of
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
@@ -168,7 +167,7 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
         return ""
     action, theta = runs.named.plain("action"), runs.named.plain("theta")
     actions = as_codes(rows["action"].dropna(), "action")[1]
-    chosen, states = set(map(form_of, actions)), set(map(form_of, labels))
+    chosen, states = set(map(folded, actions)), set(map(folded, labels))
     common = chosen & states
     if len(common) < 2 and not (chosen and chosen <= states and len(states) > 1):
         return ""
@@ -176,7 +175,7 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
     is_pair = known_pair(labels) is not None
     if is_pair and not lowest >= 0.5:
         return ""
-    shared = [label for label in labels if form_of(label) in common]
+    shared = [label for label in labels if folded(label) in common]
     about = next((label for label in labels if folded(label) in YES), shared[0])
     columns = [runs.named.columns.get(name, name) for name in ("action", "theta")]
     typed = [

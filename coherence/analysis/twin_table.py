@@ -18,7 +18,7 @@ from coherence.rational.agent import RationalAgent
 from coherence.rational.belief import Grid, grid_of
 from coherence.rational.questions import Question, StatedShares, average_out, fit_question
 from coherence.rational.twin import belief_points, sample_twin
-from coherence.table.runs import Runs
+from coherence.table.runs import all_computed
 
 OF_Z = ("z", "z_state", "p_z")
 KEPT = ("context", "rep", "prompt", "action", "theta", "p_true", "belief_kind", *OF_Z)
@@ -105,7 +105,7 @@ class TwinTable:
 
     Parameters
     ----------
-    evaluation : UnitRows
+    evaluation : EvaluationRows
         Rows of one (task, model).
     agent : RationalAgent
         Fitted to its judged choices.
@@ -151,7 +151,7 @@ class TwinTable:
             self.belief[rows],
             group,
             n_groups,
-            computed=Runs(self.rows.iloc[rows]).computed,
+            computed=all_computed(self.rows.iloc[rows], self.belief_columns),
             otherwise=float(self.agent.noise["sd"].iloc[0]),
         )
 

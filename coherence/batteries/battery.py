@@ -18,6 +18,7 @@ import pandas as pd
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.exact_csv import read_exact_csv
 from coherence.table.frames import require_frame, require_path
+from coherence.table.states import label_text
 from coherence.table.text_files import read_bytes
 
 _ROUNDED = 1.02
@@ -191,8 +192,7 @@ def _written(value: object) -> str:
     """Return a value as a CSV file has it."""
     if value is None or value is pd.NA or value != value:
         return ""
-    # A column of whole numbers is one of floats as soon as a value is missing.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return label_text(value)
 
 
 def distinct_names(paths: list[Path]) -> list[str]:

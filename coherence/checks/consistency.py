@@ -55,7 +55,7 @@ def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
     contexts = rows.groupby("context", observed=True)
     answers = contexts["p"]
     within = variances_within(
-        rows["p"].to_numpy(dtype=np.float64), contexts.ngroup().to_numpy(dtype=np.int64)
+        rows["p"].to_numpy(dtype=np.float64), np.asarray(contexts.ngroup(), dtype=np.int64)
     )
     variance = pd.Series(within, index=answers.mean().index)
     if "belief_kind" in rows.columns:

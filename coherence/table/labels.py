@@ -5,8 +5,6 @@ they may hide a distinction that was meant. So a table that has them is refused 
 which.
 """
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +15,13 @@ import pandas as pd
 from coherence.table.printable import counted
 from coherence.table.runs import EVALUATION
 from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
+from coherence.table.states import folded, tidy
 
 # Their values come from lists of their own.
 _LISTED = ("belief_kind", "status")
 LABELS = tuple(
     column.name for column in COLUMNS if column.kind == "label" and column.name not in _LISTED
 )
-_WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 
 
 @dataclass(frozen=True)
@@ -41,31 +39,17 @@ class Alike:
         """The most frequent way to write the label, without blanks around it."""
         rows = Counter[Any]()
         for label, count in self.counts:
-            rows[_tidy(label) if isinstance(label, str) else label] += count
+            rows[tidy(label) if isinstance(label, str) else label] += count
         return rows.most_common(1)[0][0]
 
     def __str__(self) -> str:
         """Return the labels side by side, such that they can be told apart."""
         texts = [repr(label) for label, _ in self.counts]
-        if len({_tidy(text) for text in texts}) < len(texts):
+        if len({tidy(text) for text in texts}) < len(texts):
             # Accents that are one character or two look the same.
             texts = [ascii(label) for label, _ in self.counts]
         numbers = [counted(count, "row") for _, count in self.counts]
         return ", ".join(f"{text} ({n})" for text, n in zip(texts, numbers, strict=True))
-
-
-def _tidy(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def form_of(label: Any) -> str:
-    """Return what labels have in common that differ by blanks, case, Unicode form or type."""
-    text = str(label)
-    # Unicode's forms cost ten times as much, and tables hold labels by the hundred thousand.
-    ascii_alone = text.isascii()
-    text = " ".join(text.lower().split()) if ascii_alone else _tidy(_tidy(text).casefold())
-    whole = _WHOLE.fullmatch(text)
-    return whole[1] if whole else text
 
 
 def labels_alike(runs: pd.DataFrame, columns: Sequence[str] = LABELS) -> list[Alike]:
@@ -77,11 +61,11 @@ def labels_alike(runs: pd.DataFrame, columns: Sequence[str] = LABELS) -> list[Al
             continue
         labels = runs[name].astype(object)
         different = labels.dropna().unique()
-        if len({form_of(label) for label in different}) == len(different):
+        if len({folded(label) for label in different}) == len(different):
             continue
         by = pd.DataFrame({"task": _tasks(runs, name), "label": labels})
         counts = by.groupby(["task", "label"], sort=False).size().reset_index(name="rows")
-        counts["form"] = counts["label"].map(form_of)
+        counts["form"] = counts["label"].map(folded)
         for (task, _), group in counts.groupby(["task", "form"]):
             if len(group) > 1:
                 pairs = zip(group["label"], group["rows"].tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 A table of answers, right answers and confidences has no state of its own: each prediction is right
 or not, and the confidence is the belief that it is. Labels are compared as everywhere that labels
-are told apart (`coherence.table.labels.form_of`).
+are told apart (`coherence.table.labels.folded`).
 """
 
 import json
@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
-from coherence.table.labels import form_of
 from coherence.table.printable import WARNING, counted
 from coherence.table.row_condition import quoted_column
-from coherence.table.states import typed_option
+from coherence.table.states import folded, typed_option
 
 STOOD_ASIDE = {"theta": "unmapped_theta"}
 """What a column of the file is called whose name is that of the state that is made."""
@@ -96,7 +95,7 @@ def with_right_or_wrong(
     """
     labels = [table[name].astype(object) for name in (prediction, gold)]
     known = labels[0].notna() & labels[1].notna()
-    forms = [column.map(form_of, na_action="ignore") for column in labels]
+    forms = [column.map(folded, na_action="ignore") for column in labels]
     labels_of = [set(column[known]) for column in forms]
     # Few labels, and none in common: one column has the codes of what the other names.
     if known.any() and not labels_of[0] & labels_of[1] and 2 * len(labels_of[1]) <= known.sum():

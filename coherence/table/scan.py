@@ -39,6 +39,7 @@ from coherence.table.reading import (
 )
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import Naming
+from coherence.table.states import label_text
 
 Key = tuple[str, str]
 MOST_READ = 4
@@ -372,10 +373,10 @@ def _keys(batch: pa.RecordBatch, reading: Reading) -> pd.DataFrame:
 
 
 def _name(value: Any) -> str:
-    """Write a task or model; a whole number is one also where missing ones made it a float."""
+    """Write a task or model."""
     if value is None or value != value:
         return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return label_text(value)
 
 
 def _labels(found: list[pd.DataFrame]) -> pd.DataFrame:

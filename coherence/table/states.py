@@ -5,10 +5,13 @@ labels are 0 and 1, no and yes, or false and true, everybody means the second; o
 labels the user has to name one, because the wrong one turns every score and every sign around.
 """
 
-import math
+import re
 import shlex
+import unicodedata
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any
+
+import numpy as np
 
 from coherence.errors import InputError, closest
 
@@ -18,11 +21,29 @@ KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 YES = frozenset(second for _, second in KNOWN_PAIRS)
 
 
+_WHOLE = re.compile(r"(-?[0-9]+)\.0+")
+
+
+def label_text(label: Any) -> str:
+    """Write a label as its author did: with one empty cell, a column of 1 holds 1.0."""
+    if isinstance(label, float | np.floating) and float(label).is_integer():
+        return str(int(label))
+    return str(label)
+
+
 def folded(label: Any) -> str:
-    """Return the form in which labels of the state are compared: no blanks, no case, 1 for 1.0."""
-    text = str(label).strip().casefold()
-    # A column of numbers with empty cells holds 1.0 where its author wrote 1.
-    return text.removesuffix(".0") if text in ("0.0", "1.0") else text
+    """Return what labels have in common that differ by blanks, case, Unicode form or type."""
+    text = str(label)
+    # Unicode's forms cost ten times as much, and tables hold labels by the hundred thousand.
+    ascii_alone = text.isascii()
+    text = " ".join(text.lower().split()) if ascii_alone else tidy(tidy(text).casefold())
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def tidy(text: str) -> str:
+    """Return a text with single blanks inside and none around, in one Unicode form."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
@@ -39,7 +60,7 @@ def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:
             "Pass the label itself."
         )
     exact = [label for label in labels if label == wanted or str(label) == str(wanted)]
-    return exact or [label for label in labels if _plain(label) == _plain(wanted)]
+    return exact or [label for label in labels if folded(label) == folded(wanted)]
 
 
 def named_state(labels: Sequence[Any], wanted: Any, *, name: str = "truth") -> Any:
@@ -53,19 +74,13 @@ def named_state(labels: Sequence[Any], wanted: Any, *, name: str = "truth") -> A
     raise InputError(f"positive must be a label of {name}; received {wanted!r}. {hint}")
 
 
-def _plain(label: Any) -> str:
-    if isinstance(label, float) and math.isfinite(label) and label.is_integer():
-        return str(int(label))
-    return folded(label)
-
-
 def zero_or_one(
     labels: Sequence[Any], positive: Any = None, *, name: str = "truth"
 ) -> tuple[int, ...] | None:
     """Say of each label of the state whether a belief in one state is in it."""
     if positive is not None:
         # A single state that came true need not be the one that the belief is in.
-        if len(labels) == 1 and _plain(labels[0]) != _plain(positive):
+        if len(labels) == 1 and folded(labels[0]) != folded(positive):
             return (0,)
         meant = named_state(labels, positive, name=name)
         return tuple(int(label is meant) for label in labels)

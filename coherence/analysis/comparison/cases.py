@@ -18,6 +18,7 @@ from coherence.inputs import require
 from coherence.table.printable import counted
 from coherence.table.reading import AS_IT_IS, Reading
 from coherence.table.runs import EVALUATION, Runs
+from coherence.table.states import label_text
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS = 6
@@ -46,11 +47,7 @@ Sources = Runs | pd.DataFrame | Mapping[str, Runs | pd.DataFrame]
 
 def _as_text(value: Any) -> str:
     """Write an id or a label so that 1, 1.0 and "1" are one: files keep types differently."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+    return str(int(value)) if isinstance(value, bool | np.bool_) else label_text(value)
 
 
 def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs:

@@ -30,7 +30,7 @@ from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.reading import Reading
-from coherence.table.runs import REFERENCE, Runs
+from coherence.table.runs import REFERENCE, Runs, all_computed
 
 REPAIRED, PUBLISHED = "repaired", "published"
 ISOTONIC = "cmi:isotonic"
@@ -328,7 +328,7 @@ def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
     beliefs = contexts["belief"]
     table = pd.DataFrame({"mean": beliefs.mean(), "n": beliefs.count()})
     return table.assign(
-        variance=variances_within(belief, contexts.ngroup().to_numpy(dtype=np.int64))
+        variance=variances_within(belief, np.asarray(contexts.ngroup(), dtype=np.int64))
     )
 
 
@@ -336,7 +336,7 @@ def _scatter(evaluation: EvaluationRows) -> CheckResult:
     what = f"root of the mean variance of repeated answers within contexts, {evaluation.reference}"
     if not evaluation.in_two_states:
         return _undefined(SCATTER, what, evaluation.reference_rows, "beliefs over several states")
-    if evaluation.runs.subset(evaluation.parsed).computed:
+    if all_computed(evaluation.parsed, evaluation.runs.beliefs):
         of_answers = "spread of the computed distribution over answers, which is not known of a "
         if not evaluation.runs.known("p_sd")[evaluation.parsed.index].any():
             kind = f"{of_answers}belief that is one probability"
@@ -392,7 +392,9 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
     answers = _by_context(evaluation, rows)
     truth = rows.groupby("context", observed=True)["p_true"].mean()
     # The mean of n answers misses the expected one by their variance over n.
-    noise = 0.0 if evaluation.runs.subset(rows).computed else answers["variance"] / answers["n"]
+    noise = (
+        0.0 if all_computed(rows, evaluation.runs.beliefs) else answers["variance"] / answers["n"]
+    )
     squares = (answers["mean"] - truth) ** 2 - noise
     return [
         replace(result, check=single, null=of_single, n_dropped=n_dropped, details=pd.DataFrame()),

@@ -11,7 +11,7 @@ from coherence.analysis.twin_table import TwinTable
 
 def table_of(runs, **options):
     unit = EvaluationRows(runs, **options)
-    rows = unit.judged
+    rows = unit.complete_cases
     agent = fit_rational_agent(
         unit.belief(rows),
         unit.action(rows),
