@@ -4,12 +4,12 @@ Addresses are made of numbers that the report counts itself; no name of a task, 
 answer enters the name of a file.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 MOST_CONTEXTS = 1000
 """Contexts of an evaluation whose answers are written, unless something else is asked for."""
-PER_PAGE = 25
+PER_PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,10 @@ class AnswerLinks:
     contexts : sequence
         Contexts of the evaluation in the order of the table.
     most : int
-        How many of them have their answers written, evenly spaced.
+        How many of them have their answers written.
+    moves : mapping, optional
+        What each of them adds to the result: those that move it most come first. Without it they
+        stay in the order of the table, and of too many some are taken, evenly spaced.
     base : str
         Folder of the pages as seen from the page that links, with its slash.
 
@@ -44,13 +47,23 @@ class AnswerLinks:
     """
 
     def __init__(
-        self, key: str, contexts: Sequence[Hashable], *, most: int, base: str = "answers/"
+        self,
+        key: str,
+        contexts: Sequence[Hashable],
+        *,
+        most: int,
+        moves: Mapping[str, float] | None = None,
+        base: str = "answers/",
     ) -> None:
         self.key, self.base, self.n_contexts = key, base, len(contexts)
-        kept = min(most, len(contexts))
-        # Evenly spaced in the order of the table, and not drawn: equal pages for equal data.
-        chosen = [contexts[at * len(contexts) // kept] for at in range(kept)]
-        self.shown = {str(context): number for number, context in enumerate(chosen)}
+        self.moves, named, kept = moves or {}, list(map(str, contexts)), min(most, len(contexts))
+        if self.moves:
+            # Equal ones stay in the order of the table.
+            chosen = sorted(named, key=lambda each: -abs(self.moves.get(each, 0.0)))[:kept]
+        else:
+            # Not drawn: equal pages for equal data.
+            chosen = [named[at * len(named) // kept] for at in range(kept)]
+        self.shown = {context: number for number, context in enumerate(chosen)}
         self.groups: list[Group] = []
 
     @property

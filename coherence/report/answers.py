@@ -1,6 +1,8 @@
-"""The pages of what was said: for each context the evidence, the answers and what was read of them.
+"""The pages of what was said: for each case the evidence, the answers and what was read of them.
 
-Static pages without a script. Everything on them is untrusted; every cell is escaped here, because
+A table of all cases leads to pages of answers; cases that move the primary result most come first,
+and equal repetitions are one row. A browser filters and sorts them by a script on the page, without
+which all is there too. Everything on them is untrusted; every cell is escaped here, because
 templates would take many times as long for tables of this size. Short raw answers stand as they
 are, long ones are folded under a beginning: what a model is asked for exactly is stored as every
 possible answer with its probability, of which the most probable ones are seen.
@@ -8,7 +10,8 @@ possible answer with its probability, of which the most probable ones are seen.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -18,113 +21,187 @@ from markupsafe import Markup, escape
 
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.pages import environment, visible
+from coherence.report.pages import environment, script, visible
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
+from coherence.result import Family
 from coherence.table.printable import counted
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX
 
 MOST_LISTED = 500
-"""Contexts of a group that are listed."""
+"""Cases of a group that are listed."""
 RAW_LIMIT = 4000
 """Characters of a raw answer that are shown."""
 FOLDED_FROM = 200
 """Characters above which an answer is folded."""
 BEGINNING = 120
-"""Characters of a folded answer that are always seen."""
+"""Characters of a folded answer or question that are always seen."""
 MOST_PROBABLE = 4
 """Answers of a distribution that are always seen."""
 _SUMMARY = 400
 Distribution = Mapping[str, float]
 _NAME = 60
 _RAW = ("raw_belief", "raw_z", "raw_action")
-_OUTCOMES = {"theta": "state", "p_true": "exact posterior"}
 _HEADINGS = {"rep": "repetition", "p": "belief", "p_z": "p(z)", "z_state": "z is"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Labels by which a browser filters rows; a page names them by their numbers."""
+
+    name: str
+    labels: tuple[str, ...]
+    numbers: np.ndarray  # of the label of each row; -1 where it has none
+
+    def attribute(self, rows: slice) -> str:
+        """Return an attribute with the numbers that occur in these rows; empty for none."""
+        numbers = sorted({*self.numbers[rows].tolist()} - {-1})
+        return f' data-{self.name}="{" ".join(map(str, numbers))}"' if numbers else ""
 
 
 def answer_pages(
     evaluation: EvaluationReport, links: AnswerLinks, *, back: str
 ) -> Iterator[tuple[str, str]]:
-    """Render the pages of one evaluation."""
-    heading = evaluation_heading(evaluation)
-    yield f"{links.key}.html", _index_page(links, heading, back)
+    """Render the pages of one evaluation, the table of its cases first."""
     numbers = evaluation.rows.table["context"].astype(str).map(links.shown)
     rows = evaluation.rows.table[numbers.notna()]
     number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
     order = np.argsort(number, kind="stable")
     rows, number = rows.iloc[order], number[order]
-    columns = _columns(evaluation.rows, rows)
-    lines = _lines(rows, columns)
-    # Where each context begins: rows of a context now stand together.
+    # Where each case begins: its rows now stand together.
     starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
-    contexts = _contexts(rows, evaluation.rows.features, lines, number, starts)
+    spans = [slice(start, end) for start, end in pairwise(starts)]
+    filters = _filters(evaluation, rows)
+    columns, lines = _answers(evaluation.rows, rows, number, filters)
+    differ = {each.name for each in filters}
+    cases = _cases(evaluation, links, rows, number, spans, differ)
+    for case, span in zip(cases, spans, strict=True):
+        labels = {each.name: Markup(each.attribute(span)) for each in filters}
+        case["state"] = labels.get("state", "")
+        case["labels"] = Markup("").join(labels.values())
+        # Safe as markup: every cell was escaped. Lines of equal answers are equal.
+        case["rows"] = Markup("\n".join(dict.fromkeys(lines[span])))
+    shared = {
+        "heading": evaluation_heading(evaluation),
+        "back": back,
+        "filters": filters,
+        "script": script("answers.js"),
+    }
+    yield f"{links.key}.html", _index_page(links, cases, shared)
     template = environment().get_template("answers.html.j2")
     for page in range(links.n_pages):
         name = f"{links.key}-page-{{}}.html"
         yield (
             name.format(page + 1),
             template.render(
-                title=f"Answers of {heading}, page {page + 1}",
-                heading=heading,
-                back=back,
+                title=f"Answers of {shared['heading']}, page {page + 1}",
                 index=f"{links.key}.html",
                 number=page + 1,
                 n_pages=links.n_pages,
                 previous=name.format(page) if page else "",
                 next=name.format(page + 2) if page + 1 < links.n_pages else "",
-                columns=[_heading(column) for column in columns],
-                contexts=contexts[page * PER_PAGE : (page + 1) * PER_PAGE],
+                columns=columns,
+                cases=cases[page * PER_PAGE : (page + 1) * PER_PAGE],
+                **shared,
             ),
         )
 
 
-def _index_page(links: AnswerLinks, heading: str, back: str) -> str:
-    def page_of(context: str) -> str:
-        return links.page_of(context)
+def moves(evaluation: EvaluationReport) -> dict[str, float]:
+    """Return what each case adds to the primary result; nothing where that is not known."""
+    for result in evaluation.results:
+        if result.family is Family.PRIMARY and result.contributions is not None:
+            added = result.contributions.fillna(0.0)
+            return dict(zip(added.index.astype(str), added, strict=True)) if added.any() else {}
+    return {}
 
+
+def _filters(evaluation: EvaluationReport, rows: pd.DataFrame) -> list[Filter]:
+    """Return that by which rows can be filtered: of which several labels occur."""
+    columns = {"action": "action", "state": "theta", "status": "status"}
+    filters = []
+    for name, column in columns.items():
+        if column in rows:
+            numbers, labels = pd.factorize(rows[column].astype(object))
+            shown = _state_names(evaluation, labels) if name == "state" else labels
+            texts = tuple(clean(label, limit=_NAME) for label in shown)
+            filters.append(Filter(name, texts, numbers))
+    return [each for each in filters if len(each.labels) > 1]
+
+
+def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[Any]:
+    """Return what the table calls these states, of which two are stored as 0 and 1."""
+    names = {} if evaluation.rows.states else dict(enumerate(evaluation.state_names))
+    return [names.get(state, state) for state in states]
+
+
+def _index_page(
+    links: AnswerLinks, cases: Sequence[Mapping[str, Any]], shared: Mapping[str, Any]
+) -> str:
     groups = []
     for group in links.groups:
         shown = [context for context in group.contexts if context in links.shown]
         listed = shown[:MOST_LISTED]
-        note = counted(len(group.contexts), "context")
+        note = counted(len(group.contexts), "case")
         if len(listed) < len(group.contexts):
             note += f", {len(listed)} of them listed"
         members = [
-            (page_of(context), clean(context, limit=_NAME) or "(blank)") for context in listed
+            (links.page_of(context), clean(context, limit=_NAME) or "(blank)") for context in listed
         ]
         groups.append(
             {"anchor": group.anchor, "title": clean(group.title), "note": note, "members": members}
         )
-    n_shown = len(links.shown)
     pages = [
         (
             f"{links.key}-page-{page + 1}.html",
-            f"{page * PER_PAGE + 1}–{min((page + 1) * PER_PAGE, n_shown)}",
+            f"{page * PER_PAGE + 1}–{min((page + 1) * PER_PAGE, len(links.shown))}",
         )
         for page in range(links.n_pages)
     ]
-    whole = f"All {n_shown} contexts, in the order of the table."
-    if n_shown == 1:
-        whole = "The one context of the table."
-    part = f"{n_shown} of {links.n_contexts} contexts, evenly spaced in the order of the table."
+    columns = list(dict.fromkeys(name for case in cases for name in case["summary"]))
+    rows = [
+        {
+            "url": links.page_of(context),
+            "name": case["name"],
+            "labels": case["labels"],
+            "cells": [case["summary"].get(name, NOT_GIVEN) for name in columns],
+        }
+        for context, case in zip(links.shown, cases, strict=True)
+    ]
     return (
         environment()
         .get_template("groups.html.j2")
         .render(
-            title=f"Answers of {heading}",
-            heading=heading,
-            back=back,
-            shown_note=whole if n_shown == links.n_contexts else part,
+            title=f"Answers of {shared['heading']}",
+            shown_note=_shown_note(links),
             pages=pages,
+            columns=columns,
+            rows=rows,
             groups=groups,
+            **shared,
         )
     )
+
+
+def _shown_note(links: AnswerLinks) -> str:
+    """Say which cases are shown, and in which order."""
+    n_shown = len(links.shown)
+    if links.n_contexts == 1:
+        return "The one case of the table."
+    if n_shown == links.n_contexts:
+        order = "those that move the result most first" if links.moves else "in table order"
+        return f"All {n_shown} cases, {order}."
+    which = "those that move the result most" if links.moves else "evenly spaced in table order"
+    return f"{n_shown} of {links.n_contexts} cases, {which}."
+
+
+# Answers
 
 
 def _columns(runs: Runs, rows: pd.DataFrame) -> list[str]:
     """Return the columns of answers that hold anything, in the order in which they are read."""
     wanted = [
-        *("prompt", "rep", "z", "z_state"),
+        *("prompt", "z", "z_state"),
         *runs.beliefs,
         *("p_z", "action", *runs.policies),
         *("status", "answer_mass", *_RAW),
@@ -147,57 +224,126 @@ def _text(value: Any) -> str:
     return clean(value)
 
 
-def _lines(rows: pd.DataFrame, columns: list[str]) -> list[str]:
-    """Return the table row of each answer, escaped."""
+def _answers(
+    runs: Runs, rows: pd.DataFrame, number: np.ndarray, filters: Sequence[Filter]
+) -> tuple[list[str], list[str]]:
+    """Return headings, and the table row of each answer, escaped.
+
+    Where answers of a case are equal in all that is shown, how many stands in place of the
+    repetition.
+    """
+    columns = _columns(runs, rows)
+    cells = [_cells(rows[name], raw=name in _RAW) for name in columns]
+    lines = ["".join(row) for row in zip(*cells, strict=True)] or [""] * len(rows)
+    times = pd.Series(lines, dtype=object).groupby([number, lines]).transform("size")
+    first, heading = [], []
+    if (times > 1).any():
+        heading = ["times"]
+        first = [f"<td>× {n}</td>" if n > 1 else "<td></td>" for n in times]
+    elif "rep" in rows and rows["rep"].notna().any():
+        heading = [_heading("rep")]
+        first = _cells(rows["rep"])
+    shown = [each for each in filters if each.name != "state"]  # which a case has
+    labels = ["".join(f.attribute(slice(at, at + 1)) for f in shown) for at in range(len(rows))]
+    starts = first or [""] * len(rows)
+    return [*heading, *map(_heading, columns)], [
+        f"<tr{label}>{start}{line}</tr>"
+        for label, start, line in zip(labels, starts, lines, strict=True)
+    ]
+
+
+def _cells(values: "pd.Series[Any]", *, raw: bool = False) -> list[str]:
+    """Return a column's cells, escaped."""
+    show, tag = (raw_markup, '<td class="raw">') if raw else (_text, "<td>")
+    written: dict[Any, str] = {}  # most values occur many times
     cells = []
-    for name in columns:
-        show, tag = (raw_markup, '<td class="raw">') if name in _RAW else (_text, "<td>")
-        written: dict[Any, str] = {}  # most values occur many times
-        column = []
-        for value in rows[name].tolist():
-            text = written.get(value)
-            if text is None:
-                text = written[value] = f"{tag}{escape(show(value))}</td>"
-            column.append(text)
-        cells.append(column)
-    return [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
+    for value in values.tolist():
+        text = written.get(value)
+        if text is None:
+            text = written[value] = f"{tag}{escape(show(value))}</td>"
+        cells.append(text)
+    return cells
 
 
-def _contexts(
+# Cases
+
+
+def _cases(
+    evaluation: EvaluationReport,
+    links: AnswerLinks,
     rows: pd.DataFrame,
-    features: Sequence[str],
-    lines: list[str],
     number: np.ndarray,
-    starts: list[int],
+    spans: Sequence[slice],
+    differ: Collection[str],
 ) -> list[dict[str, Any]]:
-    """Return what the pages say of each context; its rows share evidence and outcome."""
-    outcomes = [name for name in _OUTCOMES if name in rows]
-    # The first value that is known, of all contexts at once.
-    shared = rows[["context", *outcomes, *features]].astype(object).groupby(number).first()
-    headings = {name: _OUTCOMES[name] for name in outcomes} | {
+    """Return what the pages say of each case; its rows share evidence and outcome."""
+    features = evaluation.rows.features
+    outcomes = [name for name in ("theta", "p_true") if name in rows]
+    # The first value that is known, of all cases at once.
+    known = rows[["context", *outcomes, *features]].astype(object).groupby(number).first()
+    headings = {
         name: clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " ") for name in features
     }
-    contexts = []
+    beliefs = _mean_beliefs(evaluation)
     asked = _asked(rows)
-    records = shared.to_dict("records")
-    for at, (record, (start, end)) in enumerate(zip(records, pairwise(starts), strict=True)):
-        exact = record.get("p_true")
-        if isinstance(exact, float | np.floating) and exact == exact:
-            record["p_true"] = f"{exact:.3g}"  # computed, and never stated in more digits
-        told = {name: _text(value) for name, value in record.items()}
-        known = {str(name): text for name, text in told.items() if text != NOT_GIVEN}
-        contexts.append(
+    cases = []
+    for at, (record, span) in enumerate(zip(known.to_dict("records"), spans, strict=True)):
+        context = str(record["context"])
+        facts = _facts(evaluation, links.moves.get(context), record)
+        evidence = [
+            (headings[name], text)
+            for name in features
+            if (text := _text(record[name])) != NOT_GIVEN
+        ]
+        summary = facts | {
+            "mean belief": _text(beliefs.get(context)),
+            "answers": str(span.stop - span.start),
+            **{each: _counts(rows, each, span) for each in ("action", "status") if each in differ},
+            "evidence": clean(", ".join(map(" ".join, evidence)), limit=_SUMMARY),
+        }
+        questions = dict.fromkeys(each for row in asked[span] for each in row)
+        cases.append(
             {
                 "number": at + 1,
                 "name": clean(record["context"], limit=_NAME),
-                "outcome": [(headings[name], known[name]) for name in outcomes if name in known],
-                "evidence": [(headings[name], known[name]) for name in features if name in known],
-                "asked": list(dict.fromkeys(each for row in asked[start:end] for each in row)),
-                # Safe as markup: every cell was escaped.
-                "rows": Markup("\n".join(lines[start:end])),
+                "facts": facts.items(),
+                "evidence": evidence,
+                "asked": [(name, _beginning(text), text) for name, text in questions],
+                "summary": {name: text for name, text in summary.items() if text},
             }
         )
-    return contexts
+    return cases
+
+
+def _facts(
+    evaluation: EvaluationReport, moved: float | None, record: Mapping[Any, Any]
+) -> dict[str, str]:
+    """Return what is known of a case besides its evidence and answers."""
+    facts = {}
+    if moved is not None:
+        facts["moves the result, points"] = f"{100 * moved:+.2f}"
+    [state] = _state_names(evaluation, [record.get("theta")])
+    facts["state"] = _text(state)
+    exact = record.get("p_true")
+    if isinstance(exact, float | np.floating):
+        # Computed, and never stated in more digits.
+        facts["exact posterior"] = NOT_GIVEN if np.isnan(exact) else f"{exact:.3g}"
+    return {name: text for name, text in facts.items() if text != NOT_GIVEN}
+
+
+def _mean_beliefs(evaluation: EvaluationReport) -> dict[str, float]:
+    """Return the mean belief of each case under the reference prompt."""
+    beliefs = evaluation.beliefs
+    if not {"belief", "context"} <= {*beliefs}:
+        return {}
+    means = beliefs["belief"].groupby(beliefs["context"].astype(str)).mean()
+    return {str(context): float(f"{mean:.3g}") for context, mean in means.items()}
+
+
+def _counts(rows: pd.DataFrame, column: str, span: slice) -> str:
+    """Return "yes 12, no 3"."""
+    found = rows[column].iloc[span].dropna().astype(object).value_counts()
+    return ", ".join(f"{clean(label, limit=_NAME)} {n}" for label, n in found.items())
 
 
 def _asked(rows: pd.DataFrame) -> list[list[tuple[str, str]]]:
@@ -225,6 +371,11 @@ def _shown(text: str) -> str:
     return "\n".join(clean(line) for line in text.splitlines())
 
 
+def _beginning(text: str) -> str:
+    """Return the beginning of a long text, on one line."""
+    return visible(re.sub(r"\s+", " ", text[:BEGINNING])).strip() + "…" * (len(text) > BEGINNING)
+
+
 # Raw answers
 
 
@@ -248,8 +399,7 @@ def _summary(text: str) -> str:
     if parts:
         told = (_most_probable(name, masses) for name, masses in parts.items())
         return clean("; ".join(told), limit=_SUMMARY)
-    beginning = visible(re.sub(r"\s+", " ", text[:BEGINNING])).strip()
-    return f"{beginning}… ({len(text)} characters)"
+    return f"{_beginning(text)} ({len(text)} characters)"
 
 
 def _distributions(text: str) -> dict[str, Distribution]:

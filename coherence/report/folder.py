@@ -15,7 +15,7 @@ import pandas as pd
 
 from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
-from coherence.report.answers import answer_pages
+from coherence.report.answers import answer_pages, moves
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
 from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
@@ -75,7 +75,9 @@ def report_files(
         if most_answers and len(evaluation.rows):
             contexts = evaluation.rows.table["context"].drop_duplicates().tolist()
             base = "../answers/" if split else "answers/"
-            links[key] = AnswerLinks(key, contexts, most=most_answers, base=base)
+            links[key] = AnswerLinks(
+                key, contexts, most=most_answers, moves=moves(evaluation), base=base
+            )
         if split:
             # Drawing an evaluation's figures tells which groups are linked to.
             yield evaluation_page_name(key), render_evaluation_page(evaluation, key, links.get(key))

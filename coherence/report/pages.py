@@ -1,9 +1,13 @@
 """What all pages share: templates that escape, one style for light and dark, and visible text."""
 
+import base64
+import hashlib
 import unicodedata
+from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from coherence.table.printable import UNPRINTABLE, WARNING
 
@@ -23,6 +27,24 @@ def environment(package: str = "coherence", folder: str = "report") -> Environme
     made.globals["ALERT"] = WARNING.capitalize()
     made.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
     return made
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script that stands in a page, and the digest by which the page allows it and no other."""
+
+    text: Markup
+    digest: str
+
+
+@cache
+def script(name: str) -> Script:
+    """Return a script that lies with the templates."""
+    loader = environment().loader
+    assert loader is not None
+    text = loader.get_source(environment(), name)[0]
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Script(Markup(text), f"sha256-{digest}")
 
 
 def visible(text: str) -> str:

@@ -1,23 +1,30 @@
 """Pages of answers. Breaks if a long answer fills a page, or an untrusted one becomes markup."""
 
+import base64
+import hashlib
 import html
 import json
 import re
+from functools import partial
 
 import pandas as pd
 import pytest
 
+from coherence import CheckResult
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.answers import (
     FOLDED_FROM,
     MOST_LISTED,
     RAW_LIMIT,
     answer_pages,
+    moves,
     raw_markup,
 )
+from coherence.report.pages import script
+from coherence.result import Family
 from coherence.table.runs import Runs
 
-ATTACK = "<script>alert(1)</script><a href='javascript:x'>\"{{ 7*7 }}"
+ATTACK = "</script><script>alert(1)</script><a href='javascript:x'><img onerror=x>\"\u2028{{ 7*7 }}"
 
 
 def made_rows(n, n_reps=2):
@@ -54,11 +61,11 @@ def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(un
         "evaluation-1-page-2.html",
     ]
     second = pages["evaluation-1-page-2.html"]
-    assert re.findall(r'<section class="context" id="([^"]+)"', second) == ["context-26"]
+    assert re.findall(r'<section class="case" id="([^"]+)"', second) == [f"context-{PER_PAGE + 1}"]
     shown = html.unescape(re.sub(r"<[^>]+>", " ", second))
-    for said in ("fever now", "high", "state", "exact posterior", "0.25", "I say 50", "I say 51"):
+    for said in ("fever now", "high", "state", "exact posterior", "0.25", "I say 200", "I say 201"):
         assert said in " ".join(shown.split())
-    assert "I say 49" not in second
+    assert "I say 199" not in second
     assert pages["evaluation-1-page-1.html"].count("<tr><td>") == 2 * PER_PAGE
 
 
@@ -71,46 +78,115 @@ def test_rows_stand_with_their_context_however_the_table_is_ordered(unit):
 def test_untrusted_text_stays_text_and_names_no_file(unit):
     rows = made_rows(2).assign(
         context=["../../x<i>"] * 2 + [ATTACK] * 2,
-        action=ATTACK,
+        action=[ATTACK, "no"] * 2,
         raw_belief=f"{ATTACK}\x1b[31m",
         x_fever_now=ATTACK,
         status=ATTACK,
     )
-    pages = pages_of(unit, rows, groups=[("g", ATTACK, [ATTACK])])
+    evaluation = partial(unit, task=ATTACK, state_names=(ATTACK, "ill"))
+    pages = pages_of(evaluation, rows, groups=[("g", ATTACK, [ATTACK])])
     assert set(pages) == {"evaluation-1.html", "evaluation-1-page-1.html"}
     for text in pages.values():
-        assert not re.search(r"<(script|img|iframe|object|form)", text)
-        assert "javascript:" not in re.sub(r">[^<]*<", "><", text)
-        assert "49" not in re.sub(r"<style>.*</style>", "", text, flags=re.DOTALL)
-        assert "default-src 'none'" in text
+        [own] = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+        assert own == script("answers.js").text
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        allowed = f"style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+        assert f"default-src 'none'; {allowed}\"" in text
+        shown = re.sub(r"<(script|style)>.*?</\1>|sha256-[^']*", "", text, flags=re.DOTALL)
+        assert not re.search(r"<(script|img|iframe|object|form)", shown)
+        assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
+        assert not re.search(r"<[^>]* on[a-z]+=", shown)
+        assert "49" not in shown
+        # Labels to filter by stand in a page as text and in attributes as numbers.
+        assert set(re.findall(r'data-[a-z]+="([^"]*)"', shown)) <= {"0", "1", "0 1"}
     assert "\\x1b[31m" in pages["evaluation-1-page-1.html"]
     hrefs = {h for text in pages.values() for h in re.findall(r'href="([^"]*)"', text)}
     assert all(re.fullmatch(r"[a-z0-9./#-]*", href) for href in hrefs)
 
 
+def test_what_moves_the_result_comes_first(unit):
+    added = pd.Series([0.001, -0.03, 0.02, 0.0], index=["c0", "c1", "c2", "c3"])
+    primary = CheckResult(
+        *("sufficiency", "null", 0.1, "probability", None, 0.01, 8, 4),
+        contributions=added,
+        family=Family.PRIMARY,
+    )
+    rows = made_rows(4)
+    of = unit(rows=Runs(rows), results=(primary,), verdicts=("",))
+    links = AnswerLinks("evaluation-1", ["c0", "c1", "c2", "c3"], most=3, moves=moves(of))
+    pages = dict(answer_pages(of, links, back="../report.html"))
+    names = re.findall(
+        r'<h2 id="name-\d+" class="about">Case (c\d)', pages["evaluation-1-page-1.html"]
+    )
+    assert names == ["c1", "c2", "c0"]
+    index = pages["evaluation-1.html"]
+    assert re.findall(r"<td>([+-]\d.\d\d)</td>", index) == ["-3.00", "+2.00", "+0.10"]
+    assert "3 of 4 cases, those that move the result most" in index
+
+
+def test_equal_repetitions_are_one_row_that_says_how_many(unit):
+    rows = made_rows(2, n_reps=5).assign(
+        p=[0.2] * 4 + [0.3] + [0.2] * 5, raw_belief=["a"] * 4 + ["b"] + ["a"] * 5
+    )
+    page = pages_of(unit, rows)["evaluation-1-page-1.html"]
+    assert re.findall(r"<tr><td>([^<]*)</td><td>standard", page) == ["× 4", "", "× 5"]
+    assert '<th scope="col">repetition' not in page
+
+
+def test_rows_can_be_filtered_by_labels_that_differ(unit):
+    rows = made_rows(2).assign(action=["yes", "no", None, "yes"])
+    pages = pages_of(partial(unit, state_names=("healthy", "ill")), rows)
+    page = pages["evaluation-1-page-1.html"]
+    assert re.findall(r'<select name="([a-z]+)"', page) == ["action", "state"]
+    for option in ('"0">yes', '"1">no', '"0">healthy', '"1">ill'):
+        assert f"<option value={option}</option>" in page
+    assert re.findall(r"<section[^>]*( data[^>]*)>", page) == [
+        ' data-state="0"',
+        ' data-state="1"',
+    ]
+    assert re.findall(r"<tr( data[^>]*)?><td>", page) == [
+        ' data-action="0"',
+        ' data-action="1"',
+        "",
+        ' data-action="0"',
+    ]
+    cases = re.findall(r"<tr( data[^>]*)><td", pages["evaluation-1.html"])
+    assert cases == [' data-action="0 1" data-state="0"', ' data-action="0" data-state="1"']
+
+
+def test_a_question_is_shown_once_for_its_case_and_prompt(unit):
+    rows = made_rows(2).assign(asked="Is it\nso?", asked_action="What <do> you do?")
+    rows.loc[3, ["prompt", "asked"]] = ["mse", "Brier: is it so?"]
+    page = html.unescape(pages_of(unit, rows)["evaluation-1-page-1.html"])
+    assert page.count('<pre class="about">Is it\nso?</pre>') == 2
+    assert page.count('<pre class="about">What <do> you do?</pre>') == 2
+    assert page.count('<span class="soft">Asked for belief, mse:</span> Brier: is it so?') == 1
+
+
 def test_every_link_between_pages_leads_somewhere(unit):
-    rows = made_rows(3 * PER_PAGE)
-    pages = pages_of(unit, rows, groups=[("bin-1", "Bin 1", ["c0", "c70"])])
+    rows = made_rows(2 * PER_PAGE + 1)
+    pages = pages_of(unit, rows, groups=[("bin-1", "Bin 1", ["c0", f"c{2 * PER_PAGE}"])])
     ids = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in pages.items()}
     for text in pages.values():
-        for href in re.findall(r'href="(unit[^"]*)"', text):
+        for href in re.findall(r'href="(evaluation[^"]*)"', text):
             name, _, anchor = href.partition("#")
             assert name in pages
             assert not anchor or anchor in ids[name]
-    assert 'href="evaluation-1-page-3.html#context-71"' in pages["evaluation-1.html"]
+    last = f'href="evaluation-1-page-3.html#context-{2 * PER_PAGE + 1}"'
+    assert pages["evaluation-1.html"].count(last) == 2, "of the table and of the group"
 
 
 def test_what_is_left_out_is_said(unit):
     rows = made_rows(MOST_LISTED + 10, n_reps=1).assign(raw_belief="x" * (RAW_LIMIT + 1))
     every = rows["context"].tolist()
     pages = pages_of(unit, rows, groups=[("all", "All", every)])
-    assert f"{len(every)} contexts, {MOST_LISTED} of them listed" in pages["evaluation-1.html"]
+    assert f"{len(every)} cases, {MOST_LISTED} of them listed" in pages["evaluation-1.html"]
     assert (
         f"(cut after {RAW_LIMIT} of {RAW_LIMIT + 1} characters)"
         in pages["evaluation-1-page-1.html"]
     )
     few = pages_of(unit, rows, most=5)
-    assert f"5 of {len(every)} contexts, evenly spaced" in few["evaluation-1.html"]
+    assert f"5 of {len(every)} cases, evenly spaced" in few["evaluation-1.html"]
 
 
 # Raw answers in cells
