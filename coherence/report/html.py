@@ -40,7 +40,9 @@ from coherence.report.scores import (
     state_table,
     unscored,
 )
+from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
 from coherence.report.variation import little_sentence
+from coherence.report.verdicts import Verdict
 from coherence.report.view import Counts, Row, View, status_groups, view
 from coherence.result import LEVEL, CheckResult
 from coherence.table.audit import STATED
@@ -124,6 +126,7 @@ def render_html(
             forecasts_alone=forecasts_alone(evaluations),
             counted=counted_rejections(evaluations),
             alerts=[wording.clean(alert) for alert in shared],
+            short=_short(evaluations) if evaluations else {},
             legend=legend,
             interval_heading=wording.interval_heading(
                 row.result for row in ranked if row.result is not None
@@ -159,6 +162,7 @@ def render_evaluation_page(
             title=f"{wording.evaluation_heading(evaluation)} – belief coherence report",
             question=_question([evaluation]),
             evaluation=_evaluation_context(evaluation, key, links),
+            short=_short([evaluation]),
         )
     )
 
@@ -204,17 +208,22 @@ def _evaluation_context(
 ) -> dict[str, Any]:
     """Return what a page shows of an evaluation besides its view: figures, links, unparsed."""
     said = view(evaluation)
+    leading = [row for row in said.rows if row.leads]
     figures, missing_figures = evaluation_figures(evaluation, key, links)
     unparsed_columns, unparsed = _unparsed(evaluation)
     return {
         "short": False,
         "key": key,
         "said": said,
-        "dots": {row.result.check: dot for _, rows in said.questions for row, dot in _dots(rows)},
+        "headline": headline(evaluation, said),
+        "has_verdict": has_verdicts([evaluation]),
+        # Without a verdict all of them stand in the headline.
+        "conclusion": said.conclusion[1:] if evaluation.verdict is not Verdict.NOT_TESTED else (),
+        "dots": {row.result.check: dot for row, dot in _dots(leading)},
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),
         "answer_tables": _tables(evaluation, said, key, links),
-        # What moves and the main test stand with the answer, the others behind the numbers.
+        # What varies and the main test stand open, the others are folded.
         "figures": {
             place: [figure for figure in figures if figure.place == place]
             for place in ("overview", "lead", "further")
@@ -223,6 +232,14 @@ def _evaluation_context(
         "unparsed_columns": unparsed_columns,
         "unparsed": unparsed,
     }
+
+
+def _short(evaluations: Sequence[EvaluationReport]) -> dict[str, Any]:
+    """Return the table of the short report and what stands below it."""
+    names, rows = short_table(evaluations)
+    seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
+    legend_ = legend(evaluations) if has_verdicts(evaluations) else ""
+    return {"names": names, "rows": rows, "warnings": list(warnings(seen)), "legend": legend_}
 
 
 def _about(result: CheckResult) -> dict[str, Any]:
@@ -239,7 +256,7 @@ def _about(result: CheckResult) -> dict[str, Any]:
 
 
 def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
-    """Place statistic, interval and zero on an axis of 100 that results of one evaluation share."""
+    """Place statistic, interval and zero on an axis of 100 that results of one unit share."""
     dots: list[tuple[Row, dict[str, float] | None]] = []
     for row in rows:
         alike = [each.result for each in rows if each.result.unit == row.result.unit]

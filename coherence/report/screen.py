@@ -6,6 +6,7 @@ other row has one, and nothing but the verdict concludes.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -30,23 +31,40 @@ def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
     return any(_primary(evaluation) for evaluation in evaluations)
 
 
+@dataclass(frozen=True)
+class Headline:
+    """What a report says of an evaluation first."""
+
+    heading: str  # "task · model"
+    basis: str  # cases, answers, how they were parsed, and what stands for the truth
+    mark: str
+    marked: bool  # whether it is that of a rejection
+    verdict: str
+    further: tuple[str, ...]
+    alerts: tuple[str, ...]
+    next: str  # what to do next
+
+
 def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[RenderableType]:
     """Yield the parts of the short report."""
     seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
-    for evaluation, said in seen:
-        yield _head(evaluation)
+    for evaluation, about in seen:
+        said = headline(evaluation, about)
+        yield _head(said)
         yield from (as_text(f"{WARNING.capitalize()}: {text}", "bold") for text in said.alerts)
-        yield from _verdict(evaluation, said)
+        yield _verdict(said)
     yield Text()
     table = _table(evaluations)
     if table.row_count:
         yield table
-    warnings = list(_warnings(seen))
-    if warnings:
-        yield from listed(warnings)
+    yield from listed(list(warnings(seen)))
+    yield as_text(f"{legend(evaluations)} Everything else: {more}.", "dim")
+
+
+def legend(evaluations: Sequence[EvaluationReport]) -> str:
+    """Say what the mark of a rejection stands for."""
     knows = any(evaluation.verdict is Verdict.KNOWS_TRUTH for evaluation in evaluations)
-    of_test = "primary test, p ≤ .05" + ", or evidence_leak" * knows
-    yield as_text(f"{FOUND} {of_test}. Everything else: {more}.", "dim")
+    return f"{FOUND} primary test, p ≤ .05" + ", or evidence_leak" * knows + "."
 
 
 def _primary(evaluation: EvaluationReport) -> CheckResult | None:
@@ -64,14 +82,12 @@ def mark(verdict: Verdict) -> str:
     return OPEN if verdict.open else KEPT
 
 
-def _head(evaluation: EvaluationReport) -> Table:
+def _head(said: Headline) -> Table:
     """Name an evaluation, and say on the right what it rests on."""
     grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", overflow="fold")
-    grid.add_row(
-        as_cell(evaluation_heading(evaluation), "bold"), as_text(_basis(evaluation), "dim")
-    )
+    grid.add_row(as_cell(said.heading, "bold"), as_text(said.basis, "dim"))
     return grid
 
 
@@ -93,27 +109,41 @@ def _basis(evaluation: EvaluationReport) -> str:
     return text
 
 
-def _verdict(evaluation: EvaluationReport, said: View) -> Iterator[RenderableType]:
-    """Yield what an evaluation shows, and what to do next."""
+def headline(evaluation: EvaluationReport, said: View) -> Headline:
+    """Return what an evaluation shows, and what to do next."""
     # Without the primary test the further ones are what there is.
     shows = said.conclusion if evaluation.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=3, justify="right")
-    grid.add_column(ratio=1)
-    found = evaluation.verdict.marked
     why = evaluation.absent.get("sufficiency", "the primary test was not run").rstrip(".")
-    text = " ".join(shows) or f"No verdict ({why})."
-    grid.add_row(Text(mark(evaluation.verdict)), as_text(text, "bold" if found else ""))
+    further = []
     if evaluation.answering and (
         low := [m.median for m in evaluation.answering.masses if m.median < LOW]
     ):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
-        grid.add_row(Text(""), as_text(f"{_share(min(low))} {unasked}"))
-    if further := _further(evaluation):
-        grid.add_row(Text(""), as_text(further))
+        further.append(f"{_share(min(low))} {unasked}")
+    further += filter(None, [_further(evaluation)])
+    return Headline(
+        heading=said.heading,
+        basis=_basis(evaluation),
+        mark=mark(evaluation.verdict),
+        marked=evaluation.verdict.marked,
+        verdict=" ".join(shows) or f"No verdict ({why}).",
+        further=tuple(further),
+        alerts=said.alerts,
+        next=said.next,
+    )
+
+
+def _verdict(said: Headline) -> Table:
+    """Set a verdict beside its mark, and below it what to do next."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=3, justify="right")
+    grid.add_column(ratio=1)
+    grid.add_row(Text(said.mark), as_text(said.verdict, "bold" if said.marked else ""))
+    for text in said.further:
+        grid.add_row(Text(""), as_text(text))
     if said.next:
         grid.add_row(Text(""), as_text(f"Next: {said.next}", "dim"))
-    yield grid
+    return grid
 
 
 def _further(evaluation: EvaluationReport) -> str:
@@ -214,21 +244,29 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
 """Rows of the table, and what stands in them; one that all evaluations lack is left out."""
 
 
+def short_table(evaluations: Sequence[EvaluationReport]) -> tuple[list[str], list[list[str]]]:
+    """Return the names of evaluations, and rows of which the first cell says what they hold."""
+    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
+    names = [
+        clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
+        for evaluation in evaluations
+    ]
+    rows = [[name, *map(cell_of, evaluations)] for name, cell_of in ROWS]
+    return names, [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
+
+
 def _table(evaluations: Sequence[EvaluationReport]) -> Table:
     table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
-    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
-    for evaluation in evaluations:
-        heading = clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
-        table.add_column(Text(heading, style="dim"), justify="right", overflow="fold")
-    for name, cell_of in ROWS:
-        cells = [cell_of(evaluation) for evaluation in evaluations]
-        if any(cell != NOT_GIVEN for cell in cells):
-            table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
+    names, rows = short_table(evaluations)
+    for name in names:
+        table.add_column(Text(name, style="dim"), justify="right", overflow="fold")
+    for name, *cells in rows:
+        table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
     return table
 
 
-def _warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:
+def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:
     """Yield what may mislead, each once with the evaluations that it is about."""
     about: dict[str, list[EvaluationReport]] = {}
     for evaluation, said in seen:
