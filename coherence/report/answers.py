@@ -321,7 +321,7 @@ def _facts(
     """Return what is known of a case besides its evidence and answers."""
     facts = {}
     if moved is not None:
-        facts["moves the result, points"] = f"{100 * moved:+.2f}"
+        facts["moves the result, points"] = f"{100 * moved:+.2g}"
     [state] = _state_names(evaluation, [record.get("theta")])
     facts["state"] = _text(state)
     exact = record.get("p_true")
