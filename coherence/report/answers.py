@@ -131,7 +131,8 @@ def _filters(evaluation: EvaluationReport, rows: pd.DataFrame) -> list[Filter]:
 
 def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[Any]:
     """Return what the table calls these states, of which two are stored as 0 and 1."""
-    names = {} if evaluation.rows.states else dict(enumerate(evaluation.state_names))
+    unnamed = evaluation.rows.states or evaluation.state_names == EvaluationReport.state_names
+    names = {} if unnamed else dict(enumerate(evaluation.state_names))
     return [names.get(state, state) for state in states]
 
 
