@@ -288,11 +288,14 @@ class EvaluationRows:
 
     def _noise_bias(self) -> float:
         """Tell what noise in the reports does to tests of choice against state."""
-        data = self.data(STATE_AND_CHOICES)
+        rows = self.with_action if self.exact_state else self.complete_cases
+        data = self._arrays.subset(self.parsed.index.isin(rows.index))
         if not data.n_rows:
             return math.nan
         if self.in_two_states:
-            states = [data.state if data.exact is None else data.exact]
+            states = [data.state]
+            if self.exact_state and data.posterior is not None:
+                states = [data.posterior]
         else:
             column = np.array([*data.column_of, -1])[data.truth]
             states = [(column == at).astype(np.float64) for at in range(len(self.states))]

@@ -23,6 +23,10 @@ def drawn(population, signal=0.0, n_contexts=4000, n_reps=5, seed=2):
     return population.draw(signal, n_contexts, n_reps, rng, wordings=False, iterated=False)
 
 
+def share_of(study, label):
+    return study.share[:, study.actions.index(label)]
+
+
 @pytest.fixture(scope="module")
 def noisy():
     return fitted("noisy")
@@ -40,7 +44,7 @@ def test_studies_have_the_beliefs_states_and_noise_of_the_data(noisy):
     assert np.isin(np.round(study.belief * 20, 6) % 1, 0).all()  # the grid of the reports
     for label in ("no", "yes", "defer"):
         share = (runs["action"] == label).mean()
-        assert (study.action == label).mean() == pytest.approx(share, abs=0.03)
+        assert share_of(study, label).mean() == pytest.approx(share, abs=0.03)
     n = agent.data.n_contexts
     assert population_like(agent).cautions == (PILOT.format(n=n), SCATTER)
 
@@ -53,7 +57,7 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
     assert 0.15 < population.alike < 0.3
     study = drawn(population, n_reps=1 if policies else 5)
     if policies:
-        of_study = study.action.to_numpy()
+        of_study = study.share
         of_data = runs[["action_defer", "action_no", "action_yes"]].to_numpy()
         assert (of_study**2).sum(axis=1).mean() == pytest.approx(
             (of_data**2).sum(axis=1).mean(), abs=0.02
@@ -63,7 +67,7 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
     same = [
         (codes[:, :1] == codes[:, 1:]).mean()
         for codes in (
-            study.action.to_numpy().reshape(-1, 5),
+            study.action.reshape(-1, 5),
             runs["action"].to_numpy().reshape(-1, 5),
         )
     ]
@@ -86,7 +90,7 @@ def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
     np.testing.assert_allclose(some[0][shifted], none[0][shifted - 10], atol=1e-9)
     study = drawn(population, signal=0.4)
     middle = np.abs(study.belief - 0.5) < 0.1
-    yes, true = (study.action == "yes").to_numpy(), study.truth.to_numpy() == 1
+    yes, true = share_of(study, "yes") == 1, study.truth == 1
     assert yes[middle & true].mean() - yes[middle & ~true].mean() > 0.15
 
 
@@ -111,10 +115,10 @@ def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
         for groups in (None, Groups(size=40, taste=2.0, missed=2.0))
     )
     assert alone.group is None
-    assert together.group.to_numpy().tolist() == np.repeat(np.arange(100), 40).tolist()
-    for of in (lambda study: study.state, lambda study: (study.action == "yes").astype(float)):
+    assert together.group.tolist() == np.repeat(np.arange(100), 40).tolist()
+    for of in (lambda study: study.state, lambda study: share_of(study, "yes")):
         spread = [
-            (of(study).to_numpy() - study.belief).reshape(100, 40).mean(axis=1).std()
+            (of(study) - study.belief).reshape(100, 40).mean(axis=1).std()
             for study in (alone, together)
         ]
         assert spread[1] > 2 * spread[0]

@@ -143,7 +143,7 @@ def test_states_that_are_no_draws_from_the_posterior_are_noted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"exact": [0.5] * 10}, "exact must have one posterior for each of 20 rows"),
+        ({"exact": [0.5] * 10}, "exact must have one posterior for each of 40 rows"),
         ({"exact": 80.0}, "exact must hold probabilities"),
         ({"exact": np.linspace(0.1, 0.9, 40)}, "exact must be constant within a context"),
         ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "positive must name"),
