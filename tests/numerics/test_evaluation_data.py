@@ -1,10 +1,11 @@
 """Belief, action and truth together: aligned codes, and which state the belief is in."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.statistics.evaluation import as_choices
+from coherence.statistics.evaluation import as_choices, evaluation_data
 
 
 def test_choices_hold_codes_and_labels():
@@ -64,3 +65,33 @@ def test_a_belief_in_one_of_several_states_is_held_against_the_rest():
     assert (data.states, data.truth.tolist()) == (("not b", "b"), [0, 1, 0])
     with pytest.raises(InputError, match="received 'b' with beliefs over 3 states"):
         as_choices([[0.2, 0.2, 0.6]] * 3, ACTION, ["a", "b", "c"], None, positive="b")
+
+
+@pytest.mark.parametrize("policies", [False, True])
+def test_some_rows_are_what_they_would_be_if_they_were_all(policies):
+    """Else a check would see contexts, labels or groups that none of its rows has."""
+    rng = np.random.default_rng(1)
+    context = np.repeat([f"c{n}" for n in range(12)], 3)
+    rows = pd.DataFrame({"context": context, "belief": rng.random(36).round(2)})
+    rows["group"] = np.repeat(list("abcd"), 9)
+    rows["truth"] = np.repeat(rng.integers(0, 2, 12), 3)
+    rows["posterior"] = np.repeat(rng.random(12), 3)
+    action = pd.Series(rng.choice(["x", "y", "z"], 36))
+    if policies:
+        action = pd.DataFrame(rng.dirichlet([1, 1, 1], 36), columns=list("zxy"))
+    known = (rng.random(36) < 0.6) & (context != "c3")
+    action[~known] = np.nan
+
+    def data(some, action, **options):
+        named = {"posterior": some["posterior"], "group": some["group"]}
+        return evaluation_data(
+            some["belief"], action, some["truth"], some["context"], **named, **options
+        )
+
+    part = data(rows, action, missing=True).subset(known)
+    alone = data(rows[known], action[known])
+    for name in ("belief", "action", "truth", "context", "share", "posterior", "group", "state"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name), err_msg=name)
+    for name in ("actions", "states", "contexts", "groups", "positive_code"):
+        assert getattr(part, name) == getattr(alone, name)
+    np.testing.assert_array_equal(part.with_exact_state().exact, alone.with_exact_state().exact)
