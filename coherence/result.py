@@ -160,6 +160,8 @@ class CheckResult:
         What must hold for the p-value and the interval.
     reason : str
         Why a number is NaN or has no interval; empty otherwise.
+    lack : Lack or None
+        What a test without a p-value lacks, for programs; None where it has one or says no more.
     pvalue_holm, pvalue_bh : float or None
         The p-value adjusted over its family in a report, by Holm and by Benjamini and Hochberg;
         None outside a report. Of the primary test there is no first, and the second is over all
@@ -197,6 +199,7 @@ class CheckResult:
     details: "pd.DataFrame" = field(default_factory=pd.DataFrame, repr=False, compare=False)
     assumptions: tuple[str, ...] = ()
     reason: str = ""
+    lack: Lack | None = None
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
     n_tests: int | None = None
@@ -236,6 +239,17 @@ class CheckResult:
             return Outcome.REJECTED
         return Outcome.UNCORRECTED if rejects(self.pvalue, alpha=alpha) else Outcome.KEPT
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether `reason` is all there is to say: no effect and no p-value, or an undefined test.
+
+        What papers published is an estimate, whose p-value does not count.
+        """
+        if self.pvalue is not None and not math.isnan(self.pvalue):
+            return False
+        untested = self.pvalue is not None and not self.settings.get("published")
+        return untested or (bool(self.reason) and math.isnan(self.statistic))
+
     def to_row(self) -> dict[str, Any]:
         """Return the result as one flat record, unrounded.
 
@@ -273,6 +287,7 @@ class CheckResult:
             "n_dropped": self.n_dropped,
             "null": self.null,
             "reason": self.reason,
+            "lack": "" if self.lack is None else str(self.lack),
         }
 
     def _lack(self) -> str:

@@ -31,6 +31,7 @@ from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.notes import Note
 from coherence.table.reading import Reading, option_words
 from coherence.table.runs import Runs
 from coherence.table.scan import RunsScan
@@ -73,7 +74,7 @@ def _require_twins(twins: int | None, published: bool) -> None:
 
 def _in_memory(
     evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
-    assumed: Sequence[str],
+    assumed: Sequence[Note],
     names: Sequence[str],
     rng: np.random.Generator,
     *,

@@ -32,11 +32,11 @@ class VerdictInput:
     margin: float | None
 
     @property
-    def lack(self) -> str:
-        """What the primary test lacks; empty where it has a p-value, or was not run."""
+    def lack(self) -> Lack | None:
+        """What the primary test lacks; None where it has a p-value, or was not run."""
         if self.primary is None or self.tested:
-            return ""
-        return str(self.primary.settings.get("lack", Lack.OPEN))
+            return None
+        return self.primary.lack or Lack.OPEN
 
     @property
     def tested(self) -> bool:
@@ -80,10 +80,10 @@ TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
     (Verdict.KNOWS_TRUTH, lambda f: f.leak is not None and rejects(f.leak.pvalue, alpha=LEAKED)),
     (Verdict.FORECASTS, lambda f: f.primary is None and f.scored),
     (Verdict.NOT_TESTED, lambda f: f.primary is None),
-    (Verdict.TOO_FEW_CASES, lambda f: f.lack == Lack.CASES),
-    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack == Lack.REPORTS),
-    (Verdict.HARDLY_MOVES, lambda f: f.lack == Lack.ACTIONS or f.still),
-    (Verdict.NOTHING_OPEN, lambda f: f.lack == Lack.OPEN),
+    (Verdict.TOO_FEW_CASES, lambda f: f.lack is Lack.CASES),
+    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack is Lack.REPORTS),
+    (Verdict.HARDLY_MOVES, lambda f: f.lack is Lack.ACTIONS or f.still),
+    (Verdict.NOTHING_OPEN, lambda f: f.lack is Lack.OPEN),
     (
         Verdict.ACTS_OR_NOISY,
         lambda f: f.rejected and f.says("reports") != Reports.EXACT and f.says("test") != MOMENTS,

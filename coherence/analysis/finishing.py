@@ -7,7 +7,7 @@ from typing import Any
 
 from coherence.analysis.decision import PRIMARY, decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
-from coherence.analysis.reading import alerts_of
+from coherence.analysis.reading import with_alerts
 from coherence.analysis.twins import TwinOutcome
 from coherence.analysis.verdict import (
     RATIONAL,
@@ -17,7 +17,6 @@ from coherence.analysis.verdict import (
     sentence_of,
 )
 from coherence.checks.catalogue import family_of
-from coherence.checks.check import NotRun
 from coherence.checks.sufficiency import MOMENTS
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
@@ -25,6 +24,7 @@ from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
+from coherence.table.notes import Note
 from coherence.table.typos import spelling_notes
 
 
@@ -94,16 +94,13 @@ def _corrected(results: Sequence[CheckResult]) -> list[CheckResult]:
 def measured(
     key: Sequence[Any],
     evaluation: EvaluationRows,
-    assumed: Sequence[str],
-    planned: Sequence[NotRun | str],
+    assumed: Sequence[Note],
+    planned: Sequence[Note],
     *,
     with_rows: bool = True,
 ) -> EvaluationReport:
     """Put down what an evaluation holds, before anything is said about it."""
-    left_out = [step for step in planned if isinstance(step, NotRun)]
-    notes = (*assumed, *(step.note if isinstance(step, NotRun) else step for step in planned))
     way = answering(evaluation.runs)
-    alerts = alerts_of(evaluation.rows, notes)
     labels = label_rows(evaluation.runs, evaluation.reference)
     kept: dict[str, Any] = {
         "beliefs": evaluation.shown(),
@@ -115,13 +112,7 @@ def measured(
         model=str(key[1]),
         results=(),
         verdicts=(),
-        notes=(
-            *(alert for alert in alerts if alert not in notes),
-            *spelling_notes(evaluation.rows),
-            *notes,
-        ),
-        absent={name: step.note for step in left_out for name in step.results},
-        alerts=alerts,
+        notes=with_alerts([*spelling_notes(evaluation.rows), *assumed, *planned], evaluation.rows),
         statuses=count_statuses(labels),
         bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
         unreadable=unreadable(evaluation.rows),

@@ -14,7 +14,7 @@ import pandas as pd
 from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
-from coherence.checks.check import Call, Check, NotRun
+from coherence.checks.check import Call, Check
 from coherence.errors import listing
 from coherence.result import CheckResult, Family
 from coherence.statistics.discrimination import clustered_auc
@@ -28,7 +28,8 @@ from coherence.table.needs import (
     TARGETS,
     THETA,
 )
-from coherence.table.printable import WARNING, counted
+from coherence.table.notes import Code, Note, not_run, warning, why_not_run
+from coherence.table.printable import counted
 from coherence.table.runs import REFERENCE
 
 
@@ -60,35 +61,38 @@ def _needing(*evidence: tuple[str, ...]) -> str:
     return _spoken([check for check in map(declaration, CHECKS) if check.needs in evidence])
 
 
-def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[NotRun]:
+def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[Note]:
     if checks:
-        note = f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
-        yield NotRun(note, tuple(check.name for check in checks))
+        text = f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
+        yield not_run(text, *(check.name for check in checks))
 
 
-def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[str]:
+def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
     """Count the rows that the checks of belief against action cannot use."""
     asked, used, lack = evaluation.action_requested, evaluation.with_action, "belief or action"
     where = " of the checks that need both"
     if evaluation.action_requested.empty:
         asked, used, lack, where = evaluation.reference_rows, evaluation.parsed, "belief", ""
     if len(asked) < len(evaluation.reference_rows):
-        yield (
+        yield Note(
+            Code.LEFT_OUT,
             f"{len(evaluation.reference_rows) - len(asked)} of "
             f"{counted(len(evaluation.reference_rows), 'row')} asked for no action: "
-            "the checks of belief against action leave them out."
+            "the checks of belief against action leave them out.",
         )
     if len(used) < len(asked):
-        yield (
+        yield Note(
+            Code.LEFT_OUT,
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
-            f"parsed {lack} and were left out{where}."
+            f"parsed {lack} and were left out{where}.",
         )
     states_known = evaluation.runs.known("theta")[evaluation.action_requested.index].any()
     if states_known and 0 < len(evaluation.complete_cases) < len(evaluation.with_action):
-        yield (
+        yield Note(
+            Code.LEFT_OUT,
             f"{len(evaluation.with_action) - len(evaluation.complete_cases)} of "
             f"{len(evaluation.with_action)} rows with a parsed belief and action lack the state "
-            "and were left out of the checks that need it."
+            "and were left out of the checks that need it.",
         )
     acted = int(evaluation.runs.acted[evaluation.other_prompts.index].sum())
     # Beliefs alone, beside the usual wording, are there to be compared with it.
@@ -97,15 +101,16 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[s
         though = f", {acted} of them with an action (--reference NAME takes another)"
         every = [check for check in checks if check.every_prompt]
         entered = _spoken(every) if every else ""
-        yield (
+        yield Note(
+            Code.REFERENCE,
             f"the reference prompt is {evaluation.reference!r}: {len(evaluation.other_prompts)} of "
             f"{n} rows are under others "
             f"({listing(sorted(set(evaluation.other_prompts['prompt'])))}) and enter "
-            f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}."
+            f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}.",
         )
 
 
-def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[NotRun]:
+def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
     """Name the checks for which there are no rows at all."""
 
     def without(column: str, empty: str, option: str) -> str:
@@ -128,16 +133,16 @@ def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
         yield from _not_run("no row has a parsed belief and action", others)
 
 
-def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[NotRun | str]:
+def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
     """Say how beliefs and states were matched, and name the checks that this leaves out."""
     if evaluation.n_states_seen:
-        note = (
+        text = (
             f"theta has {evaluation.n_states_seen} states: {_needing(CHOICES)}, and "
             f"{_needing(TARGETS)} to what happened, need two."
         )
-        yield NotRun(note, tuple(check.name for check in checks if check.needs == CHOICES))
+        yield not_run(text, *(check.name for check in checks if check.needs == CHOICES))
     if evaluation.state_note:
-        yield evaluation.state_note
+        yield Note(Code.STATE, evaluation.state_note)
     yield from _reversed_truth(evaluation)
     if evaluation.in_two_states and evaluation.unpaired:
         # Without choices it has been said already that the checks of actions were not run.
@@ -149,19 +154,20 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
         reason = f"{evaluation.unpaired}, so that it is not known which belief is in which state"
         yield from _not_run(reason, left_out)
         if left_out:
-            yield (
+            yield Note(
+                Code.STATE,
                 "To have them run, name each column of beliefs p_<state> after a value of theta, "
-                "or give theta the names in the columns."
+                "or give theta the names in the columns.",
             )
     elif not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
-        note = (
+        text = (
             f"beliefs over {len(evaluation.states)} states: {_needing(CHOICES, TARGETS)} "
             "need a belief in one of two."
         )
-        yield NotRun(note, tuple(check.name for check in checks if ONE_BELIEF in check.needs))
+        yield not_run(text, *(check.name for check in checks if ONE_BELIEF in check.needs))
 
 
-def _reversed_truth(evaluation: EvaluationRows) -> Iterator[str]:
+def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
     """Remark on beliefs that are lower where the state came true."""
     rows = evaluation.parsed[evaluation.state.notna()]
     if not evaluation.paired or rows.empty:
@@ -175,15 +181,16 @@ def _reversed_truth(evaluation: EvaluationRows) -> Iterator[str]:
         pd.factorize(clusters)[0],
     )
     if high < 0.5:
-        yield (
-            f"{WARNING}: beliefs are lower where the state came true: of two cases, one with it "
-            f"and one without, the one with it has the higher belief in {area:.0%} (95% interval "
+        yield warning(
+            Code.REVERSED,
+            "beliefs are lower where the state came true: of two cases, one with it and one "
+            f"without, the one with it has the higher belief in {area:.0%} (95% interval "
             f"{max(low, 0):.0%} to {high:.0%}). If truth or belief is coded the other way round, "
-            "name the state that the belief is in (--positive LABEL)."
+            "name the state that the belief is in (--positive LABEL).",
         )
 
 
-def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[str]:
+def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[Note]:
     """Say which checks take the exact posterior for the state, and why."""
     taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
     if (
@@ -194,28 +201,28 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[st
     ):
         known = int(evaluation.runs.known("p_true")[evaluation.with_action.index].sum())
         if 0 < known < len(evaluation.with_action):
-            return [
+            text = (
                 f"the state of {_spoken(taking)} is theta: of {len(evaluation.with_action)} rows "
-                "with a "
-                f"belief and an action {known} have p_true, which is taken where all do."
-            ]
+                f"with a belief and an action {known} have p_true, which is taken where all do."
+            )
+            return [Note(Code.STATE, text)]
     if not (evaluation.exact_state and taking):
         return []
-    return [
+    text = (
         f"the state of {_spoken(taking)} is the exact posterior p_true, which every row has: free "
         "of the toss that decides theta (--state realised takes theta)."
-    ]
+    )
+    return [Note(Code.STATE, text)]
 
 
 def _persons(
     evaluation: EvaluationRows, checks: Sequence[Check], published: bool
-) -> tuple[list[NotRun | str], list[Check]]:
+) -> tuple[list[Note], list[Check]]:
     """Say how persons who judged the same cases enter, and which checks take none."""
     if not evaluation.crossed:
         lone = "person" in evaluation.rows.columns
-        return ["no two persons judged the same case here: persons were not used."] * lone, [
-            *checks
-        ]
+        alone = "no two persons judged the same case here: persons were not used."
+        return [Note(Code.PERSONS, alone)] * lone, [*checks]
     taking = [check for check in checks if check.of_persons]
     how = "these are the clusters of intervals."
     if not published and any(ACTION in c.needs and _has_rows(evaluation, c) for c in taking):
@@ -230,7 +237,7 @@ def _persons(
         check for check in checks if not (check.of_persons or unmet.intersection(check.needs))
     ]
     reason = "persons judged the same cases, and these take the rows of a case for one agent's"
-    return [judged, *_not_run(reason, others)], taking
+    return [Note(Code.PERSONS, judged), *_not_run(reason, others)], taking
 
 
 def _place(check: Check) -> tuple[bool, int]:
@@ -262,7 +269,7 @@ def plan_evaluation(
     streams: Mapping[str, np.random.Generator],
     named: bool = True,
     full: bool = False,
-) -> tuple[list[Job], list[NotRun | str]]:
+) -> tuple[list[Job], list[Note]]:
     """Plan every check that was asked for and that the rows allow.
 
     Checks that nobody `named` are those that run by themselves; `full` adds all of their parts.
@@ -271,20 +278,20 @@ def plan_evaluation(
     checks = [check for check in checks if named or check.by_itself(evaluation.runs)]
     of_persons, checks = _persons(evaluation, checks, published)
     if evaluation.runs.given_z.all():
-        note = "every row holds a belief given z, and none one without it: untestable."
-        return [], [NotRun(note, tuple(names))]
-    notes: list[NotRun | str] = [
+        untestable = "every row holds a belief given z, and none one without it: untestable."
+        return [], [not_run(untestable, *names)]
+    notes = [
         *of_persons,
         *_left_out(evaluation, checks),
         *_absent(evaluation, checks),
         *_states(evaluation, checks),
     ]
-    absent = {name for note in notes if isinstance(note, NotRun) for name in note.results}
-    there = [check for check in checks if check.name not in absent]
+    there = [check for check in checks if why_not_run(notes, check.name) is None]
     notes += [] if published else _exact_state(evaluation, there)
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
-        notes.insert(0, f"{groups} of contexts are the clusters of tests and intervals.")
+        text = f"{groups} of contexts are the clusters of tests and intervals."
+        notes.insert(0, Note(Code.GROUPS, text))
     jobs = []
     # Streams that two checks draw from are copied before any is used.
     shared = {c.name: deepcopy(streams[c.draws_as]) for c in checks if c.draws_as}

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,9 +15,10 @@ from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
+from coherence.table.notes import Code, Level, Note
 from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
-from coherence.table.runs import COPIES, EVALUATION, NO_CONTEXT, Runs
+from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import answer_columns
 from coherence.table.states import (
     YES,
@@ -52,13 +54,15 @@ def as_runs(
     return valid(require_frame(runs), merge_labels=merge_labels)
 
 
-def alerts_of(rows: pd.DataFrame, notes: Sequence[str]) -> tuple[str, ...]:
-    """Return what must be known before a p-value of one (task, model) is read."""
-    if NO_CONTEXT in notes:
-        return (NO_CONTEXT,)
+def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
+    """Raise to an alert, or add, what must be known before a p-value of an evaluation is read."""
+    alert = Code.COPIES
+    if any(note.code is Code.NO_CONTEXT for note in notes):
+        alert = Code.NO_CONTEXT
     # A column that numbers the rows is easily taken for the one that names the cases.
-    numbered = len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1
-    return (_REPEATED,) if numbered else tuple(note for note in notes if note == COPIES)
+    elif len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1:
+        return (Note(Code.EACH_ITS_OWN, _REPEATED, Level.ALERT), *notes)
+    return tuple(replace(note, level=Level.ALERT) if note.code is alert else note for note in notes)
 
 
 def positive_labels(positive: Any) -> list[Any]:
@@ -219,7 +223,7 @@ def read_evaluations(
     positive: Any = None,
     reference: str | None = None,
     state: str = "auto",
-) -> tuple[list[tuple[tuple[str, str], EvaluationRows]], tuple[str, ...]]:
+) -> tuple[list[tuple[tuple[str, str], EvaluationRows]], tuple[Note, ...]]:
     """Part a validated table by task and model, and say what was assumed."""
     table = runs.completed()
     if strict:

@@ -26,6 +26,7 @@ from coherence.rational.twin import compare
 from coherence.result import CheckResult, rejects
 from coherence.statistics.parallel import Progress, call, run_calls
 from coherence.table.needs import ACTION, NEEDS_STATE_AND_ACTION
+from coherence.table.notes import Code, Note
 
 PREDICTIVE = "predictive_gain"
 RATIONAL, EXACT = "rational_agent", "residual_covariance"
@@ -47,7 +48,7 @@ class TwinOutcome:
     """What twins add to an evaluation."""
 
     results: tuple[CheckResult, ...]  # with where they lie among those of twins
-    notes: tuple[str, ...] = ()  # what has no twins, and why
+    notes: tuple[Note, ...] = ()  # what has no twins, and why
     # how much unseen noise would explain the hidden shift; None where the rational agent's test
     # does not reject (that of residual covariance, where reports do not scatter), or there is no
     # such shift
@@ -108,7 +109,7 @@ def agent_of(evaluation: EvaluationRows) -> tuple[RationalAgent | None, str]:
     if lack := lacking(data):
         return None, lack
     agent = fitted(data, noise=0.0 if data.computed else None)
-    return (None, ONE_REPORT) if ONE_REPORT in agent.cautions else (agent, "")
+    return (None, ONE_REPORT) if agent.noise_unseen else (agent, "")
 
 
 def plan_twins(
@@ -117,17 +118,18 @@ def plan_twins(
     names: Sequence[str],
     *,
     on_demand: Sequence[str] = (),
-) -> tuple[TwinPlan | None, list[str]]:
+) -> tuple[TwinPlan | None, list[Note]]:
     """Plan the twins of an evaluation."""
     agent, why = agent_of(evaluation)
     if agent is None:
-        return None, [NO_TWINS.format(why=why)]
-    notes, checks = [], list(names)
+        return None, [Note(Code.NO_TWINS, NO_TWINS.format(why=why))]
+    notes, checks = list[Note](), list(names)
     if evaluation.policies:
         acting = [name for name in names if ACTION in declaration(name).needs]
         checks = [name for name in names if name not in acting]
         if acting:
-            notes.append(POLICIES.format(checks=joined_names(acting)))
+            text = POLICIES.format(checks=joined_names(acting))
+            notes.append(Note(Code.NO_TWINS, text, checks=tuple(acting)))
     # Computed here once, and not in every process anew.
     _ = agent.shifted, agent.taste
     original = ReferenceData({result.check: result for result in results}, agent)
@@ -142,14 +144,16 @@ def plan_twins(
     )
     dear = [name for name in checks if name == PREDICTIVE and name not in on_demand]
     if dear:
-        notes.append(DEAR.format(checks=joined_names(dear)))
+        text = DEAR.format(checks=joined_names(dear))
+        notes.append(Note(Code.NO_TWINS, text, checks=tuple(dear)))
     by_reason: dict[str, list[str]] = {}
     for result in results:
         reason = interpretation_of(result.check)[0].no_twin_reason
         if reason and result.check.split(":")[0] in checks:
             by_reason.setdefault(reason, []).append(result.check)
-    for reason, no_twin_reason in by_reason.items():
-        notes.append(UNTWINNED.format(checks=joined_names(no_twin_reason), why=reason))
+    for reason, without in by_reason.items():
+        text = UNTWINNED.format(checks=joined_names(without), why=reason)
+        notes.append(Note(Code.NO_TWINS, text, checks=tuple(without)))
     return plan, notes
 
 
@@ -165,7 +169,7 @@ def twin_outcomes(
     progress: Progress | None = None,
 ) -> list[TwinOutcome]:
     """Draw twins of every evaluation over processes, and set its results beside theirs."""
-    notes: list[list[str]] = []
+    notes: list[list[Note]] = []
     tasks: list[
         tuple[int, str, Callable[..., Any], Any]
     ] = []  # evaluation, label, what is called on what

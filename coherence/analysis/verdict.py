@@ -17,7 +17,8 @@ from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise
-from coherence.table.printable import WARNING, counted, numbered
+from coherence.table.notes import Code, Level, Note
+from coherence.table.printable import counted, numbered
 
 RATIONAL = "rational_agent"
 """The test that allows for noise in the reports, and so tells whether noise suffices."""
@@ -103,16 +104,14 @@ def sentence_of(
 ) -> str:
     """Say what a result means."""
     interpretation_of(result.check)  # raises where no check declares it
-    tested = result.pvalue is not None and not math.isnan(result.pvalue)
-    if result.reason and math.isnan(result.statistic) and not tested:
-        return f"Undefined: {result.reason}."
+    if result.unanswered:
+        # An effect may stand where its test is undefined, as when every gap is exactly 0.
+        lacking = "Undefined" if math.isnan(result.statistic) else "Not tested"
+        return f"{lacking}: {result.reason}."
     if result.settings.get("published"):
         sentence = _filled("published", "the published procedure", result, belief)
     elif result.pvalue is None:
         sentence = _filled("estimate", "an estimate", result, belief)
-    elif not tested:
-        # An effect may stand where its test is undefined, as when every gap is exactly 0.
-        return f"Not tested: {result.reason}."
     else:
         sentence = _tested(result, alpha, belief, scatter, allowed)
     return " ".join(filter(None, [sentence, result.estimate_note()]))
@@ -281,7 +280,7 @@ def _trust(
     return (of_all if len(suspects) == len(rejected) else of_some).format(**words)
 
 
-def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[str, ...]:
+def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note, ...]:
     """Say how much noise reports have, alongside the names of the tests that this misleads."""
     suspects = [
         result
@@ -295,19 +294,20 @@ def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[str,
     several = len(suspects) > 1
     exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
     alone = f"such noise alone could make {'them' if several else 'it'} reject"
+    level, contexts = Level.INFO, counted(scatter.n_groups, "context")
     if math.isnan(scatter.sd):
-        return (
-            f"report noise is not known, as no context has several {scatter.across}; "
-            f"{exact}, and {alone}.",
+        unknown = f"report noise is not known, as no context has several {scatter.across}"
+        text = f"{unknown}; {exact}, and {alone}."
+    else:
+        size = (
+            f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
+            f"{scatter.across} (standard deviation, {contexts})"
+            if scatter.sd
+            else f"reports of a context do not differ between {scatter.across} ({contexts})"
         )
-    contexts = counted(scatter.n_groups, "context")
-    size = (
-        f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
-        f"{scatter.across} (standard deviation, {contexts})"
-        if scatter.sd
-        else f"reports of a context do not differ between {scatter.across} ({contexts})"
-    )
-    if scatter.exceeds:
-        allowed = "; rational_agent allows for it" if noise_robust_test(results) is not None else ""
-        return (f"{WARNING}: {size}. {exact}: {alone}{allowed}.",)
-    return (f"{size}; {exact}.",)
+        text = f"{size}; {exact}."
+        if scatter.exceeds:
+            robust = noise_robust_test(results) is not None
+            allowed = "; rational_agent allows for it" if robust else ""
+            level, text = Level.WARNING, f"{size}. {exact}: {alone}{allowed}."
+    return (Note(Code.REPORT_NOISE, text, level, tuple(result.check for result in suspects)),)

@@ -21,7 +21,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.errors import InputError
 from coherence.inputs import (
@@ -40,10 +39,11 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data, req
 from coherence.statistics.mean_interval import interval_or_reason, why_none
 from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import TARGETS
+from coherence.table.notes import Code, Note, not_run
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
-SQUARES_METHOD = "inverted noncentral chi-square of the gaps, contexts as units"
+SQUARES_METHOD = "inverted noncentral chi-square of the gaps, {clusters} as units"
 _PLAIN = 1e4  # squares over chance from which the root is as good as normal
 # With outcomes that happen in 2.4% of cases, intervals held the true score in none of the tables in
 # which none happened, of 30 to 200 cases, and in nearly all others.
@@ -95,13 +95,14 @@ def reliability_table(
 
 
 def _calibration_error(
-    bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int
+    bins: Codes, belief: Floats, target: Floats, context: Codes, n_contexts: int, clusters: str
 ) -> tuple[float, Interval | None, str]:
     """Mean squared gap of the bins without the part that chance adds, by the jackknife.
 
     The interval treats the gaps of bins as normal means with the covariance of context totals, and
     is widened by what the beliefs that were drawn add: how many contexts fell into bins of large
-    gaps (distances to the ends are combined as in Zou and Donner 2008).
+    gaps (distances to the ends are combined as in Zou and Donner 2008). `clusters` is what contexts
+    are called.
     """
     gaps, rows = _bin_totals(bins, belief - target, context, n_contexts)
     total, pseudo = rows.sum(axis=0), _pseudo_values(gaps, rows)
@@ -113,9 +114,9 @@ def _calibration_error(
     larger = np.where(several, of_bin / np.maximum(of_bin - 1, 1), n_contexts / (n_contexts - 1))
     covariance = rest.T @ rest * np.sqrt(np.outer(larger, larger))
     degrees = min(n_contexts - 1.0, max(float((of_bin - 1).sum()), 1.0))
-    interval = squares_interval(weighted, covariance, degrees)
+    interval = squares_interval(weighted, covariance, degrees, clusters=clusters)
     if interval is None:
-        return float(pseudo.mean()), None, why_none(pseudo, "error")
+        return float(pseudo.mean()), None, why_none(pseudo, "error", clusters=clusters)
     of_gap = (gaps.sum(axis=0) / total) ** 2
     drawn = rows @ (of_gap - total @ of_gap / total.sum()) / total.sum()
     reach = float(stats.t.ppf(0.975, n_contexts - 1))
@@ -152,7 +153,12 @@ def _pseudo_values(gaps: Floats, rows: Floats) -> Floats:
 
 
 def squares_interval(
-    means: Floats, covariance: Floats, degrees: float, *, level: float = 0.95
+    means: Floats,
+    covariance: Floats,
+    degrees: float,
+    *,
+    level: float = 0.95,
+    clusters: str = "contexts",
 ) -> Interval | None:
     """Return an interval for the root of the sum of squares of true means.
 
@@ -167,7 +173,7 @@ def squares_interval(
 
     Box (1954), Annals of Mathematical Statistics 25(2), theorem 3.1, for the scale.
     """
-    chance = float(np.trace(covariance))
+    chance, method = float(np.trace(covariance)), SQUARES_METHOD.format(clusters=clusters)
     if chance <= 1e-20:
         return None
     square = float(means @ means)
@@ -175,7 +181,7 @@ def squares_interval(
     scale = (float(means @ covariance @ means) + twice) / (square + chance)
     if square > _PLAIN * chance:
         reach = float(stats.t.ppf((1 + level) / 2, degrees)) * math.sqrt(scale)
-        return Interval(math.sqrt(square) - reach, math.sqrt(square) + reach, level, SQUARES_METHOD)
+        return Interval(math.sqrt(square) - reach, math.sqrt(square) + reach, level, method)
     number = chance / scale
     # An estimated error widens the interval of a single mean by as much as t quantiles do.
     quantiles = (dist.ppf((1 + level) / 2) for dist in (stats.t(degrees), stats.norm))
@@ -199,7 +205,7 @@ def squares_interval(
 
     low = true_square(square, (1 + level) / 2)
     high = true_square(max(square, chance), (1 - level) / 2)
-    return Interval(math.sqrt(low), math.sqrt(high), level, SQUARES_METHOD)
+    return Interval(math.sqrt(low), math.sqrt(high), level, method)
 
 
 def calibration_estimates(
@@ -375,9 +381,6 @@ class _Beliefs:
     ) -> CheckResult:
         too_few = self.n_contexts < MIN_CONTEXTS
         few = few_contexts(self.n_contexts)
-        if interval is not None:
-            interval = replace(interval, method=self.clusters.said(interval.method))
-        reason = self.clusters.said(reason)
         if self.clusters.too_few:
             interval, reason = None, reason or self.clusters.too_few
         return CheckResult(
@@ -390,7 +393,7 @@ class _Beliefs:
             n_rows=len(self.values),
             n_contexts=self.n_contexts,
             settings={"n_bins": self.n_bins, "unit of resampling": self.clusters.name},
-            assumptions=(self.clusters.said("contexts are independent"),),
+            assumptions=(self.clusters.independent,),
             reason=few if too_few else reason,
             contributions=None if too_few else contributions,
             mean_square=None if too_few else mean_square,
@@ -433,7 +436,7 @@ class _Beliefs:
         if self.n_contexts < MIN_CONTEXTS or self.clusters.n < 2:
             return [self._estimate(name, what, math.nan), ece]
         square, interval, reason = _calibration_error(
-            self.bins, self.values, target, self.unit, self.clusters.n
+            self.bins, self.values, target, self.unit, self.clusters.n, self.clusters.plural
         )
         if of_outcomes and not np.ptp(target):
             interval, reason = None, ONE_OUTCOME
@@ -457,17 +460,20 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if not exact.any() and not state.any():
         lack = "no p_true" if theta else "neither theta nor p_true"
         lack = lack if data.n_rows else "no parsed belief"
-        yield NotRun(f"{lack}: calibration was not estimated.", ("calibration",))
+        yield not_run(f"{lack}: calibration was not estimated.", "calibration")
         return
     if not exact.any():
-        yield "no p_true: beliefs were compared with what happened, not with the exact posterior."
+        text = "no p_true: beliefs were compared with what happened, not with the exact posterior."
+        yield Note(Code.STATE, text)
     elif not exact.all():
-        yield (
+        yield Note(
+            Code.STATE,
             f"p_true is known in {exact.sum()} of {len(exact)} rows: "
-            "the distances to the exact posterior are those of these rows."
+            "the distances to the exact posterior are those of these rows.",
         )
     if not theta:
-        yield "no theta: beliefs were compared with the exact posterior, not with what happened."
+        text = "no theta: beliefs were compared with the exact posterior, not with what happened."
+        yield Note(Code.STATE, text)
     together = bool((exact == state).all())
     for rows, by_state, by_posterior in (
         (exact, together, True),

@@ -14,6 +14,7 @@ import numpy as np
 from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult, Family
 from coherence.statistics.evaluation import EvaluationData
+from coherence.table.notes import Note
 from coherence.table.runs import Runs
 
 ANY = "*"
@@ -104,15 +105,7 @@ class Call:
         return {result.check: result.statistic for result in results}
 
 
-@dataclass(frozen=True)
-class NotRun:
-    """A note on results that are not given: why, for a reader, and which, for a program."""
-
-    note: str
-    results: tuple[str, ...]  # names of results, or of checks that give none at all
-
-
-CallsAndNotes = Iterator[Call | NotRun | str]
+CallsAndNotes = Iterator[Call | Note]
 """The calls of a check, in the order of their results, and notes on what is left out and why."""
 
 

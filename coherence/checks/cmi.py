@@ -330,7 +330,7 @@ def cmi(
         reason=NO_INTERVAL.format(value, mean),
         also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
         assumptions=(
-            choices.clusters.said("contexts are independent"),
+            choices.clusters.independent,
             EXACT_REPORT,
             f"at similar {similar}, states are exchangeable under the null",
         ),

@@ -20,7 +20,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
@@ -37,6 +36,7 @@ from coherence.statistics.resample import (
     percentile_interval,
 )
 from coherence.table.needs import NEEDS_PROMPT_VARIANTS
+from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 from coherence.table.schema import COMPUTED_KINDS
 from coherence.table.validation import with_columns
@@ -187,7 +187,7 @@ def consistency_of(
         },
         details=pd.DataFrame(rows),
         assumptions=(
-            clusters.said("contexts are independent"),
+            clusters.independent,
             "repetitions within a context and prompt are independent",
         ),
     )
@@ -292,20 +292,20 @@ def _compare(
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.runs is None or "p" not in data.runs.names:
-        yield NotRun("no p column: prompt consistency was not checked.", (NAME,))
+        yield not_run("no p column: prompt consistency was not checked.", NAME)
         return
     further = [name for name in ("belief_kind", "group") if name in data.runs.names]
     plain = data.runs.table.loc[~data.runs.given_z, ["context", "rep", "prompt", "p", *further]]
     others = sorted(set(plain["prompt"]) - {data.prompt})
     if not others:
-        yield NotRun("only one prompt: prompt consistency was not checked.", (NAME,))
+        yield not_run("only one prompt: prompt consistency was not checked.", NAME)
     parsed = set(plain.loc[plain["p"].notna(), "prompt"])
     for prompt in others:
         unparsed = [name for name in (data.prompt, prompt) if name not in parsed]
         if unparsed:
             why = f"no parsed belief under {unparsed[0]!r}"
             note = f"{why}: prompt consistency was not estimated for {prompt!r}."
-            yield NotRun(note, (f"{NAME}:{prompt}",))
+            yield not_run(note, f"{NAME}:{prompt}")
             continue
         yield Call(partial(consistency_of, plain, data.prompt, [prompt], published=published))
 

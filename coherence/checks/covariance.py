@@ -300,7 +300,7 @@ def _few_shared(data: EvaluationData, panel: Panel, undefined: CheckResult) -> C
 
 def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
     """Say why there is no p-value, and what kind of thing is lacking."""
-    return replace(undefined, reason=reason, settings={**undefined.settings, "lack": str(lack)})
+    return replace(undefined, reason=reason, lack=lack)
 
 
 def _lack_of(data: EvaluationData) -> Lack:

@@ -26,7 +26,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.inputs import (
     Codes,
@@ -41,12 +40,13 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import spare_variance
 from coherence.table.needs import CHOICES
+from coherence.table.notes import not_run
 
 NULL = (
     "there is an order of the actions such that choices shift upwards in it "
     "(first-order dominance) as belief rises"
 )
-METHOD = "for the best of all orders, conservative, contexts as units"
+METHOD = "for the best of all orders, conservative, {clusters} as units"
 MIN_CONTEXTS_PER_BIN = 3
 MAX_ACTIONS = 6  # 720 orders; a scan of the sphere of directions would be too coarse beyond
 
@@ -193,11 +193,11 @@ def _monotone_direction(
     unit = clusters.of_context[of_row]
     used, kept = used_bins(values, unit, n_bins)
     if not used.any():
-        few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
+        few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(undefined, reason=few)
     seen = np.flatnonzero(choices.share[kept].any(axis=0))
     if seen.size < 2:
-        where = clusters.said(f"in the bins with {MIN_CONTEXTS_PER_BIN} contexts")
+        where = f"in the bins with {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(undefined, reason=f"only one action was seen ({labels[seen[0]]!r}) {where}")
 
     seen_labels = [labels[code] for code in seen]
@@ -206,18 +206,19 @@ def _monotone_direction(
     generator = as_generator(rng)
     scan, rows = choice_vectors(used, share, unit[kept], n_draws, generator, policies=policies)
     best, direction, n_tried = best_fit(scan)
+    method = METHOD.format(clusters=clusters.plural)
     shares = {f"share_{number}": share for number, share in enumerate(scan.share)}
     centres = (np.bincount(used, weights=values[kept]) / rows).tolist()
     shown = {"n_bins_used": len(centres), "n_tried": n_tried, "mean_beliefs": centres}
     return replace(
         undefined,
         statistic=best.largest,
-        interval=Interval(best.low, best.high, 0.95, clusters.said(METHOD)).within(-1.0, 1.0),
+        interval=Interval(best.low, best.high, 0.95, method).within(-1.0, 1.0),
         pvalue=best.pvalue,
         settings=settings | shown,
         details=pd.DataFrame({"action": seen_labels, "direction": direction, **shares}),
         assumptions=(
-            clusters.said("contexts are independent"),
+            clusters.independent,
             "taste shocks do not depend on belief",
         ),
     )
@@ -414,7 +415,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if n_actions > MAX_ACTIONS:
         many = f"{n_actions} actions are more than {MAX_ACTIONS}"
         note = f"{many}: monotone choice was tested by pairs only."
-        yield NotRun(note, ("monotone_direction",))
+        yield not_run(note, "monotone_direction")
         return
     test = partial(_monotone_direction, data)
     yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})

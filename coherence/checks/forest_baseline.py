@@ -20,7 +20,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
@@ -28,6 +27,7 @@ from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import clusters_of, group_of_contexts, jackknife_groups
 from coherence.table.needs import NEEDS_GIVEN_Z
+from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 from coherence.table.validation import with_columns
 
@@ -187,9 +187,11 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
     gaps = relative.to_numpy(dtype=np.float64)
     codes, contexts = pd.factorize(context)
     clusters = clusters_of(group_of_contexts(runs), contexts)
-    interval = None if clusters.too_few else median_interval(gaps, clusters.of_context[codes])
-    if interval is not None:
-        interval = replace(interval, method=clusters.said(interval.method))
+    interval, reason = None, clusters.too_few
+    if not reason:
+        named = clusters.plural
+        interval = median_interval(gaps, clusters.of_context[codes], clusters=named)
+        reason = "" if interval else NO_SPREAD.format(what="gap", clusters=named)
     return replace(
         undefined,
         statistic=float(np.median(gaps)),
@@ -202,8 +204,8 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
             "unit of resampling": clusters.name,
         },
         details=details,
-        assumptions=(clusters.said("contexts are independent"), *_left_out(len(plain), n_complete)),
-        reason="" if interval else clusters.too_few or clusters.said(NO_SPREAD.format(what="gap")),
+        assumptions=(clusters.independent, *_left_out(len(plain), n_complete)),
+        reason=reason,
     )
 
 
@@ -267,7 +269,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
             "no p_true or no x_ columns: the gap of a fitted predictor was not computed "
             "alongside that of the model."
         )
-        yield NotRun(note, (NAME,))
+        yield not_run(note, NAME)
         return
     yield Call(partial(_baseline, runs, features), draws=False, twins=NEVER)
 

@@ -39,6 +39,7 @@ from coherence.statistics.resample import (
     percentile_interval,
 )
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
+from coherence.table.notes import Code, Note, not_run
 
 ESTIMATED = (
     "share of the squared error of predicting the state from the belief that the action saves"
@@ -265,7 +266,7 @@ def _action_information(
         result,
         interval=interval,
         reason=reason,
-        assumptions=(clusters.said("contexts are independent"),),
+        assumptions=(clusters.independent,),
         contributions=pd.Series(100 * influence / len(influence), index=index, name="contribution"),
     )
 
@@ -360,14 +361,16 @@ def _by_name(runs: object) -> bool:
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.belief.ndim > 1:
         n_states = data.belief.shape[1]
-        yield f"beliefs over {n_states} states: action information needs a belief in one of two."
+        needs = "action information needs a belief in one of two."
+        yield not_run(f"beliefs over {n_states} states: {needs}", "action_information")
         return
     known = data.known("posterior")
     if not known.all() or published:
         if known.any() and not published:
-            yield (
+            yield Note(
+                Code.STATE,
                 f"p_true is known in {known.sum()} of {len(known)} rows: action information "
-                "predicts the realised state."
+                "predicts the realised state.",
             )
         data = replace(data, posterior=None)
     estimate = partial(_action_information, data, published=published)

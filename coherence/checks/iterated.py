@@ -21,7 +21,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import holds_conditionals
@@ -47,13 +46,13 @@ from coherence.statistics.resample import (
     percentile_interval,
 )
 from coherence.table.needs import NEEDS_GIVEN_Z
+from coherence.table.notes import not_run
 from coherence.table.runs import Runs, all_computed
 from coherence.table.validation import with_columns
 
 KEY = ["context", "rep"]
 NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
 ASSUMPTIONS = (
-    "contexts are independent",
     "answers that form one gap are independent",
     "gaps are spread over contexts, of which twenty or more are asked where gaps are skewed",
 )
@@ -71,7 +70,7 @@ FLOOR = "noise floor (root-mean-square gap from repetitions alone)"
 ROUNDING = "rounding floor (root-mean-square gap that rounded reports alone imply)"
 BEYOND = "root-mean-square gap, noise and rounding removed"
 ONCE_BEYOND = "root-mean-square gap, rounding removed and noise not"
-ROUNDING_METHOD = f"root of the mean square less Sheppard's correction, {METHOD}"
+ROUNDING_METHOD = "root of the mean square less Sheppard's correction, " + METHOD
 _PILED = 0.1  # share of reports at the lowest or highest value from which it is called a floor
 
 
@@ -311,7 +310,7 @@ class _Measures:
         if self.clusters.too_few:
             interval, reason = None, self.clusters.too_few
         low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        said = "" if interval else self.clusters.said(reason)
+        said = "" if interval else reason
         self.rows.append((measure, value, low, high, said))
 
     def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
@@ -350,7 +349,8 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
     signed = mean_over_contexts(rows["gap"], context)
     ends = difference_interval(clusters.values(signed))
     bounded = None if ends is None else ends.within(-1.0, 1.0)
-    table.record(SIGNED, float(signed.mean()), bounded, NO_SPREAD.format(what="gap"))
+    alike = NO_SPREAD.format(what="gap", clusters=clusters.plural)
+    table.record(SIGNED, float(signed.mean()), bounded, alike)
     table.mean("mean absolute gap", mean_over_contexts(rows["gap"].abs(), context), 0.0, 1.0)
     for measure, values in (
         ("median absolute gap", rows["gap"].abs().to_numpy()),
@@ -363,7 +363,7 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
         unit = clusters.of_context[contexts.get_indexer(context[known])]
         bounds = median_interval(values[known], unit)
         value = float(np.median(values[known]))
-        table.record(measure, value, bounds, NO_SPREAD.format(what="gap"))
+        table.record(measure, value, bounds, alike)
     table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), clusters)
     if squares is None:
         table.root(NOISELESS, None)
@@ -530,9 +530,11 @@ def _iterated_expectation(
     by_context = rows.groupby("context", observed=True)["gap"].mean()
     of_context, clusters = by_context.to_numpy(dtype=np.float64), gaps.clusters(by_context.index)
     pvalue = math.nan if clusters.too_few else difference_pvalue(clusters.values(of_context))
-    reason = clusters.too_few or (NO_SPREAD.format(what="gap") if math.isnan(low) else "")
+    alike = NO_SPREAD.format(what="gap", clusters=clusters.plural)
+    reason = clusters.too_few or (alike if math.isnan(low) else "")
     if math.isnan(pvalue) and not clusters.too_few:
         reason = "every gap is exactly zero: nothing to test"
+    method = PAIRED.format(clusters=clusters.plural)
     found = {
         "steps": {} if squares is None else squares.steps,
         "share_of_largest_tenth": _of_largest_tenth(of_context),
@@ -542,11 +544,11 @@ def _iterated_expectation(
     return replace(
         result,
         statistic=value,
-        interval=None if math.isnan(low) else Interval(low, high, 0.95, clusters.said(PAIRED)),
+        interval=None if math.isnan(low) else Interval(low, high, 0.95, method),
         pvalue=pvalue,
         settings={**result.settings, **found},
         details=details,
-        assumptions=tuple(map(clusters.said, ASSUMPTIONS[:1])) + ASSUMPTIONS[1:],
+        assumptions=(clusters.independent, *ASSUMPTIONS),
         reason=reason or str(found["floor"]),
         contributions=contributions_to_mean(by_context),
         fitted=squares,
@@ -611,9 +613,8 @@ def _with_lifted(runs: Runs, reference: str, **options: Any) -> list[CheckResult
         value, low, high = _measured(result.details, measure)
         row = result.details["measure"] == measure
         reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
-        if result.settings["unit of resampling"] == "group":
-            method = method.replace("contexts", "groups")
-        interval = None if reason else Interval(low, high, 0.95, method)
+        clusters = f"{result.settings['unit of resampling']}s"
+        interval = None if reason else Interval(low, high, 0.95, method.format(clusters=clusters))
         lifted = replace(
             result,
             check=f"iterated_expectation:{variant}",
@@ -654,7 +655,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.runs is None or not holds_conditionals(data.runs.table):
         lack = "no z, z_state and p_z columns"
         note = f"{lack}: the law of iterated expectation was not checked."
-        yield NotRun(note, ("iterated_expectation",))
+        yield not_run(note, "iterated_expectation")
         return
     yield Call(partial(_with_lifted, data.runs, data.prompt, published=published))
 

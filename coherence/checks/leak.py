@@ -45,6 +45,7 @@ from coherence.statistics.resample import (
 )
 from coherence.table.exact import KIND, SMALLEST, calibration_pvalue
 from coherence.table.needs import DRAWN_CHOICES
+from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 from coherence.table.schema import DRAWN
 
@@ -371,7 +372,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.drawn is not None:
         rows &= data.drawn
     if not rows.any():
-        yield "no p_true: evidence leak was not run."
+        yield not_run("no p_true: evidence leak was not run.", "evidence_leak")
         return
     used = data.subset(rows)
     yield Call(partial(_evidence_leak, used), used.n_dropped, twins=NEVER)

@@ -28,7 +28,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.checks.direction import CHECK as DIRECTION
 from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, require_single
@@ -46,6 +45,7 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import context_shares, spare_variance
 from coherence.table.needs import CHOICES
+from coherence.table.notes import Code, Note, not_run
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
 UNIT = "share"
@@ -196,7 +196,7 @@ def _monotone_choice(
     unit = clusters.of_context[of_row]
     binned = binned_pair(values, first, mass, unit, n_bins=n_bins, policies=policies)
     if binned is None:
-        few = clusters.said(f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} contexts")
+        few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(result, reason=f"{few} with a choice from the pair")
     drawing: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
     by_sign = [
@@ -212,7 +212,7 @@ def _monotone_choice(
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
-    method = clusters.said("for the largest over pairs of bins, contexts as units")
+    method = f"for the largest over pairs of bins, {clusters.plural} as units"
     toward = "increasing" if sign == 1 else "decreasing"
     return replace(
         result,
@@ -222,7 +222,7 @@ def _monotone_choice(
         settings={**result.settings, "n_draws": n_draws, "direction_tested": toward},
         details=details,
         assumptions=(
-            clusters.said("contexts are independent"),
+            clusters.independent,
             "irrelevant alternatives do not matter",
         ),
     )
@@ -477,9 +477,10 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     pairs, toward = action_pairs(data.actions)
     if not pairs:
         note = f"only the action {data.actions[0]!r} was seen: monotone choice was not tested."
-        yield NotRun(note, ("monotone_choice",))
+        yield not_run(note, "monotone_choice")
     elif toward == "either":
-        yield "actions are not yes, no and defer: monotone choice was tested in either direction."
+        text = "actions are not yes, no and defer: monotone choice was tested in either direction."
+        yield Note(Code.STATE, text)
     for pair in pairs:
         test = partial(_monotone_choice, data, pair=pair, direction=toward, published=published)
         yield Call(test, data.n_dropped, cheapest_options=FEWEST)

@@ -27,7 +27,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, require_aligned, whole_number
@@ -60,6 +59,7 @@ from coherence.statistics.resample import (
     percentile_interval,
 )
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
+from coherence.table.notes import not_run
 
 NULL = "given belief{features}, truth does not help to predict the action out of sample"
 NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"
@@ -324,9 +324,10 @@ def _predictive_gain(
     interval, pvalue = _over_contexts(
         *(context_sums(sums, choices.context, choices.n_contexts) for sums in (gains, losses[0])),
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
+        clusters=clusters.plural,
     )
     assumed = (
-        clusters.said("contexts are independent"),
+        clusters.independent,
         EXACT_REPORT,
         *_unproved(n_folds, n_seeds),
     )
@@ -335,7 +336,7 @@ def _predictive_gain(
     elif choices.policy is not None:
         interval, reason = None, NO_INTERVAL
     else:
-        interval, reason = replace(interval, method=clusters.said(interval.method)), ""
+        reason = ""
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
 
 
@@ -491,7 +492,7 @@ def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
 
 
 def _over_contexts(
-    gains: Floats, losses: Floats, *, of_seeds: Floats
+    gains: Floats, losses: Floats, *, of_seeds: Floats, clusters: str = "contexts"
 ) -> tuple[Interval | None, float]:
     """Interval for the gain in percent, and the p-value that it is at most zero.
 
@@ -523,7 +524,8 @@ def _over_contexts(
     # The gain above which the one seen would be too small, given the variance that it would have.
     growth = quantile**2 * VARIANCE_OF_GAIN * scale / n
     above = growth / 2 + math.hypot(growth / 2, below)
-    method = "t over contexts, variance enlarged for shared training data, folds and larger gains"
+    enlarged = "variance enlarged for shared training data, folds and larger gains"
+    method = f"t over {clusters}, {enlarged}"
     # No more can be gained than all of the loss.
     ends = Interval(100 * ratio - below, 100 * ratio + above, 0.95, method)
     spread, degrees = error(gains, 1.0)
@@ -536,7 +538,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(test, data.n_dropped, twins=ON_DEMAND)
     if data.features is None:
         note = "no x_ columns: the context-adjusted gain was not run."
-        yield NotRun(note, ("predictive_gain:features",))
+        yield not_run(note, "predictive_gain:features")
     else:
         yield Call(partial(test, features=data.features), data.n_dropped, twins=NEVER)
 

@@ -23,7 +23,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.checks.covariance import SHIFT, residual_covariance
 from coherence.inputs import require
@@ -40,6 +39,7 @@ from coherence.statistics.evaluation import (
 )
 from coherence.statistics.resample import Seed
 from coherence.table.needs import STATE_AND_CHOICES
+from coherence.table.notes import not_run
 
 NULL = (
     "given the belief behind the reports, of which these are noisy copies, action and truth are "
@@ -216,7 +216,7 @@ def _tested(undefined: CheckResult, data: EvaluationData, noise: float | None) -
         details=_differences(found.differences),
         contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
         assumptions=(
-            clusters.said("contexts are independent"),
+            clusters.independent,
             "reports of a context scatter independently around one belief",
             "the state depends on the belief by a polynomial",
         ),
@@ -281,7 +281,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if published:  # no paper has published a procedure to reproduce
         return
     if in_several_states(data):
-        yield NotRun(f"{NAME} was not fitted: it takes beliefs in one of two states.", (NAME,))
+        yield not_run(f"{NAME} was not fitted: it takes beliefs in one of two states.", NAME)
         return
     yield Call(
         partial(_rational_agent, data, noise=0.0 if data.computed else None),

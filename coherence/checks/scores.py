@@ -37,7 +37,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    NotRun,
 )
 from coherence.errors import listing
 from coherence.inputs import (
@@ -56,6 +55,7 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data, req
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, as_generator
 from coherence.table.needs import FORECASTS
+from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 
 N_DRAWS = 1_999
@@ -515,23 +515,21 @@ def forecasts_alone(runs: Runs) -> bool:
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
     if data.belief.ndim == 2 and data.unpaired:
-        yield NotRun(
+        yield not_run(
             f"{data.unpaired}, so that it is not known which belief is in which state: forecasts "
             "were not scored. Name each column of beliefs p_<state> after a value of theta.",
-            ("scores",),
+            "scores",
         )
         return
     if not _scored(data).any():
-        yield NotRun("no outcome is known: forecasts were not scored.", ("scores",))
+        yield not_run("no outcome is known: forecasts were not scored.", "scores")
         return
     yield _under_prompt("", data)
     for prompt, other in data.other_prompts.items():
         if _scored(other).any():
             yield _under_prompt(f":{prompt}", other)
         else:
-            yield NotRun(
-                f"no outcome or belief under {prompt!r}: not scored.", (f"scores:{prompt}",)
-            )
+            yield not_run(f"no outcome or belief under {prompt!r}: not scored.", f"scores:{prompt}")
 
 
 def _scored(data: EvaluationData) -> NDArray[np.bool_]:

@@ -51,8 +51,7 @@ def permuted_states(
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
     cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts.state):
-        settings = {**undefined.settings, "lack": str(Lack.CASES)}
-        return replace(undefined, reason=few, settings=settings)
+        return replace(undefined, reason=few, lack=Lack.CASES)
     basis = explained_by(contexts.belief, contexts.group)
     left = left_over(contexts.share, basis)
     if not left.any():

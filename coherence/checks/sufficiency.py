@@ -228,7 +228,7 @@ def _sufficiency(
         result = _turned(result, found, panel.of_means(rounding))
         return replace(result, also={**result.also, SLOPE: _slope(panel.cases)})
     result = _turned(result, found, rounding)
-    if kind is Reports.DIFFER and result.settings.get("lack") != Lack.ACTIONS:
+    if kind is Reports.DIFFER and result.lack is not Lack.ACTIONS:
         result = _by_moments(result, choices)
     return replace(result, also={**result.also, SLOPE: _slope(choices)})
 
@@ -265,10 +265,10 @@ def _by_moments(result: CheckResult, data: EvaluationData) -> CheckResult:
     """Put the moment test, which allows for noise in the reports, in place of the sequences."""
     clusters, found = data.clusters, beyond_belief(data)
     settings = {**result.settings, "test": MOMENTS}
-    for name in ("p_turn", "p_beyond_rounding", "lack"):
+    for name in ("p_turn", "p_beyond_rounding"):
         settings.pop(name, None)
     if found.reason:
-        settings |= {"lack": str(found.lack), "ask": _more_reports(data, bends=found.bend < 1)}
+        settings |= {"ask": _more_reports(data, bends=found.bend < 1)}
         return replace(
             result,
             statistic=math.nan,
@@ -276,6 +276,7 @@ def _by_moments(result: CheckResult, data: EvaluationData) -> CheckResult:
             pvalue=math.nan,
             settings=settings,
             reason=found.reason,
+            lack=found.lack,
             contributions=None,
             also=_without(NOISY),
         )
@@ -287,8 +288,9 @@ def _by_moments(result: CheckResult, data: EvaluationData) -> CheckResult:
         settings=settings | found.settings,
         details=found.differences.assign(standard_error=math.nan),
         reason="",
+        lack=None,
         assumptions=(
-            clusters.said("contexts are independent"),
+            clusters.independent,
             "reports of a context scatter independently around one belief",
             "the state depends on the belief by a polynomial",
         ),

@@ -214,7 +214,9 @@ def with_shape(log: AnswerLog, shape: "Shape") -> AnswerLog:
     made = {name: name for name in shape.made if name in COLUMN_NAMES}
     made |= {name: name for name in shape.beliefs}
     left = {column: name for column, name in log.fields.items() if name not in stacked}
-    return replace(log, records=tuple(records), fields=left | made, notes=(*log.notes, *notes))
+    return replace(
+        log, records=tuple(records), fields=left | made, notes=(*log.notes, *map(str, notes))
+    )
 
 
 def _follow(record: Record, name: str) -> Iterable[tuple[str, object]]:

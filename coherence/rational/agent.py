@@ -38,7 +38,7 @@ from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
 from coherence.table.printable import counted
 
-METHOD = "t over contexts, all fitted parameters included"
+METHOD = "t over {clusters}, all fitted parameters included"
 FEWEST_OPEN = 20.0  # contexts whose state the belief leaves open, in contexts of belief 1/2
 FEWEST_F = 10.0  # Staiger and Stock's rule for ratios whose denominator may be nothing
 NEAR = 0.1  # beliefs whose reports tell the within-context SD at one belief
@@ -88,6 +88,11 @@ class RationalAgent:
     settings: dict[str, Any]
     cautions: tuple[str, ...]
     clusters: Clusters = field(repr=False)
+
+    @property
+    def noise_unseen(self) -> bool:
+        """Whether the noise of reports was neither given nor could be estimated."""
+        return self.settings["noise"] is None
 
     def __repr__(self) -> str:
         """Return one line; `print` shows more."""
@@ -349,7 +354,7 @@ class RationalAgent:
         return float(value), self._interval(float(low), float(high))
 
     def _interval(self, low: float, high: float) -> Interval:
-        return Interval(low, high, 0.95, self.clusters.said(METHOD))
+        return Interval(low, high, 0.95, METHOD.format(clusters=self.clusters.plural))
 
     @cached_property
     def weighting(self) -> pd.DataFrame:

@@ -162,7 +162,7 @@ def fitted(
 ) -> RationalAgent:
     """Fit validated data; see `fit_rational_agent`."""
     report, clusters = one_dimensional(data, "fit_rational_agent"), data.clusters
-    held, cautions = _beliefs(data, report, clusters, noise, shared_noise)
+    held, unseen, cautions = _beliefs(data, report, clusters, noise, shared_noise)
     truth = np.zeros(data.n_contexts)
     truth[data.context] = data.truth
     states = choices_of(np.eye(2)[data.truth], data.context, truth)
@@ -172,7 +172,7 @@ def fitted(
     settings: dict[str, Any] = {
         "weighting": weighting,
         "calibration": calibration,
-        "noise": "estimated" if noise is None and ONE_REPORT not in cautions else noise,
+        "noise": "estimated" if noise is None and not unseen else noise,
     }
     if shared_noise:
         settings["shared_noise"] = shared_noise
@@ -193,18 +193,21 @@ def fitted(
 
 def _beliefs(
     data: EvaluationData, report: Floats, clusters: Clusters, noise: float | None, shared: float
-) -> tuple[Beliefs, list[str]]:
+) -> tuple[Beliefs, bool, list[str]]:
+    """Return beliefs, whether the noise of reports is unseen, and what to know before both."""
     reports = counted_reports(report, data.context, data.n_contexts)
     cautions = []
     if np.ptp(report) == 0:
         cautions.append(ONE_BELIEF.format(belief=report[0]))
-    if noise is None and math.isnan(reports.within_sd):
+    unseen = noise is None and math.isnan(reports.within_sd)
+    if unseen:
         cautions.append(ONE_REPORT)
     exact = noise == 0 or (noise is None and not reports.within_sd > 0)
     if exact and not shared:
-        return exact_beliefs(report, data.context, data.n_contexts), cautions
+        return exact_beliefs(report, data.context, data.n_contexts), unseen, cautions
     sd = 0.0 if exact else noise
-    return noisy_beliefs(reports, sd, shared=shared, unit=clusters.of_context), cautions
+    held = noisy_beliefs(reports, sd, shared=shared, unit=clusters.of_context)
+    return held, unseen, cautions
 
 
 def lacking(data: EvaluationData) -> str:

@@ -152,7 +152,7 @@ def _of_degree(
         }
     )
     shown = int(np.argmax(np.round(direction, 9)))
-    method = clusters.said("jackknife over contexts, t")
+    method = f"jackknife over {clusters.plural}, t"
     return BeyondBelief(
         pvalue=float(estimate.pvalues[0]),
         differences=differences,

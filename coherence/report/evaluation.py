@@ -3,7 +3,6 @@
 `coherence.analyze` fills it. It stands below the renderers, `coherence.report.report` above them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -14,6 +13,7 @@ from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
+from coherence.table.notes import Level, Note, why_not_run
 from coherence.table.runs import Runs
 
 
@@ -26,11 +26,7 @@ class EvaluationReport:
     model: str
     results: tuple[CheckResult, ...]  # in the order of the checks
     verdicts: tuple[str, ...]  # one plain sentence per result
-    notes: tuple[str, ...] = ()  # what was left out and why, what was assumed, warnings
-    # name of a result that is not among `results`, or of a check without any -> why, out of `notes`
-    absent: Mapping[str, str] = field(default_factory=dict)
-    # those of the notes on which every p-value and interval hangs; they stand beside the conclusion
-    alerts: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()  # what was left out and why, what was assumed, warnings
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
     # ``rows``
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
@@ -49,7 +45,7 @@ class EvaluationReport:
     margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
     conclusion: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()  # what may mislead tests
+    cautions: tuple[Note, ...] = ()  # what may mislead tests
     # how far reports of equal evidence lie apart; None where that was not asked
     scatter: ReportNoise | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text
@@ -63,3 +59,18 @@ class EvaluationReport:
     state_names: tuple[str, str] = ("state 0", "state 1")
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
+
+    @property
+    def alerts(self) -> tuple[Note, ...]:
+        """Those of the notes on which every p-value and interval hangs."""
+        return tuple(note for note in self.notes if note.level is Level.ALERT)
+
+    @property
+    def remarks(self) -> tuple[Note, ...]:
+        """The other notes."""
+        return tuple(note for note in self.notes if note.level is not Level.ALERT)
+
+    def absent(self, *names: str) -> str:
+        """Return why there is no result of the first of these names; empty where nothing says."""
+        note = why_not_run(self.notes, *names)
+        return "" if note is None else note.text

@@ -46,6 +46,7 @@ from coherence.report.verdicts import Verdict
 from coherence.report.view import Counts, Row, View, status_groups, view
 from coherence.result import LEVEL, CheckResult
 from coherence.table.audit import STATED
+from coherence.table.notes import Note
 from coherence.table.printable import counted
 
 TITLE = "Belief coherence report"
@@ -125,7 +126,7 @@ def render_html(
             unscored=[wording.clean(text) for text in unscored(evaluations)] if len(scores) else [],
             forecasts_alone=forecasts_alone(evaluations),
             counted=counted_rejections(evaluations),
-            alerts=[wording.clean(alert) for alert in shared],
+            alerts=list(map(wording.as_shown, shared)),
             short=_short(evaluations) if evaluations else {},
             legend=legend,
             interval_heading=wording.interval_heading(
@@ -179,14 +180,14 @@ def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
     )
 
 
-def _overview_row(row: Ranked, url: str, shared: Collection[str]) -> dict[str, Any]:
+def _overview_row(row: Ranked, url: str, shared: Collection[Note]) -> dict[str, Any]:
     n_tests = sum(map(is_test, row.evaluation.results))
     return {
         "row": None if row.result is None else Row(row.result),
         "heading": wording.evaluation_heading(row.evaluation),
         "url": url,
         "conclusion": " ".join(row.evaluation.conclusion),
-        "alerts": [wording.clean(alert) for alert in row.evaluation.alerts if alert not in shared],
+        "alerts": [wording.as_shown(note) for note in row.evaluation.alerts if note not in shared],
         "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
         or (f"none of {counted(n_tests, 'test')}" if n_tests else "no test"),
         "little": little_sentence(row.evaluation.variation),

@@ -12,7 +12,7 @@ import pandas as pd
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.ranking import pooled
 from coherence.report.scores import score_table, state_table
-from coherence.report.wording import answering_sentences, belief_noun
+from coherence.report.wording import answering_notes, belief_noun
 from coherence.table.audit import audit_table
 
 SCHEMA_VERSION = 1
@@ -71,11 +71,10 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "belief": belief_noun(evaluation.answering),
         "verdict": str(evaluation.verdict),
         "conclusion": evaluation.conclusion,
-        "cautions": evaluation.cautions,
+        "cautions": [note.record() for note in evaluation.cautions],
         "scatter": None if evaluation.scatter is None else asdict(evaluation.scatter),
         "results": results,
-        "notes": evaluation.notes,
-        "alerts": evaluation.alerts,
+        "notes": [note.record() for note in evaluation.notes],
         "statuses": evaluation.statuses,
         "answers": audit_table(evaluation.statuses),
         "bounds": evaluation.bounds,
@@ -92,7 +91,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
             "belief_kinds": way.kinds,
             "actions": "probabilities" if way.policies else "chosen",
             "answer_mass": [asdict(part) for part in way.masses],
-            "sentences": answering_sentences(way),
+            "notes": [note.record() for note in answering_notes(way)],
         }
     return record
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from coherence.report.json import SCHEMA_VERSION
 from coherence.report.verdicts import Verdict
-from coherence.result import Family, Outcome
+from coherence.result import Family, Lack, Outcome
+from coherence.table.notes import Code, Level
 from coherence.table.schema import FAILURES, LOW_MASS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,6 +35,22 @@ def _count(description: str) -> dict[str, Any]:
 
 def _texts(description: str) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def _notes(description: str) -> dict[str, Any]:
+    """Describe remarks, each with a sentence for people and what programs read."""
+    items = _record(
+        "One remark.",
+        code={"enum": [str(code) for code in Code], "description": "What it is about."},
+        level={
+            "enum": [str(level) for level in Level],
+            "description": "info; warning for what may mislead; alert for what every p-value and "
+            "interval hangs on.",
+        },
+        checks=_texts("Checks or results that it is about; those without a result of not_run."),
+        text=_text("A sentence for people; its wording may change."),
+    )
+    return {"type": "array", "items": items, "description": description}
 
 
 def _object(description: str, properties: dict[str, Any], optional: frozenset[str]) -> Any:
@@ -106,6 +123,11 @@ def _result() -> Any:
         n_contexts=_count("Contexts that entered."),
         n_dropped=_count("Rows that were left out because a value was missing."),
         reason=_text("Why a number is null or needs a remark; empty otherwise."),
+        lack={
+            "enum": ["", *map(str, Lack)],
+            "description": "What a test without a p-value lacks: cases, reports of one case, "
+            "actions or beliefs that vary, or anything left open; empty otherwise.",
+        },
         assumptions=_texts("What must hold for the p-value and the interval."),
         settings={
             "type": "object",
@@ -154,7 +176,7 @@ def _answering() -> Any:
         },
         actions={"enum": ["probabilities", "chosen"], "description": "What actions are."},
         answer_mass=mass,
-        sentences=_texts("The same in words."),
+        notes=_notes("The same in words."),
     )
 
 
@@ -203,7 +225,7 @@ def _evaluation() -> Any:
     )
     return _record(
         "All checks of one task and model.",
-        ("alerts", "answering", "sensitivity"),
+        ("answering", "sensitivity"),
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
@@ -212,11 +234,10 @@ def _evaluation() -> Any:
             "description": "What the primary test says, and the checks that stand before it.",
         },
         conclusion=_texts("The verdict in a sentence, and what the further tests say."),
-        cautions=_texts("What may mislead tests."),
+        cautions=_notes("What may mislead tests."),
         scatter=scatter | {"type": ["object", "null"]},
         results={"type": "array", "items": _result(), "description": "In the order of checks."},
-        notes=_texts("What was left out and why, what was assumed."),
-        alerts=_texts("Those of the notes on which every p-value and interval hangs."),
+        notes=_notes("What was left out and why, what was assumed."),
         statuses=_rows(
             "Rows by question and status.",
             question=_text("Wording, wording with action, or given z."),

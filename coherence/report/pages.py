@@ -9,7 +9,8 @@ from functools import cache
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from coherence.table.printable import UNPRINTABLE, WARNING
+from coherence.report.wording import ALERT
+from coherence.table.printable import UNPRINTABLE
 
 
 @cache
@@ -24,8 +25,8 @@ def environment(package: str = "coherence", folder: str = "report") -> Environme
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["ALERT"] = WARNING.capitalize()
-    made.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
+    made.globals["ALERT"] = ALERT
+    made.filters["capital"] = lambda text: f"{str(text)[:1].upper()}{str(text)[1:]}"
     return made
 
 

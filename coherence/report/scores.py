@@ -169,7 +169,7 @@ def unscored(evaluations: Sequence[EvaluationReport]) -> list[str]:
     """Name the evaluations that the table of scores lacks, and say why."""
     return [
         f"{evaluation_heading(evaluation)} is not in the table: "
-        f"{evaluation.absent.get(NAME, 'no forecasts.')}"
+        f"{evaluation.absent(NAME) or 'no forecasts.'}"
         for evaluation in evaluations
         if not any(map(of_scores, evaluation.results))
     ]

@@ -17,9 +17,10 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import RULED, as_cell, as_text, listed
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
-from coherence.report.wording import LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
+from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
-from coherence.table.printable import WARNING, counted, numbered
+from coherence.table.notes import Level, Note
+from coherence.table.printable import counted, numbered
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
@@ -41,7 +42,7 @@ class Headline:
     marked: bool  # whether it is that of a rejection
     verdict: str
     further: tuple[str, ...]
-    alerts: tuple[str, ...]
+    alerts: tuple[Note, ...]
     next: str  # what to do next
 
 
@@ -51,7 +52,7 @@ def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[Rende
     for evaluation, about in seen:
         said = headline(evaluation, about)
         yield _head(said)
-        yield from (as_text(f"{WARNING.capitalize()}: {text}", "bold") for text in said.alerts)
+        yield from (as_text(f"{ALERT}: {note}", "bold") for note in said.alerts)
         yield _verdict(said)
     yield Text()
     table = _table(evaluations)
@@ -113,7 +114,7 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     """Return what an evaluation shows, and what to do next."""
     # Without the primary test the further ones are what there is.
     shows = said.conclusion if evaluation.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
-    why = evaluation.absent.get("sufficiency", "the primary test was not run").rstrip(".")
+    why = evaluation.absent("sufficiency") or "the primary test was not run"
     further = []
     if evaluation.answering and (
         low := [m.median for m in evaluation.answering.masses if m.median < LOW]
@@ -126,7 +127,7 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
         basis=_basis(evaluation),
         mark=mark(evaluation.verdict),
         marked=evaluation.verdict.marked,
-        verdict=" ".join(shows) or f"No verdict ({why}).",
+        verdict=" ".join(shows) or f"No verdict ({why.rstrip('.')}).",
         further=tuple(further),
         alerts=said.alerts,
         next=said.next,
@@ -268,14 +269,14 @@ def _table(evaluations: Sequence[EvaluationReport]) -> Table:
 
 def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:
     """Yield what may mislead, each once with the evaluations that it is about."""
-    about: dict[str, list[EvaluationReport]] = {}
+    about: dict[Note, list[EvaluationReport]] = {}
     for evaluation, said in seen:
-        for text in (*said.warnings, *said.notes):
-            if text.startswith(WARNING):
-                about.setdefault(text, []).append(evaluation)
-    for number, (text, of) in enumerate(about.items()):
+        for note in (*said.cautions, *said.notes):
+            if note.level is Level.WARNING:
+                about.setdefault(note, []).append(evaluation)
+    for number, (note, of) in enumerate(about.items()):
         if number == MOST_WARNINGS:
             yield f"{counted(len(about) - number, 'further warning')}."
             return
         named = "" if len(of) == len(seen) else f"{', '.join(map(evaluation_heading, of))}: "
-        yield named + text
+        yield f"{named}{note}"

@@ -47,15 +47,17 @@ from coherence.report.view import (
     view,
 )
 from coherence.report.wording import (
-    POLICIES,
-    answering_sentences,
+    ALERT,
+    answering_notes,
+    as_shown,
     clean,
     concerns_all,
     evaluation_heading,
     interval_heading,
 )
 from coherence.result import Outcome
-from coherence.table.printable import WARNING, counted
+from coherence.table.notes import Code, Level, Note
+from coherence.table.printable import counted
 
 MORE = "--full, or report.html with --out DIR"
 _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"
@@ -135,8 +137,8 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
         yield from listed(remarks)
 
 
-def _alert(alert: str) -> str:
-    return f"{WARNING.capitalize()}: {clean(alert)}"
+def _alert(alert: Note) -> str:
+    return f"{ALERT}: {clean(alert)}"
 
 
 def _opening(said: View) -> Table:
@@ -198,20 +200,21 @@ def _counts(counts: Counts) -> Iterator[RenderableType]:
 def _all_remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Every result in words, and all notes."""
     yield from (f"{row.check}: {row.verdict}" for row in said.rows)
-    yield from (*said.warnings, *said.answering)
+    yield from map(str, (*said.cautions, *said.answering))
     yield from (said.answers.note, said.sensitivity, said.twins.note)
-    yield from (*sample_sentences(evaluation.results), *said.notes)
+    yield from (*sample_sentences(evaluation.results), *map(str, said.notes))
 
 
 def _remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Say what may mislead, how many answers there are, and what was left out."""
-    about = [*said.warnings, *said.answering]
-    yield from (text for text in about if text.startswith(WARNING) or text == POLICIES)
+    for note in (*said.cautions, *said.answering):
+        if note.level is Level.WARNING or note.code is Code.POLICIES:
+            yield str(note)
     yield said.twins.note
     # What may mislead is never among those that are only counted.
-    notes = sorted(said.notes, key=lambda note: not note.startswith(WARNING))
-    n_shown = max(MOST_NOTES, sum(note.startswith(WARNING) for note in notes))
-    yield from notes[:n_shown]
+    notes = sorted(said.notes, key=lambda note: note.level is not Level.WARNING)
+    n_shown = max(MOST_NOTES, sum(note.level is Level.WARNING for note in notes))
+    yield from map(str, notes[:n_shown])
     if len(notes) > n_shown:
         yield f"{counted(len(notes) - n_shown, 'further note')} on what was left out or assumed."
     yield _counted_answers(evaluation)
@@ -266,20 +269,20 @@ def _scores(
 
 def _forecast_remarks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
     """Yield what was assumed, without the checks that these tables have nothing for."""
-    about: dict[str, list[EvaluationReport]] = {}
+    about: dict[Note, list[EvaluationReport]] = {}
     for evaluation in evaluations:
-        not_run = {*evaluation.absent.values(), *evaluation.alerts}
-        for note in evaluation.notes:
-            if note not in not_run:
-                about.setdefault(clean(note), []).append(evaluation)
+        for note in evaluation.remarks:
+            if note.code is not Code.NOT_RUN:
+                about.setdefault(as_shown(note), []).append(evaluation)
+    # What may mislead is never among those that are only counted.
     remarks = [
-        text if len(of) == len(evaluations) else f"{_evaluations_named(of)}: {text}"
-        for text, of in about.items()
+        str(note) if len(of) == len(evaluations) else f"{_evaluations_named(of)}: {note}"
+        for note, of in sorted(about.items(), key=lambda pair: pair[0].level is not Level.WARNING)
     ]
     remarks += [clean(text) for text in unscored(evaluations)]
     if len(evaluations) == 1:
         remarks.append(_counted_answers(evaluations[0]))
-    shown = sorted(remarks, key=lambda text: WARNING not in text)[: MOST_NOTES + 1]
+    shown = remarks[: MOST_NOTES + 1]
     if len(remarks) > len(shown):
         shown.append(f"{counted(len(remarks) - len(shown), 'further note')}.")
     yield from listed(list(filter(None, shown)))
@@ -323,7 +326,7 @@ def _over_tasks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableT
 
 def alert_lines(evaluations: Sequence[EvaluationReport]) -> list[str]:
     """Say each alert once, with the evaluations that it is about."""
-    about: dict[str, list[EvaluationReport]] = {}
+    about: dict[Note, list[EvaluationReport]] = {}
     for evaluation in evaluations:
         for alert in evaluation.alerts:
             about.setdefault(alert, []).append(evaluation)
@@ -420,18 +423,17 @@ def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
             f"{WORTH_SAYING:.0%} "
             f"unparsed answers, the most: {worst}."
         )
-    about: dict[str, list[EvaluationReport]] = {}
+    about: dict[Note, list[EvaluationReport]] = {}
     for row in ranked:
-        of_answers = answering_sentences(row.evaluation.answering)
-        warnings = [text for text in of_answers if text.startswith(WARNING)]
-        notes = [note for note in row.evaluation.notes if note not in row.evaluation.alerts]
-        for sentence in dict.fromkeys(map(clean, [*notes, *warnings])):
-            about.setdefault(sentence, []).append(row.evaluation)
-    of_all = sorted(sentence for sentence, of in about.items() if len(of) == len(ranked))
+        of_answers = answering_notes(row.evaluation.answering)
+        warnings = [note for note in of_answers if note.level is Level.WARNING]
+        for note in dict.fromkeys(map(as_shown, [*row.evaluation.remarks, *warnings])):
+            about.setdefault(note, []).append(row.evaluation)
+    of_all = sorted((note for note, of in about.items() if len(of) == len(ranked)), key=str)
     # What may mislead in some evaluations only, with their names.
-    of_some = [text for text in about if text.startswith(WARNING) and text not in of_all]
-    yield from (f"all evaluations: {sentence}" for sentence in of_all[:MOST_NOTES])
-    yield from (f"{_evaluations_named(about[text])}: {text}" for text in of_some[:MOST_NOTES])
+    of_some = [note for note in about if note.level is Level.WARNING and note not in of_all]
+    yield from (f"all evaluations: {note}" for note in of_all[:MOST_NOTES])
+    yield from (f"{_evaluations_named(about[note])}: {note}" for note in of_some[:MOST_NOTES])
     others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
     if others > 0:
         yield f"{counted(others, 'more note')} on what was left out or assumed in some evaluations."

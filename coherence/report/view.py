@@ -18,7 +18,8 @@ from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import (
     NOT_GIVEN,
-    answering_sentences,
+    answering_notes,
+    as_shown,
     clean,
     evaluation_heading,
     format_numbers,
@@ -28,6 +29,7 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
+from coherence.table.notes import Note
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 
@@ -191,16 +193,16 @@ class View:
     little: str  # a warning where they hardly vary
     conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
     next: str  # what to do next
-    alerts: tuple[str, ...]  # what every p-value and interval hangs on
+    alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
     twins: Counts
     answers: Counts
     bounds: Counts
-    warnings: tuple[str, ...]  # what may mislead tests
-    answering: tuple[str, ...]  # how the answers were elicited
+    cautions: tuple[Note, ...]  # what may mislead tests
+    answering: tuple[Note, ...]  # how the answers were elicited
     sensitivity: str  # how much unseen noise would explain the hidden shift
-    notes: tuple[str, ...]  # what was left out, assumed, noticed
+    notes: tuple[Note, ...]  # what was left out, assumed, noticed
     rows: tuple[Row, ...] = field(repr=False)  # in the order of the checks
 
 
@@ -217,16 +219,16 @@ def view(evaluation: EvaluationReport) -> View:
         else little_sentence(evaluation.variation),
         conclusion=tuple(map(clean, evaluation.conclusion)),
         next=_next_step(evaluation),
-        alerts=tuple(map(clean, evaluation.alerts)),
+        alerts=tuple(map(as_shown, evaluation.alerts)),
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
         twins=_twins(evaluation),
         answers=_answers(evaluation),
         bounds=_bounds(evaluation),
-        warnings=tuple(map(clean, evaluation.cautions)),
-        answering=tuple(map(clean, answering_sentences(evaluation.answering))),
+        cautions=tuple(map(as_shown, evaluation.cautions)),
+        answering=tuple(map(as_shown, answering_notes(evaluation.answering))),
         sensitivity="" if evaluation.sensitivity is None else str(evaluation.sensitivity),
-        notes=tuple(clean(note) for note in evaluation.notes if note not in evaluation.alerts),
+        notes=tuple(map(as_shown, evaluation.remarks)),
         rows=tuple(of_result[id(result)] for result in evaluation.results),
     )
 
@@ -273,8 +275,9 @@ def rows_by_question(
 
 
 def _full_verdict(result: CheckResult, verdict: str) -> str:
+    """Return a verdict with the reason, which one of an unanswered result holds itself."""
     sentence, reason = clean(verdict), clean(result.reason)
-    return f"{sentence} ({reason})" if reason and reason.rstrip(".") not in sentence else sentence
+    return f"{sentence} ({reason})" if reason and not result.unanswered else sentence
 
 
 def _asked(check: str) -> tuple[str, str]:

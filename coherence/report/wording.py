@@ -6,18 +6,22 @@ print. It and `format_numbers` stand in `coherence.table.printable`, where figur
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Interval
 from coherence.table.audit import STATED, ElicitationSummary, FormProbability
-from coherence.table.printable import WARNING, counted, evaluation_name
+from coherence.table.notes import Code, Note, warning
 from coherence.table.printable import clean as clean
+from coherence.table.printable import counted, evaluation_name
 from coherence.table.printable import format_numbers as format_numbers
 
 NOT_GIVEN = "–"
+ALERT = "Warning"
+"""What stands before a note on which every p-value and interval hangs."""
 LOW = 0.5
 """Median probability of the form below which a report warns."""
-POLICIES = (
+_POLICIES = (
     "actions are probabilities that were computed, and no action was drawn: the checks of belief "
     "against action test the policy."
 )
@@ -102,31 +106,39 @@ def belief_noun(answering: ElicitationSummary | None) -> str:
     return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
 
 
-def answering_sentences(answering: ElicitationSummary | None) -> list[str]:
-    """Say how the answers were elicited; a warning comes first."""
+def as_shown(note: Note) -> Note:
+    """Return a note that can be printed, whatever names from files its sentence has."""
+    return replace(note, text=clean(note.text))
+
+
+def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
+    """Return how the answers were elicited; a warning comes first."""
     if answering is None or not answering.known:
         return []
-    sentences = []
+    notes = []
     if low := [part for part in answering.masses if part.median < LOW]:
         of = " and ".join(f"{_mass(part.median)} in {_rows_of(part)}" for part in low)
-        sentences.append(
-            f"{WARNING}: the form of the answers had a median probability of {of}, less than "
-            "half; the values are those of answers that the model would seldom give unasked."
+        text = (
+            f"the form of the answers had a median probability of {of}, less than half; the "
+            "values are those of answers that the model would seldom give unasked."
         )
+        notes.append(warning(Code.FORM_MASS, text))
     total = sum(answering.kinds.values())
     for kind, rows in answering.kinds.items():
         whole = "" if rows == total else f" ({rows} of {counted(total, 'row')})"
-        sentences.append(f"beliefs are {KINDS.get(kind, ('', kind))[1]}{whole}.")
+        text = f"beliefs are {KINDS.get(kind, ('', kind))[1]}{whole}."
+        notes.append(Note(Code.BELIEF_KIND, text))
     if answering.policies:
-        sentences.append(POLICIES)
+        notes.append(Note(Code.POLICIES, _POLICIES))
     if answering.masses:
         of = " and ".join(
             f"{_mass(part.median)} in {_rows_of(part)} (median; smallest {_mass(part.smallest)}; "
             f"{counted(part.rows, 'row')})"
             for part in answering.masses
         )
-        sentences.append(f"the form of the answers had a probability of {of}.")
-    return sentences
+        text = f"the form of the answers had a probability of {of}."
+        notes.append(Note(Code.FORM_MASS, text))
+    return notes
 
 
 def _mass(mass: float) -> str:

@@ -7,7 +7,6 @@ cost degrees of freedom.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from scipy import stats
@@ -16,14 +15,14 @@ from coherence.inputs import Codes, Floats
 from coherence.result import Interval
 from coherence.statistics.resample import Clusters
 
-METHOD = "skewness-adjusted t, contexts as units"
-NO_SPREAD = "no interval, because all contexts have the same {what}"
+METHOD = "skewness-adjusted t, {clusters} as units"
+NO_SPREAD = "no interval, because all {clusters} have the same {what}"
 ALL_BELOW = "no interval, because chance has pushed both of its ends below 0"
 _LEAST_DEGREES = 4.0
-PAIRED = "the wider of t and skewness-adjusted t, contexts as units"
+PAIRED = "the wider of t and skewness-adjusted t, {clusters} as units"
 NOTHING = 1e-12
 """Differences below this are rounding."""
-MEDIAN_METHOD = "inverted test of the share below, contexts as units"
+MEDIAN_METHOD = "inverted test of the share below, {clusters} as units"
 
 
 def _all_equal(values: Floats) -> bool:
@@ -31,9 +30,9 @@ def _all_equal(values: Floats) -> bool:
     return float(np.ptp(values)) <= 1e-12 + 1e-9 * float(np.abs(values).max())
 
 
-def why_none(values: Floats, what: str) -> str:
+def why_none(values: Floats, what: str, *, clusters: str = "contexts") -> str:
     """Say why there is no interval for a mean, or a root, of these values of `what`."""
-    return NO_SPREAD.format(what=what) if _all_equal(values) else ALL_BELOW
+    return NO_SPREAD.format(what=what, clusters=clusters) if _all_equal(values) else ALL_BELOW
 
 
 def mean_interval(
@@ -42,8 +41,9 @@ def mean_interval(
     weights: Floats | None = None,
     root: bool = False,
     level: float = 0.95,
+    clusters: str = "contexts",
 ) -> Interval | None:
-    """Return an interval for a mean over contexts.
+    """Return an interval for a mean over contexts, or what else `clusters` names.
 
     Assumes independent contexts with a finite fourth moment. With weights the values enter through
     their influence on the weighted mean. Where a tenth of 30 or 50 contexts holds nearly all of the
@@ -74,7 +74,7 @@ def mean_interval(
         if high <= 0:
             return None
         low, high = math.sqrt(max(low, 0.0)), math.sqrt(high)
-    return Interval(low, high, level, METHOD)
+    return Interval(low, high, level, METHOD.format(clusters=clusters))
 
 
 def interval_or_reason(
@@ -87,10 +87,10 @@ def interval_or_reason(
     if clusters.too_few:
         return None, clusters.too_few
     values = clusters.values(of_contexts)
-    interval = mean_interval(values, root=root)
+    interval = mean_interval(values, root=root, clusters=clusters.plural)
     if interval is None:
-        return None, clusters.said(why_none(values, what))
-    return replace(interval, method=clusters.said(interval.method)), ""
+        return None, why_none(values, what, clusters=clusters.plural)
+    return interval, ""
 
 
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:
@@ -106,7 +106,8 @@ def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | No
         return None
     mean, error, degrees = _student(values)
     reach = float(stats.t.ppf((1 + level) / 2, degrees)) * error
-    return Interval(min(skewed.low, mean - reach), max(skewed.high, mean + reach), level, PAIRED)
+    method = PAIRED.format(clusters="contexts")
+    return Interval(min(skewed.low, mean - reach), max(skewed.high, mean + reach), level, method)
 
 
 def difference_pvalue(values: Floats) -> float:
@@ -151,8 +152,10 @@ def _standardised_moment(values: Floats, order: int) -> float:
     return float((away**order).mean() / (away @ away / values.size) ** (order / 2))
 
 
-def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> Interval | None:
-    """Return an interval for the median of all rows, with contexts as units.
+def median_interval(
+    values: Floats, context: Codes, *, level: float = 0.95, clusters: str = "contexts"
+) -> Interval | None:
+    """Return an interval for the median of all rows, with contexts, or other `clusters`, as units.
 
     Assumes independent contexts. The spread of the share below the sample median is estimated from
     context totals, so that rows of one context may depend on each other in any way.
@@ -162,14 +165,14 @@ def median_interval(values: Floats, context: Codes, *, level: float = 0.95) -> I
     if _all_equal(values):
         return None
     below = (values <= np.median(values)).astype(np.float64)
-    clusters, unit = np.unique(context, return_inverse=True)
+    codes, unit = np.unique(context, return_inverse=True)
     # Deviations of rows add up within a context, whatever their dependence there.
     totals = np.bincount(unit, weights=below - below.mean())
-    n = clusters.size
+    n = codes.size
     reach = (
         float(stats.t.ppf((1 + level) / 2, n - 1))
         * math.sqrt(n / (n - 1) * float(totals @ totals))
         / values.size
     )
     low, high = np.quantile(values, [max(0.0, 0.5 - reach), min(1.0, 0.5 + reach)])
-    return Interval(float(low), float(high), level, MEDIAN_METHOD)
+    return Interval(float(low), float(high), level, MEDIAN_METHOD.format(clusters=clusters))

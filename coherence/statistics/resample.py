@@ -100,9 +100,15 @@ class Clusters:
         np.add.at(added, self.of_context, of_contexts - mean)
         return np.asarray(mean + self.n / len(of_contexts) * added)
 
-    def said(self, text: str) -> str:
-        """Say of these units what a text says of contexts."""
-        return text.replace("context", self.name)
+    @property
+    def plural(self) -> str:
+        """What several of them are called."""
+        return f"{self.name}s"
+
+    @property
+    def independent(self) -> str:
+        """What tests and intervals assume of them."""
+        return f"{self.plural} are independent"
 
 
 def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":

@@ -21,6 +21,7 @@ import pyarrow.csv
 
 from coherence.errors import InputError
 from coherence.table.missing import without_marks
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.text_files import AS_IT_SAYS, TextForm, header_of, read_text
 
@@ -39,7 +40,7 @@ class Cells:
 
     names: list[str]  # of its columns, as written; none occurs twice
     columns: list[pa.ChunkedArray]  # the cells of each as text, null where they are empty
-    notes: tuple[str, ...]  # what was passed over, and what may be missing
+    notes: tuple[Note, ...]  # what was passed over, and what may be missing
     questions: Mapping[str, str]  # column -> what a further header line calls it
 
     def records(self) -> Iterable[dict[str, str | None]]:
@@ -110,16 +111,19 @@ def read_cells(
     notes = []
     # A lone carriage return is half of a line's end where others end with a line feed.
     if not text.endswith("\n" if "\n" in text else "\r"):
-        notes.append(
+        cut = (
             "the last line has no end, as in a file that was cut short: its last cell may be "
             "incomplete. Compare it with its source."
         )
+        notes.append(Note(Code.FILE, cut))
     if blank:
-        notes.append(f"{counted(blank, 'blank line was', 'blank lines were')} skipped.")
+        skipped = f"{counted(blank, 'blank line was', 'blank lines were')} skipped."
+        notes.append(Note(Code.FILE, skipped))
     table, questions = _without_header_lines(table, names)
     if questions:
         lines = counted(len(questions), "further header line")
-        notes.append(f"{lines} of Qualtrics, recognised by the ImportId, left out.")
+        of_qualtrics = f"{lines} of Qualtrics, recognised by the ImportId, left out."
+        notes.append(Note(Code.FILE, of_qualtrics))
     columns, of_marks = without_marks(dict(zip(names, table.columns, strict=True)), form.missing)
     notes += of_marks
     for note in notes:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from coherence.table.notes import Code, Note
 from coherence.table.schema import RECORDED, WRITTEN_BEFORE
 
 Floats = NDArray[np.float64]
@@ -35,11 +36,11 @@ def holds_exact(columns: Collection[Any]) -> bool:
     return KIND in columns or set(WRITTEN_BEFORE) <= set(columns)
 
 
-def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Rename a ``p_true`` that nobody called the exact posterior, and return what to say of it."""
     if EXACT not in table.columns or holds_exact(table.columns):
         return table, []
-    return table.rename(columns={EXACT: ASIDE}), [NOT_EXACT]
+    return table.rename(columns={EXACT: ASIDE}), [Note(Code.SET_ASIDE, NOT_EXACT)]
 
 
 def calibration_pvalue(

@@ -49,10 +49,11 @@ def require_new(
 def replacing(path: Path, *, keep: bool = False, option: str = "--out") -> Iterator[Path]:
     """Give a file to write to, which then takes the place of another in one step.
 
-    With `keep` another file that is there is kept, and an error.
+    With `keep` another file that is there is kept, and an error; `option` names the file there.
     """
+    named = f"path ({option})" if keep else "path"
     if path.is_dir():
-        raise InputError(f"path must be a file to write; {path} is a folder. Name a file in it.")
+        raise InputError(f"{named} must be a file to write; {path} is a folder. Name a file in it.")
     hidden = f".{path.stem[:40]}.{secrets.token_hex(4)}.part{path.suffix}"
     temporary = path.absolute().with_name(hidden)
     try:
@@ -60,7 +61,7 @@ def replacing(path: Path, *, keep: bool = False, option: str = "--out") -> Itera
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(
-            f"path must lie in a folder that can be written to; {path} does not: {reason}. "
+            f"{named} must lie in a folder that can be written to; {path} does not: {reason}. "
             "Create the folder, or choose another."
         ) from error
     try:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.runs import EVALUATION
 from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
@@ -107,9 +108,9 @@ def label_errors(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     ]
 
 
-def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Write labels that differ only in how they are written as the most frequent of them."""
-    notes: dict[str, list[str]] = {}
+    merged_into: dict[str, list[str]] = {}
     # Tasks first: which labels are compared is known only once their task has one name.
     for columns in (EVALUATION, [name for name in LABELS if name not in EVALUATION]):
         alike = labels_alike(runs, columns)
@@ -121,13 +122,15 @@ def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             keys = zip(_tasks(runs, name), runs[name].astype(object), strict=True)
             merged = [common.get(key, key[1]) for key in keys]
             runs = runs.assign(**{name: pd.Series(merged, index=runs.index, dtype=object)})
-            notes.setdefault(name, []).extend(f"{group} as {group.common!r}" for group in groups)
+            written = [f"{group} as {group.common!r}" for group in groups]
+            merged_into.setdefault(name, []).extend(written)
     return runs, [
-        f"labels of {name!r} were merged: {_shown(texts)}." for name, texts in notes.items()
+        Note(Code.LABELS, f"labels of {name!r} were merged: {_shown(texts)}.")
+        for name, texts in merged_into.items()
     ]
 
 
-def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Take labels of blanks alone for empty cells, as spreadsheets show them."""
     changed, notes = {}, []
     for column in COLUMNS:
@@ -140,5 +143,6 @@ def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         if n_blank := int(blank.sum()):
             changed[column.name] = cells.mask(blank, None)
             hold = counted(n_blank, "cell holds", "cells hold")
-            notes.append(f"{column.name}: {hold} blanks alone and count as empty.")
+            text = f"{column.name}: {hold} blanks alone and count as empty."
+            notes.append(Note(Code.MISSING, text))
     return runs.assign(**changed), notes

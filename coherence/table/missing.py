@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coherence.errors import listing
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted, numbered
 
 NA = "NA"
@@ -22,7 +23,7 @@ def spellings(mark: str) -> list[str]:
 
 def without_marks(
     columns: Mapping[str, pa.ChunkedArray], missing: Sequence[str]
-) -> tuple[dict[str, pa.ChunkedArray], list[str]]:
+) -> tuple[dict[str, pa.ChunkedArray], list[Note]]:
     """Empty the cells of a table of text that hold a mark; return what was emptied.
 
     NA in a column whose other cells are numbers is R's missing value, and needs no word.
@@ -48,13 +49,14 @@ def without_marks(
         emptied[name] = cells
     notes = [_note(missing, counts)] if missing else []
     if of_r:
-        notes.append(f"NA among numbers was read as a missing value: {listing(of_r)}.")
+        text = f"NA among numbers was read as a missing value: {listing(of_r)}."
+        notes.append(Note(Code.MISSING, text))
     return emptied, notes
 
 
 def without_marked_cells(
     table: pd.DataFrame, missing: Sequence[str]
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[Note]]:
     """Empty the cells of a table of values that hold a mark; return what was emptied."""
     if not missing:
         return table, []
@@ -89,12 +91,11 @@ def marks(missing: Sequence[str]) -> Callable[[Any], bool]:
     return is_mark
 
 
-def _note(missing: Sequence[str], counts: Mapping[str, int]) -> str:
+def _note(missing: Sequence[str], counts: Mapping[str, int]) -> Note:
     marks = " or ".join(missing)
     if not counts:
-        return f"no cell holds {marks}."
+        return Note(Code.MISSING, f"no cell holds {marks}.")
     total = sum(counts.values())
     columns = listing(f"{name!r} ({n})" for name, n in counts.items())
-    return (
-        f"{counted(total, 'cell')} with {marks} {numbered(total, 'is', 'are')} missing: {columns}."
-    )
+    verb = numbered(total, "is", "are")
+    return Note(Code.MISSING, f"{counted(total, 'cell')} with {marks} {verb} missing: {columns}.")

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
-from coherence.table.printable import WARNING, counted
+from coherence.table.notes import Code, Note, warning
+from coherence.table.printable import counted
 from coherence.table.row_condition import quoted_column
 from coherence.table.states import folded, typed_option
 
@@ -55,7 +56,7 @@ def _never_right(
     known: "pd.Series[bool]",
     prediction: str,
     gold: str,
-) -> str:
+) -> Note | None:
     """Say which predictions no right label can match, such as "I don't know" among A to D.
 
     Only where the right labels are a short list that returns: free answers are often wrong in words
@@ -64,20 +65,21 @@ def _never_right(
     possible = forms[1][known]
     n_possible = possible.nunique()
     if not 1 < n_possible <= _MOST_LABELS or len(possible) < _TIMES_EACH * n_possible:
-        return ""
+        return None
     odd = known & ~forms[0].isin(set(possible))
     if not odd.any():
-        return ""
+        return None
     counts = labels[0][odd].value_counts()
     held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
     operator, these = "not in", list(counts.index)
     if len(these) > _MOST_NAMED:
         operator, these = "in", sorted(labels[0][known & ~odd].unique(), key=str)
     condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
-    return (
-        f"{WARNING}: {counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be "
-        f"right, for {gold!r} has no such label, and count as wrong: {held}. Where such a label is "
-        f"no answer, leave these rows out: {typed_option('--where', condition)}."
+    return warning(
+        Code.NEVER_RIGHT,
+        f"{counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be right, for "
+        f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no answer, "
+        f"leave these rows out: {typed_option('--where', condition)}.",
     )
 
 
@@ -87,7 +89,7 @@ def _literal(label: Any) -> str:
 
 def with_right_or_wrong(
     table: pd.DataFrame, prediction: str, gold: str, *, used: frozenset[str] = frozenset()
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[Note]]:
     """Put in theta whether each prediction is right; return the table and notes that count them.
 
     Both columns go, but for those that are `used` for something else; rows that lack one have no
@@ -108,13 +110,13 @@ def with_right_or_wrong(
     table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
     table = table.rename(columns=STOOD_ASIDE)
     n, n_right = int(known.sum()), int(right.sum())
-    note = (
+    counts = (
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form and "
         f"type: {n_right} of {counted(n, 'prediction')} right."
     )
-    warning = _never_right(labels, forms, known, prediction, gold)
+    never_right = _never_right(labels, forms, known, prediction, gold)
     theta = right.map(int, na_action="ignore").astype("Int64")
     return table.assign(theta=theta, theta_name=f"{prediction} is right"), [
-        *([warning] if warning else []),
-        note,
+        *([] if never_right is None else [never_right]),
+        Note(Code.PREDICTIONS, counts),
     ]

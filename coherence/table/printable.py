@@ -19,8 +19,6 @@ _ESCAPES = re.compile(
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 # Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
-WARNING = "warning"
-"""How a sentence begins that every view of a report shows first."""
 
 
 def clean(text: object, *, limit: int | None = None) -> str:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from coherence.table.notes import Code, Note
 from coherence.table.runs import Runs
 from coherence.table.schema import AS_IN_RUNS, PROBABILITIES, Naming, is_state
 
@@ -120,7 +121,7 @@ def read_probabilities(
     judged: bool = False,
     named: Naming = AS_IN_RUNS,
     titles: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[pd.DataFrame, list[str], list[str]]:
+) -> tuple[pd.DataFrame, list[str], list[Note]]:
     """Turn columns of probabilities into numbers; return what is wrong and what was assumed.
 
     `judged` tells that `percent` was found to be right for a larger table; `titles` are what a
@@ -148,15 +149,13 @@ def read_probabilities(
             said = not bare.at_most_1
         elif signs and not percent:
             value = Written.of(pd.Series(signs[:1])).cells[0] / 100
-            notes.append(
-                f"{quoted} has percent signs and was read as percentages: {signs[0]} as {value:g}"
-            )
+            text = f"{quoted} has percent signs and was read as percentages: {signs[0]}"
+            notes.append(Note(Code.PERCENT, f"{text} as {value:g}."))
         elif not percent and (title := _says_percent(names, titles, bare)) and names[0] in stated:
             said = True
-            notes.append(
-                f"{quoted} was read as percentages, as its heading {title!r} says: "
-                f"{bare.largest:g} as {bare.largest / 100:g}"
-            )
+            text = f"{quoted} was read as percentages, as its heading {title!r} says:"
+            example = f"{bare.largest:g} as {bare.largest / 100:g}"
+            notes.append(Note(Code.PERCENT, f"{text} {example}."))
         elif said and not judged:
             wrong, doubts = judge_percentages(tallies, named)
             errors, notes, said = errors + wrong, notes + doubts, not wrong
@@ -197,7 +196,7 @@ def _groups(names: Iterable[str]) -> list[list[str]]:
 
 def judge_percentages(
     tallies: Mapping[str, Tally], named: Naming = AS_IN_RUNS
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], list[Note]]:
     """Refuse columns that are said to be percentages and are none; count values below 1."""
     errors, notes = [], []
     for names in _groups(tallies):
@@ -216,9 +215,8 @@ def judge_percentages(
             if tally.n_below > 1:
                 verb = "are below 1 and were taken as percentages"
             first = tally.first_below
-            notes.append(
-                f"{tally.n_below} of {tally.n} values of {quoted} {verb}: {first:g} as {first:g}%"
-            )
+            text = f"{tally.n_below} of {tally.n} values of {quoted} {verb}"
+            notes.append(Note(Code.PERCENT, f"{text}: {first:g} as {first:g}%."))
     return errors, notes
 
 
@@ -237,7 +235,7 @@ def _mixed_signs(quoted: str, signed: str, tally: Tally) -> str:
     )
 
 
-def log_notes(notes: Iterable[str], source: str) -> None:
-    """Log what was assumed of percentages."""
-    if said := "; ".join(notes):
+def log_notes(notes: Iterable[Note], source: str) -> None:
+    """Log what was assumed when a table was read."""
+    if said := " ".join(map(str, notes)):
         logger.warning("%s: %s", source, said)

@@ -27,6 +27,7 @@ from coherence.table.exact import EXACT, KIND, holds_exact, set_aside
 from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
 from coherence.table.frames import require_path, with_index_columns
 from coherence.table.missing import without_marked_cells
+from coherence.table.notes import Code, Note
 from coherence.table.predictions import (
     STOOD_ASIDE,
     missing_columns,
@@ -484,7 +485,7 @@ def _without_marks(path: Path, table: pd.DataFrame, missing: Sequence[str]) -> p
     for note in notes:
         logger.warning("%s: %s", path, note)
     if notes:
-        table.attrs[NOTES] = [*left, *notes]
+        table.attrs[NOTES] = [*left, *(note.record() for note in notes)]
     return table
 
 
@@ -515,7 +516,7 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
         for name, column in zip(cells.names, cells.columns, strict=True)
     }
     table = pd.DataFrame(columns)
-    table.attrs[NOTES] = list(cells.notes)
+    table.attrs[NOTES] = [note.record() for note in cells.notes]
     table.attrs[TITLES] = dict(cells.questions)
     # Blanks around a name belong to it only where the user says so, or another has it without.
     named = (*reading.columns.values(), *compared, *reading.left_out)
@@ -556,7 +557,7 @@ def as_runs(
     *,
     where: str = "",
     judged: bool = False,
-    notes: Sequence[str] = (),
+    notes: Sequence[Note] = (),
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     # Left out first: a column that is made may have its name.
@@ -580,7 +581,7 @@ def as_runs(
     made = {name: name for name in reading.shape.made if name in COLUMN_NAMES}
     named = Naming(made | {name: as_ for name, as_ in reading.columns.items() if as_ in kept})
     titles = table.attrs.get(TITLES, {})
-    judged_notes, n_labels = list[str](), None
+    judged_notes, n_labels = list[Note](), None
     if reading.prediction is not None and reading.gold is not None:
         lacking = missing_columns(table[kept], reading.prediction, reading.gold)
         errors += lacking
@@ -596,7 +597,7 @@ def as_runs(
             reading = replace(reading, columns=aside)
     mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
     errors += shared_parts(table, mine, reading) if joined else []
-    of_scale, mapped = list[str](), list[str]()
+    of_scale, mapped = list[str](), list[Note]()
     if reading.scale is not None and "p" not in missing:
         mine, of_scale, mapped = with_scale(mine, reading.scale, named, n_labels=n_labels)
     numbers, of_numbers, assumed = read_probabilities(
@@ -627,14 +628,14 @@ def as_runs(
         raise InputError.all_at_once(f"{title}{count}", everything)
     if of_table:
         raise SchemaError(of_table, title)
-    log_notes([*(note.removesuffix(".") for note in shaped), *assumed], str(source))
+    log_notes([*shaped, *assumed], str(source))
     told = (
         *notes,
         *shaped,
         *joined,
         *judged_notes,
         *unnamed,
-        *(f"{note}." for note in assumed),
+        *assumed,
         *runs.notes,
     )
     return Runs(runs.table, tuple(dict.fromkeys(told)), named)
@@ -644,7 +645,7 @@ SAME_BY_CHANCE = 1e-3
 """Chance, were rows of a column unrelated, of states that are as one: below it they are its own."""
 
 
-def joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[str]]:
+def joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[Note]]:
     """Join the columns that together are the id of a context; return a note on it.
 
     A column whose own name has a comma is itself.
@@ -657,7 +658,7 @@ def joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame,
     known = table[parts].notna().all(axis=1)
     ids = restore_whole_labels(table[parts], parts).astype(str).agg(" / ".join, axis=1)
     together = table.assign(**{name: ids.where(known, None)})
-    return together, [f"{listing(parts)} together are the id of a context."]
+    return together, [Note(Code.SHAPE, f"{listing(parts)} together are the id of a context.")]
 
 
 def shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import listing
-from coherence.table.printable import WARNING
+from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import BELIEF_KINDS, STATUSES
 
@@ -136,17 +136,18 @@ _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be
 
 def without_strangers(
     table: pd.DataFrame, mapped: Collection[str]
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[Note]]:
     """Set columns aside that are not what their names say here; return the table and notes.
 
     Columns that are `mapped` were named by the user, who means them.
     """
-    notes: list[str] = []
+    notes: list[Note] = []
     for name, reason_of in _READINGS.items():
         runs = Runs(table)
         if name not in table.columns or (name in mapped and name not in _EVEN_IF_MAPPED):
             continue
         if reason := reason_of(runs, table[name]):
             table = table.rename(columns={name: f"unmapped_{name}"})
-            notes.append(f"{WARNING}: {name} was taken for a column of your own: {reason}.")
+            text = f"{name} was taken for a column of your own: {reason}."
+            notes.append(warning(Code.SET_ASIDE, text))
     return table, notes

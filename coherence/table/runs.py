@@ -27,6 +27,7 @@ from coherence.table.needs import (
     THETA,
     P,
 )
+from coherence.table.notes import Code, Note, warning
 from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -70,6 +71,14 @@ def all_computed(rows: pd.DataFrame, beliefs: Sequence[str]) -> bool:
     return len(kinds) > 0 and bool(kinds.isin(COMPUTED_KINDS).all())
 
 
+def _notes_of(table: pd.DataFrame) -> tuple[Note, ...]:
+    """Return the notes that reading left with a table."""
+    # Attributes are anybody's: a file of another program may bring some.
+    left = table.attrs.get(NOTES)
+    records = left if isinstance(left, list) else ()
+    return tuple(note for note in map(Note.of_record, records) if note is not None)
+
+
 class Runs:
     """A runs table with its columns told apart.
 
@@ -77,7 +86,7 @@ class Runs:
     ----------
     table : DataFrame
         Columns as in `coherence.table.schema.COLUMNS`; it is not changed.
-    notes : sequence of str, optional
+    notes : sequence of Note, optional
         What was assumed when it was read; None takes those that `coherence.read_runs` left.
     named : Naming
         What a user's file calls its columns.
@@ -86,14 +95,11 @@ class Runs:
     def __init__(
         self,
         table: pd.DataFrame,
-        notes: Sequence[str] | None = None,
+        notes: Sequence[Note] | None = None,
         named: Naming = AS_IN_RUNS,
     ) -> None:
         self.table, self.named = table, named
-        left = table.attrs.get(NOTES, ()) if notes is None else notes
-        # Attributes are anybody's: a file of another program may bring some.
-        listed = left if isinstance(left, list | tuple) else ()
-        self.notes = tuple(note for note in listed if isinstance(note, str))
+        self.notes = _notes_of(table) if notes is None else tuple(notes)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -106,7 +112,7 @@ class Runs:
     def frame(self) -> pd.DataFrame:
         """Return the table, with the notes as an attribute that `Runs` finds again."""
         if self.notes:
-            self.table.attrs[NOTES] = list(self.notes)
+            self.table.attrs[NOTES] = [note.record() for note in self.notes]
         return self.table
 
     @cached_property
@@ -334,25 +340,29 @@ class Runs:
             digest.update(hashed.to_numpy().tobytes())
         return digest.hexdigest()
 
-    def _pooled_models(self) -> list[str]:
+    def _pooled_models(self) -> list[Note]:
         """Warn of a column that seems to name models, several of which answered the same cases."""
         if "model" in self.table or "context" not in self.table:
             return []
         named = [name for name in self.unused_columns if _OF_MODELS.search(str(name))]
         return [
-            f"warning: {name} has {counts.max()} values in one context, and nothing reads it: if "
-            f"it names models, they were pooled. Name it (--model-column {name})."
+            warning(
+                Code.POOLED_MODELS,
+                f"{name} has {counts.max()} values in one context, and nothing reads it: if it "
+                f"names models, they were pooled. Name it (--model-column {name}).",
+            )
             for name in named
             if (counts := self.table.groupby("context")[name].nunique()).max() > 1
         ]
 
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, and note what was assumed."""
-        table, assumed = self.table.reset_index(drop=True), []
+        table, assumed = self.table.reset_index(drop=True), list[Note]()
         if self.unused_columns:
             # A column of the file that has another's name was set aside; see `reading`.
             unread = [str(name).removeprefix("unmapped_") for name in self.unused_columns]
-            assumed.append(f"columns that nothing reads: {listing(unread, 12)}.")
+            text = f"columns that nothing reads: {listing(unread, 12)}."
+            assumed.append(Note(Code.UNREAD, text))
         assumed += self._pooled_models()
         if self.policies:
             holds = self.of_policies.to_numpy()
@@ -381,14 +391,14 @@ class Runs:
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
             if "group" not in table.columns:  # rows then depend on each other within groups alone
-                assumed.append(NO_CONTEXT)
+                assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT))
         if "rep" not in table.columns:
             texts = table.assign(
                 **{str(name): table[name].astype(str) for name in self.unused_columns}
             )
             copies = texts.groupby([*texts.columns], dropna=False, observed=True, sort=False).size()
             if np.gcd.reduce(copies.to_numpy()) > 1:
-                assumed.append(COPIES)
+                assumed.append(Note(Code.COPIES, COPIES))
             asked = ["task", "model", "context", "prompt", "z_state"]
             asked += ["person"] if "person" in table.columns else []
             # Two auxiliary variables may share the names of their states.
@@ -397,7 +407,7 @@ class Runs:
             table = table.assign(rep=cells.cumcount())
         return Runs(table, (*self.notes, *assumed), self.named)
 
-    def _within_bounds(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    def _within_bounds(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
         moved, notes = {}, []
         known = [name for name in PROBABILITIES if name in table.columns]
@@ -408,10 +418,11 @@ class Runs:
             if n_outside := int(outside.sum()):
                 moved[name] = table[name].mask(outside, (numbers > 0.5).astype(float))
                 lies, counts = ("lies", "counts") if n_outside == 1 else ("lie", "count")
-                notes.append(
+                text = (
                     f"{counted(n_outside, 'value')} of {name!r} {lies} outside [0, 1] by at most "
                     f"{away[outside].max():.1g}, a rounding error, and {counts} as 0 or 1."
                 )
+                notes.append(Note(Code.ROUNDED, text))
         return table.assign(**moved), notes
 
     def without_repairs(self) -> "Runs":
@@ -426,7 +437,8 @@ class Runs:
         ]
         table = self.table.assign(**{name: self.table[name].mask(repaired) for name in read})
         n_repaired = int(repaired.sum())
-        note = f"strict: {n_repaired} repaired rows were treated as unreadable."
+        text = f"strict: {n_repaired} repaired rows were treated as unreadable."
+        note = Note(Code.STRICT, text)
         return Runs(table, (*self.notes, note), self.named)
 
     def evaluations(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError
+from coherence.table.notes import Code, Note
 from coherence.table.probabilities import Written, stated_columns
 from coherence.table.runs import Runs
 from coherence.table.schema import Naming
@@ -76,7 +77,7 @@ class Scale:
 
 def with_scale(
     table: pd.DataFrame, scale: Scale, named: Naming, *, n_labels: int | None = None
-) -> tuple[pd.DataFrame, list[str], list[str]]:
+) -> tuple[pd.DataFrame, list[str], list[Note]]:
     """Map stated beliefs from a scale to probabilities; return what is wrong and what was done.
 
     `n_labels` is the number of labels among which a prediction was made, where p is the confidence
@@ -104,16 +105,18 @@ def with_scale(
         mapped[name] = (
             probabilities if odd.empty else table[name].where(numbers.isna(), probabilities)
         )
-        notes.append(f"{named(name)} was read on the scale {scale}: {scale.described()}")
+        text = f"{named(name)} was read on the scale {scale}: {scale.described()}."
+        notes.append(Note(Code.SCALE, text))
     if not mapped and not errors:
         errors.append("scale (--scale) maps a stated belief, and there is none. Name it: --belief.")
     if n_labels is not None and n_labels > 1 and min(scale.p_low, scale.p_high) == 0:
         guess = f"{1 / n_labels:.2g}".removeprefix("0")
-        notes.append(
+        text = (
             f"the lowest confidence in a prediction of {n_labels} labels was taken as 0, where "
             f"a guess is right with {guess}: if it stands for a guess, say --scale="
-            f"{scale}={guess}..1"
+            f"{scale}={guess}..1."
         )
+        notes.append(Note(Code.SCALE, text))
     return table.assign(**mapped), errors, notes
 
 

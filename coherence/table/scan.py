@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path, with_index_columns
+from coherence.table.notes import Note
 from coherence.table.printable import numbered
 from coherence.table.probabilities import (
     Tally,
@@ -136,7 +137,7 @@ class RunsScan:
     n_rows_read : int
         Rows that reading every evaluation once reads; above `n_rows` where evaluations share
         groups.
-    notes : tuple of str
+    notes : tuple of Note
         What was assumed when the table was looked through; every evaluation has them.
     """
 
@@ -147,7 +148,7 @@ class RunsScan:
     names: tuple[str, ...]
     n_rows: int
     n_rows_read: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -329,7 +330,7 @@ def scan_runs(
         if errors:
             raise InputError.all_at_once(str(source), errors)
         log_notes(notes, str(source))
-        scan = replace(scan, notes=tuple(f"{note}." for note in notes))
+        scan = replace(scan, notes=tuple(notes))
     return scan
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.row_condition import RowCondition
 from coherence.table.runs import NOTES
@@ -76,7 +77,7 @@ class Shape:
         """Names of the columns of beliefs in several states."""
         return [f"{STATE_PREFIX}{name}" for name in self.outcomes]
 
-    def apply(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    def apply(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         """Return the table as it is to be read, and what was done."""
         notes, left = [], table.attrs.get(NOTES)
         if self.where is not None:
@@ -95,7 +96,7 @@ class Shape:
             table.attrs[NOTES] = left
         return table, notes
 
-    def _with_states(self, table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    def _with_states(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Note]:
         """Name beliefs after their states, and make one truth of the columns of outcomes."""
         beliefs, columns = list(self.outcomes), list(self.outcomes.values())
         _refuse_absent(table, [*beliefs, *columns], "outcomes")
@@ -116,12 +117,13 @@ class Shape:
         for name in (TRUTH, *self.beliefs):
             _require_new(table, name, "--outcomes")
         table = table.rename(columns={name: f"{STATE_PREFIX}{name}" for name in beliefs})
-        return table.assign(**{TRUTH: truth}), (
+        return table.assign(**{TRUTH: truth}), Note(
+            Code.SHAPE,
             f"theta is which of {', '.join(columns)} is 1, and the beliefs are over the states "
-            f"{', '.join(beliefs)}."
+            f"{', '.join(beliefs)}.",
         )
 
-    def _stacked(self, table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    def _stacked(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Note]:
         sources = [name for fields in self.stack.values() for name in fields]
         _refuse_absent(table, sources, "stack")
         rest = table.drop(columns=sources)
@@ -137,9 +139,8 @@ class Shape:
         ]
         stacked = pd.concat(parts, ignore_index=True)
         shown = ", ".join(map(repr, prompts))
-        return stacked, (
-            f"stack made {counted(len(stacked), 'row')} of {len(table)}: the prompts are {shown}."
-        )
+        made = f"stack made {counted(len(stacked), 'row')} of {len(table)}"
+        return stacked, Note(Code.SHAPE, f"{made}: the prompts are {shown}.")
 
 
 NO_SHAPE = Shape()
@@ -156,7 +157,7 @@ def _refuse_absent(table: pd.DataFrame, names: Sequence[str], option: str) -> No
         raise InputError.all_at_once("", errors)
 
 
-def _kept(table: pd.DataFrame, condition: RowCondition) -> tuple[pd.DataFrame, str]:
+def _kept(table: pd.DataFrame, condition: RowCondition) -> tuple[pd.DataFrame, Note]:
     keep = condition.keeps(table)
     if not keep.any():
         raise InputError(
@@ -164,7 +165,8 @@ def _kept(table: pd.DataFrame, condition: RowCondition) -> tuple[pd.DataFrame, s
             "Check the values it names, also their case and blanks."
         )
     kept = table[keep].reset_index(drop=True)
-    return kept, f"where kept {len(kept)} of {counted(len(table), 'row')}: {condition.text}."
+    of = counted(len(table), "row")
+    return kept, Note(Code.SHAPE, f"where kept {len(kept)} of {of}: {condition.text}.")
 
 
 def _require_new(table: pd.DataFrame, name: str, option: str) -> None:

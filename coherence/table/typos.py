@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.table.printable import WARNING, clean, counted
+from coherence.table.notes import Code, Note, warning
+from coherence.table.printable import clean, counted
 from coherence.table.schema import ACTION_PREFIX, COLUMNS, FEATURE_PREFIX
 
 # What checks read; a missing note on an answer changes no number.
@@ -59,31 +60,31 @@ def column_meant(name: str, names: Collection[str]) -> str | None:
     return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
 
 
-def spelling_notes(rows: pd.DataFrame) -> list[str]:
+def spelling_notes(rows: pd.DataFrame) -> list[Note]:
     """Name rare actions and states that are spelt nearly like a common one; nothing is changed."""
-    notes = []
+    texts = []
     for column, a_label in SPELT.items():
         if column not in rows.columns:
             continue
         noun, counts = a_label.split()[1], rows[column].value_counts().to_dict()
         for label in (label for label in counts if isinstance(label, str) and label in _MISSING):
-            notes.append(
-                f"{WARNING}: the {noun} {label!r} ({counted(counts[label], 'row')}) counts as "
+            texts.append(
+                f"the {noun} {label!r} ({counted(counts[label], 'row')}) counts as "
                 f"{a_label} of its own. If it means that there is none, leave these cells empty "
                 f"(--missing {label}); nothing was changed."
             )
         for rare, common in _typos(counts):
-            notes.append(
-                f"{WARNING}: the {noun} {clean(rare)!r} ({counted(counts[rare], 'row')}) is "
+            texts.append(
+                f"the {noun} {clean(rare)!r} ({counted(counts[rare], 'row')}) is "
                 f"spelt nearly like {clean(common)!r} ({counted(counts[common], 'row')}), and "
                 f"counts as {a_label} of its own. If it is a typo, fix the table; nothing was "
                 "changed."
             )
-    more = len(notes) - _MOST_NOTES
+    more = len(texts) - _MOST_NOTES
     if more > 0:
         others = counted(more, "more label is", "more labels are")
-        return [*notes[:_MOST_NOTES], f"{WARNING}: {others} spelt nearly like a common one."]
-    return notes
+        texts = [*texts[:_MOST_NOTES], f"{others} spelt nearly like a common one."]
+    return [warning(Code.SPELLING, text) for text in texts]
 
 
 def _typos(counts: Mapping[Any, int]) -> Iterator[tuple[str, str]]:

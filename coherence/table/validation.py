@@ -12,6 +12,7 @@ from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
@@ -525,7 +526,8 @@ def examined(
         notes += merged
     elif merge_labels is False:
         apart = labels_alike(table)[:5]
-        notes += [f"labels of {group.column!r} were kept apart: {group}." for group in apart]
+        texts = [f"labels of {group.column!r} were kept apart: {group}." for group in apart]
+        notes += [Note(Code.LABELS, text) for text in texts]
     runs = Runs(table, tuple(dict.fromkeys((*runs.notes, *notes))), named)
     errors = [] if "p" in missing else _missing_columns(runs, named)
     if not part and not missing:

@@ -322,10 +322,7 @@ def _on_cases(args: argparse.Namespace, agent: "Agent") -> "tuple[NetworkPopulat
             f"{stray} goes with a network of your own, a file that ends in .bif, .xml, .xmlbif, "
             f".bifxml or .json; --task is {args.task!r}. Leave it out."
         )
-    try:
-        task = load_task(args.task, target=args.variable, **own)
-    except InputError as error:
-        raise error.renamed({"target must be": "--variable must be"}) from None
+    task = load_task(args.task, target=args.variable, **own)
     if not isinstance(task, Task):
         raise InputError(
             f"--task must be a network, whose exact posteriors draw the states; {args.task!r} is a "

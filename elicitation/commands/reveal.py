@@ -155,12 +155,8 @@ def _write_questions(args: argparse.Namespace) -> None:
     settings = _settings(args)
     table = questions_table(settings, only_revealed=args.only_revealed)
     # Answers are filled into this file, and a second call must not cost them.
-    try:
-        with replacing(Path(args.questions), keep=True, option="--questions") as temporary:
-            table.to_csv(temporary, index=False)
-    except InputError as error:
-        written = "--questions must be a file that can be written; it must"
-        raise error.renamed({"path must": written}) from None
+    with replacing(Path(args.questions), keep=True, option="--questions") as temporary:
+        table.to_csv(temporary, index=False)
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
     print(

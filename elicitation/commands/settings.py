@@ -38,7 +38,7 @@ def take_settings(args: argparse.Namespace, declare: Declare) -> None:
 
     if "settings" not in vars(args):
         return
-    rare = QuietParser(prog="--set", add_help=False, allow_abbrev=False)
+    rare = QuietParser(prog="--set", add_help=False, allow_abbrev=False, exit_on_error=False)
     declare(argparse.ArgumentParser(), rare)
     options = {
         action.option_strings[0].removeprefix("--").replace("-", "_"): action
@@ -62,8 +62,6 @@ def take_settings(args: argparse.Namespace, declare: Declare) -> None:
             said.append(f"{option}={value}")
     try:
         vars(args).update(vars(rare.parse_args(said)))
-    except InputError as error:
-        for key, action in options.items():  # named as the user names it
-            if (named := f"argument {action.option_strings[0]}:") in str(error):
-                raise InputError(str(error).replace(named, f"--set {key}:")) from None
-        raise
+    except argparse.ArgumentError as error:  # named as the user names it
+        keys = {action.option_strings[0]: key for key, action in options.items()}
+        raise InputError(f"--set {keys[str(error.argument_name)]}: {error.message}") from None

@@ -112,7 +112,7 @@ def test_every_check_of_a_report_names_its_unit(runs):
     results = report.evaluations[0].results
     assert {result.settings["unit of resampling"] for result in results} == {"group"}
     assert (
-        report.evaluations[0].notes[0]
+        report.evaluations[0].notes[0].text
         == "30 groups of contexts are the clusters of tests and intervals."
     )
     assert not any("contexts are" in said for result in results for said in result.assumptions)

@@ -104,7 +104,8 @@ def test_models_under_another_name_are_a_warning():
     named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
     report = analyze(named, checks=["calibration"], rng=1)
     assert any(
-        "warning" in note and "--model-column llm" in note for note in report.evaluations[0].notes
+        "warning" in note and "--model-column llm" in note
+        for note in map(str, report.evaluations[0].notes)
     )
     constant = analyze(named.assign(llm="a"), checks=["calibration"], rng=1)
-    assert not any("--model-column" in note for note in constant.evaluations[0].notes)
+    assert not any("--model-column" in note.text for note in constant.evaluations[0].notes)

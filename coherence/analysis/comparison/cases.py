@@ -98,6 +98,14 @@ def by_task_and_model(
     return tasks, notes
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Why the cases of a task cannot be compared."""
+
+    errors: list[str]
+    contradicted: bool  # whether cases of one id are not the same
+
+
 def _facts(rows: Runs) -> pd.DataFrame:
     """What is known of each case, by context; columns without any value left out."""
     known = [name for name in ("theta", "p_true") if name in rows.names]
@@ -172,7 +180,7 @@ def _with_facts(rows: Runs, facts: pd.DataFrame) -> Runs:
     return rows.subset(rows.table.assign(**given))
 
 
-def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | list[str]:
+def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | Refused:
     """Hold the cases of one task against each other."""
     where = f"task {name!r}: " if name else ""
     contexts = {model: set(of_model.table["context"]) for model, of_model in rows.items()}
@@ -191,11 +199,12 @@ def same_cases(name: str, rows: Mapping[str, Runs], *, common: bool) -> Task | l
         for model, of_model in rows.items()
     }
     facts = {model: _facts(of_model) for model, of_model in shared.items()}
-    errors = [*([] if common else missing), *_contradictions(facts)]
+    contradictions = list(_contradictions(facts))
+    errors = [*([] if common else missing), *contradictions]
     if common and not kept:
         errors.append("no context is common to all models")
     if errors:
-        return [where + error for error in errors]
+        return Refused([where + error for error in errors], contradicted=bool(contradictions))
     notes += [where + note for note in _unshared(facts)]
     known = pd.concat(facts.values()).groupby(level=0).first()
     for column in ("theta", "p_true"):
@@ -217,7 +226,8 @@ def gather(
         f"runs must hold at least two models; received {listing(map(repr, models)) or 'none'}. "
         "Give several tables, or one with a column 'model'.",
     )
-    tasks, errors, notes = [], [], []
+    tasks, errors, notes = [], list[str](), list[str]()
+    contradicted = False
     for name, rows in by_task.items():
         absent = [model for model in models if model not in rows]
         if absent:
@@ -233,19 +243,19 @@ def gather(
         if isinstance(task, Task):
             tasks.append(task)
         else:
-            errors += task
+            errors += task.errors
+            contradicted |= task.contradicted
     if errors:
-        raise _refusal(errors, common)
+        raise _refusal(errors, common, contradicted=contradicted)
     require(
         bool(tasks), "runs must have a task that two models were asked; received none in common."
     )
     return tasks, notes
 
 
-def _refusal(errors: list[str], common: bool) -> InputError:
+def _refusal(errors: list[str], common: bool, *, contradicted: bool) -> InputError:
     n_more = len(errors) - N_ERRORS
     more = [f"and {counted(n_more, 'more difference')}"] if n_more > 0 else []
-    contradicted = any(" differs in " in error for error in errors)
     if contradicted:
         remedy = (
             "Cases of one id that are not the same cannot be compared: ask all models about one "

@@ -115,8 +115,7 @@ class PaperResults:
             for evaluation in report.evaluations
             if (evaluation.task, evaluation.model) == (task, model)
         )
-        reasons = [evaluation.absent[key] for key in (check, name) if key in evaluation.absent]
-        return as_sentence(reasons[0]) if reasons else _without_rows(check)
+        return as_sentence(evaluation.absent(check, name)) or _without_rows(check)
 
 
 def as_sentence(reason: str) -> str:

@@ -9,9 +9,10 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment
 from coherence.report.variation import little_sentence
 from coherence.report.view import view
-from coherence.report.wording import answering_sentences, clean
+from coherence.report.wording import answering_notes, clean
 from coherence.result import Outcome
-from coherence.table.printable import WARNING, counted, numbered
+from coherence.table.notes import Level
+from coherence.table.printable import counted, numbered
 from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
@@ -48,7 +49,7 @@ def render_page(
         said = {
             "model": clean(str(unit.model)),
             "conclusion": [*map(clean, unit.conclusion)],
-            "cautions": [*map(clean, (*_little(unit), *unit.cautions))],
+            "cautions": [*map(clean, [*_little(unit), *unit.cautions])],
             "untested": _untested(unit),
         }
         tasks.setdefault(clean(str(unit.task)), []).append(said)
@@ -74,9 +75,10 @@ def render_page(
 
 def _little(unit: EvaluationReport) -> list[str]:
     """Say where beliefs or choices hardly vary, and where answers are hardly those of the model."""
-    said = answering_sentences(unit.answering)
     little = little_sentence(unit.variation)
-    return [*([little] if little else []), *(text for text in said if text.startswith(WARNING))]
+    notes = answering_notes(unit.answering)
+    warnings = [str(note) for note in notes if note.level is Level.WARNING]
+    return [*([little] if little else []), *warnings]
 
 
 def _untested(unit: EvaluationReport) -> list[str]:
@@ -89,7 +91,7 @@ def _untested(unit: EvaluationReport) -> list[str]:
         # A check that has a test elsewhere, and here an estimate alone.
         or (row.leads and row.result.pvalue is None and row.result.reason)
     ]
-    return [*lines, *shown.alerts, *shown.notes]
+    return [*lines, *map(str, [*shown.alerts, *shown.notes])]
 
 
 def _picture(compared: Compared) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from coherence import InputError, analyze, simulate, validate_runs
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
+from coherence.table.notes import Code, Note
 
 LIGHT = [
     "residual_covariance",
@@ -31,8 +32,8 @@ def test_every_check_runs_on_a_full_table(runs):
     assert found == {*CHECKS, "monotone_direction"} - by_name
     assert "predictive_gain:features" in set(report.results["check"])
     (note,) = report.evaluations[0].notes
-    assert "exact posterior p_true" in note
-    assert "--state realised" in note
+    assert "exact posterior p_true" in note.text
+    assert "--state realised" in note.text
     assert report.results["statistic"].notna().all()
 
 
@@ -80,7 +81,7 @@ def test_unreadable_rows_are_counted_and_shown(runs):
     assert counts["standard, with action", "refused"] == 3
     assert counts["standard, with action", "ok"] == 77
     assert unit.unreadable["raw_belief"].tolist() == ["I would rather not"] * 3
-    assert any("3 of 80 rows lack a parsed belief" in note for note in unit.notes)
+    assert any("3 of 80 rows lack a parsed belief" in note.text for note in unit.notes)
 
 
 @pytest.mark.lengthy
@@ -99,8 +100,8 @@ def test_the_reference_does_not_depend_on_the_order_of_rows():
         "the reference prompt is 'a': 60 of 120 rows are under others (b) and enter no check, "
         "60 of them with an action (--reference NAME takes another)."
     )
-    assert note in first.evaluations[0].notes
-    assert note in second.evaluations[0].notes
+    assert Note(Code.REFERENCE, note) in first.evaluations[0].notes
+    assert Note(Code.REFERENCE, note) in second.evaluations[0].notes
     named = analyze(both, checks=["residual_covariance"], reference="b", rng=1)
     alone = analyze(other, checks=["residual_covariance"], rng=1)
     assert named.results["statistic"].tolist() == alone.results["statistic"].tolist()
@@ -147,7 +148,7 @@ def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, co
         )
     second = f"the second of p_{first} and p_{second} in sorted order."
     note = f"theta: beliefs are those of the column {column}, {second}"
-    assert (note in report.evaluations[0].notes) == bool(column)
+    assert (Note(Code.STATE, note) in report.evaluations[0].notes) == bool(column)
 
 
 @pytest.mark.lengthy
@@ -158,7 +159,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     assert report.results["check"].tolist() == [
         "cmi"
     ]  # equal information whichever belief is which
-    assert report.evaluations[0].notes == (
+    assert tuple(map(str, report.evaluations[0].notes)) == (
         "theta is 0 or 1, and the columns of beliefs are p_disease and p_healthy, so that it is"
         " not known which belief is in which state: "
         "residual covariance, monotone choice and calibration were not run.",
@@ -205,7 +206,7 @@ def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(runs):
         "50 of 80 rows with a parsed belief and action lack the state and were left out "
         "of the checks that need it."
     )
-    assert [note] == [said for said in report.evaluations[0].notes if "left out" in said]
+    assert [note] == [said for said in map(str, report.evaluations[0].notes) if "left out" in said]
 
 
 def test_published_procedures(runs):
@@ -251,7 +252,7 @@ def test_pvalues_are_adjusted_over_their_families(runs):
 def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     silent = runs.assign(p=np.nan, p_z=np.nan, action=None, status="unparsed")
     report = analyze(silent, rng=1)
-    notes = "\n".join(report.evaluations[0].notes)
+    notes = "\n".join(map(str, report.evaluations[0].notes))
     assert "no row has a parsed belief, action and state" in notes
     assert "no parsed belief under 'standard'" in notes
     assert report.results["statistic"].isna().all()
@@ -279,7 +280,7 @@ def test_beliefs_without_actions_get_every_other_check(runs):
         report.results.drop(columns=adjusted),
         full.results[of_beliefs].drop(columns=adjusted).reset_index(drop=True),
     )
-    assert report.evaluations[0].notes == (NO_ACTION,)
+    assert [note.text for note in report.evaluations[0].notes] == [NO_ACTION]
     assert "standard, with action" not in set(report.evaluations[0].statuses["question"])
     assert set(report.evaluations[0].bounds["quantity"]) == {"mean belief"}
 
@@ -292,7 +293,7 @@ def test_actions_without_states_are_tested_for_order_alone(runs):
     assert report.results["check"].tolist() == same.results["check"].tolist()
     expected = same.results["pvalue"].tolist()
     assert report.results["pvalue"].tolist() == pytest.approx(expected, nan_ok=True)
-    notes = report.evaluations[0].notes
+    notes = [note.text for note in report.evaluations[0].notes]
     lacking = "no theta column (--truth NAME, if it has another name): residual covariance, "
     said = next(note for note in notes if note.startswith(lacking))
     for name in ("rational agent", "sufficiency", "cmi", "predictive gain"):
@@ -315,7 +316,7 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
     asked = report.evaluations[0].statuses.set_index(["question", "status"])["rows"]
     assert (asked["standard", "ok"], asked["standard, with action", "ok"]) == (10, 70)
     assert (
-        report.evaluations[0].notes[0]
+        report.evaluations[0].notes[0].text
         == "10 of 80 rows asked for no action: the checks of belief against action leave them out."
     )
     dropped = analyze(table.drop(index=spared), checks=["residual_covariance"], rng=1).results
@@ -438,6 +439,6 @@ def test_a_unit_of_beliefs_given_z_alone_stops_no_other():
     report = analyze(pd.concat([runs, given]), checks=["calibration"], rng=1)
     untestable, whole = sorted(report.evaluations, key=lambda unit: unit.model != "given")
     assert not untestable.results
-    assert any("untestable" in note for note in untestable.notes)
+    assert any("untestable" in note.text for note in untestable.notes)
     assert whole.results
     assert "untestable" in report.to_html()

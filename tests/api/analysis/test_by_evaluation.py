@@ -70,7 +70,9 @@ def test_strict_and_progress_are_heeded(path):
         progress=lambda done, total, label: seen.append((done, total, label)),
     )
     assert [step[:2] for step in seen] == [(n, 6) for n in range(7)]
-    assert all("strict: 0 repaired rows" in " ".join(unit.notes) for unit in report.evaluations)
+    assert all(
+        "strict: 0 repaired rows" in " ".join(map(str, unit.notes)) for unit in report.evaluations
+    )
 
 
 def test_what_takes_all_units_together_is_refused(path):

@@ -13,6 +13,7 @@ from coherence.analysis.verdict import conclude_further
 from coherence.report.terminal import render_report
 from coherence.result import Family
 from coherence.statistics.report_noise import ReportNoise
+from coherence.table.notes import Level
 
 CLEAR = ReportNoise(0.01, 50)
 
@@ -91,12 +92,12 @@ def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, war
     runs = simulate(agent, n_contexts=300, n_reps=2, rng=1)
     report = analyze(runs, checks=["cmi"], rng=1)
     (unit,), row = report.evaluations, report.results.iloc[0]
-    assert unit.cautions[0].startswith("warning:") == warned
+    assert (unit.cautions[0].level is Level.WARNING) == warned
     assert (row["outcome"] == "rejected") == warned
     assert ("could cause alone" in row["verdict"]) == warned
     assert "it is not acted on" not in report.to_html()
     text = " ".join(render_report(report.evaluations, full=True).split()).replace(" · ", " ")
-    for sentence in (*unit.conclusion, *unit.cautions):
+    for sentence in (*unit.conclusion, *(note.text for note in unit.cautions)):
         assert " ".join(sentence.split()) in text
         assert sentence[1:] in report.to_html()
         assert sentence in report.to_json()

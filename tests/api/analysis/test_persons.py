@@ -30,10 +30,12 @@ def test_only_what_knows_persons_is_run_and_the_rest_is_named_once():
     (unit,) = report.evaluations
     ran = {result.check.partition(":")[0] for result in unit.results}
     assert ran == {"sufficiency", "residual_covariance", "calibration"}
-    assert {"cmi", "monotone_choice", "rational_agent", "predictive_gain"} <= set(unit.absent)
-    assert len({unit.absent[name] for name in ("cmi", "rational_agent")}) == 1
-    assert "persons" in unit.absent["cmi"]
-    assert any("6 persons judged 40 cases" in note for note in unit.notes)
+    assert {"cmi", "monotone_choice", "rational_agent", "predictive_gain"} <= {
+        name for note in unit.notes for name in note.checks
+    }
+    assert len({unit.absent(name) for name in ("cmi", "rational_agent")}) == 1
+    assert "persons" in unit.absent("cmi")
+    assert any("6 persons judged 40 cases" in note.text for note in unit.notes)
     assert "40 cases, 6 persons" in str(report)
     assert "No evidence that they act on more than they say." in " ".join(str(report).split())
 
@@ -57,7 +59,7 @@ def test_a_posterior_is_compared_with_where_no_outcome_is_known():
 def test_the_papers_own_procedures_know_no_persons():
     unit = report_of(table(), published=True).evaluations[0]
     assert {result.check.partition(":")[0] for result in unit.results} == {"calibration"}
-    assert not any("whole cases are compared" in note for note in unit.notes)
+    assert not any("whole cases are compared" in note.text for note in unit.notes)
 
 
 def test_forecasts_of_persons_are_scored_by_case():
@@ -75,7 +77,7 @@ def test_few_cases_are_said_not_to_be_tested():
 
 def test_twins_and_agents_are_of_one_agent():
     unit = report_of(table(), checks=["sufficiency"], twins=40).evaluations[0]
-    assert any("no rational twins were drawn: several persons" in note for note in unit.notes)
+    assert any("no rational twins were drawn: several persons" in note.text for note in unit.notes)
 
 
 def test_models_are_compared_on_what_knows_persons():
@@ -96,10 +98,10 @@ def test_a_column_of_that_name_is_read_where_cases_are_shared():
     own = rows.assign(case=range(len(rows)))
     unit = analyze(own, columns=NAMES, checks=["calibration"], rng=1).evaluations[0]
     assert not unit.rows.crossed
-    assert any("--group person" in note for note in unit.notes)
+    assert any("--group person" in note.text for note in unit.notes)
     without = {name: column for name, column in NAMES.items() if name != "context"}
     unit = analyze(rows, columns=without, checks=["calibration"], rng=1).evaluations[0]
-    assert any("--context" in note for note in unit.notes)
+    assert any("--context" in note.text for note in unit.notes)
 
 
 def test_persons_repeat_only_their_own_judgements():
@@ -132,7 +134,7 @@ def test_two_columns_are_one_id_where_nothing_is_shared():
     own = rows.assign(came=(np.random.default_rng(2).random(len(rows)) < rows["says"]).astype(int))
     report = analyze(own, columns=NAMES | {"context": "who,case"}, checks=["calibration"], rng=1)
     assert report.evaluations[0].results[0].n_contexts == len(own)
-    assert any("who, case together" in note for note in report.evaluations[0].notes)
+    assert any("who, case together" in note.text for note in report.evaluations[0].notes)
     # A posterior that every person has of a case is shared just as well.
     names = {"belief": "says", "action": "does", "exact": "known", "context": "who,case"}
     with pytest.raises(InputError, match="--person who"):

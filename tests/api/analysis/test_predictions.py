@@ -8,6 +8,8 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, scan_runs, simulate
+from coherence.table.notes import Level
+from coherence.table.runs import Runs
 
 CHECKS = ["residual_covariance", "calibration"]
 
@@ -85,7 +87,7 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
     runs = read_runs(tmp_path / "runs.csv", columns={"p": "confidence"}, **options)
     assert runs["theta"].tolist() == [1, 1, 1, pd.NA, 0]
     report = analyze(table.rename(columns={"confidence": "p"}), **options, checks=["calibration"])
-    assert any("3 of 4 predictions right" in note for note in report.evaluations[0].notes)
+    assert any("3 of 4 predictions right" in note.text for note in report.evaluations[0].notes)
     assert report.settings["reading"] == ["--prediction=said", "--gold=answer"]
 
 
@@ -136,7 +138,7 @@ def test_answers_that_differ_within_a_question_are_a_group():
         analyze(table)
     report = analyze(table.rename(columns={"context": "group"}), checks=["calibration"], rng=1)
     assert not report.evaluations[0].alerts
-    assert any(note.startswith("15 groups") for note in report.evaluations[0].notes)
+    assert any(note.text.startswith("15 groups") for note in report.evaluations[0].notes)
 
 
 def test_an_abstention_among_predictions_is_warned_of():
@@ -144,23 +146,20 @@ def test_an_abstention_among_predictions_is_warned_of():
     table = answers()
     table["action"] = table["action"].mask(table.index < 30, "IDK").mask(table.index < 20, "I")
     options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
-    (warning,) = [
-        note
-        for note in analyze(table, **options).evaluations[0].notes
-        if note.startswith("warning")
-    ]
+    notes = analyze(table, **options).evaluations[0].notes
+    (warning,) = [note.text for note in notes if note.level is Level.WARNING]
     assert "30 predictions of 200 can never be right" in warning
     assert "'I' (20 rows), 'IDK' (10 rows)" in warning
     _, condition = shlex.split(warning[warning.index("--where") :].rstrip("."))
     runs = read_runs(table, prediction="action", gold="theta", where=condition)
     assert len(runs) == 170
-    assert not [note for note in runs.attrs["notes_of_reading"] if note.startswith("warning")]
+    assert not [note for note in Runs(runs).notes if note.level is Level.WARNING]
     # Coded labels are numbers in the condition, too.
     codes = table.assign(theta=table["theta"].map("ABCD".index))
     codes["action"] = table["action"].map(
         {"A": 0, "B": 1, "C": 2, "D": 3, "I": -1, "IDK": 9}.__getitem__
     )
-    said = " ".join(analyze(codes, **options).evaluations[0].notes)
+    said = " ".join(map(str, analyze(codes, **options).evaluations[0].notes))
     assert "--where 'action not in (-1, 9)'" in said
     kept = read_runs(codes, prediction="action", gold="theta", where="action not in (-1, 9)")
     assert len(kept) == 170
@@ -173,4 +172,4 @@ def test_wrong_free_answers_are_no_abstentions():
     table.loc[table.index < 60, "action"] = "Paris"
     options = {"prediction": "action", "gold": "theta", "checks": ["calibration"], "rng": 1}
     notes = analyze(table, **options).evaluations[0].notes
-    assert not [note for note in notes if note.startswith("warning")]
+    assert not [note for note in notes if note.level is Level.WARNING]

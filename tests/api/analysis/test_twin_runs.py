@@ -72,7 +72,9 @@ def test_units_have_twins_of_their_own(leaky):
     )
     few, many = report.evaluations[1], report.evaluations[0]
     assert [result.twins is None for result in few.results] == [True] * len(few.results)
-    assert any(note.startswith("no rational twins were drawn: 15 contexts") for note in few.notes)
+    assert any(
+        note.text.startswith("no rational twins were drawn: 15 contexts") for note in few.notes
+    )
     assert many.results[0].twins.n_twins == 40
 
 

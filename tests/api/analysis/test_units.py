@@ -75,7 +75,7 @@ def test_other_pairs_need_one(pair):
 def test_a_check_that_need_not_know_is_run():
     report = analyze(answers(), checks=["cmi"], rng=1)
     assert report.results["statistic"].notna().all()
-    (note,) = [note for note in report.evaluations[0].notes if "--positive" in note]
+    (note,) = [note for note in map(str, report.evaluations[0].notes) if "--positive" in note]
     assert note == (
         "theta is 'ja' or 'nein': nothing says which state p is the probability of "
         "(--positive LABEL), so that beliefs were not compared with it."
@@ -114,6 +114,6 @@ def test_each_task_has_its_word():
 def test_rows_that_may_repeat_a_context_unseen_are_an_alert_and_a_note(rows, said):
     table = pd.DataFrame(rows).assign(theta=[0, 1, 1][: len(rows["p"])])
     (unit,) = analyze(table, checks=["cmi"], rng=1).evaluations
-    assert [said in alert for alert in unit.alerts] == ([] if said is None else [True])
-    assert all("p-values and intervals are too optimistic" in alert for alert in unit.alerts)
+    assert [said in alert.text for alert in unit.alerts] == ([] if said is None else [True])
+    assert all("p-values and intervals are too optimistic" in alert.text for alert in unit.alerts)
     assert set(unit.alerts) <= set(unit.notes)

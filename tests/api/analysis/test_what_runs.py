@@ -142,7 +142,7 @@ def test_what_a_table_lacks_is_left_out_and_said(name, runs):
     checks, change, expected, words = TABLES[name]
     report = analyze(change(runs), checks=checks.split(","), rng=0)
     assert list(report.results["check"]) == expected
-    assert [note for note in report.evaluations[0].notes if words in note]
+    assert [note for note in map(str, report.evaluations[0].notes) if words in note]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_forests_run_in_full_alone_and_move_no_other_number(runs):
 def test_seven_actions_are_tested_by_pairs_only(runs):
     report = analyze(chosen(lambda number: str(number % 7))(runs), checks=["monotone_choice"])
     assert len(report.results) == 21
-    assert any("7 actions are more than 6" in note for note in report.evaluations[0].notes)
+    assert any("7 actions are more than 6" in note.text for note in report.evaluations[0].notes)
 
 
 def test_prompts_alone_are_compared(runs):

@@ -126,4 +126,4 @@ def test_it_runs_by_name_alone_and_takes_the_posterior_where_every_row_has_it():
     some = rows.assign(p_true=rows["p_true"].where(rows["context"] > 3))
     (unit,) = analyze(some, checks=["action_information"], rng=1).evaluations
     assert unit.results[0].settings["target"] == "realised state"
-    assert any("26 of 30 rows" in note for note in unit.notes)
+    assert any("26 of 30 rows" in note.text for note in unit.notes)

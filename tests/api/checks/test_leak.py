@@ -183,4 +183,4 @@ def test_a_report_without_the_posterior_says_so():
     rows = answers(n_contexts=40).drop(columns=["p_true", "truth_kind"])
     (unit,) = analyze(rows, checks=["evidence_leak"], rng=1).evaluations
     assert unit.results == ()
-    assert any("no p_true" in note for note in unit.notes)
+    assert any("no p_true" in note.text for note in unit.notes)

@@ -154,7 +154,7 @@ def test_an_exact_posterior_takes_the_place_of_the_truth():
 def test_few_cases_are_not_tested_however_many_persons_judge_them(test):
     result = judged(panel(12, 100, np.random.default_rng(8)), check=test)
     assert math.isnan(result.pvalue)
-    assert result.settings["lack"] == "cases"
+    assert result.lack == "cases"
     assert "100 persons share 12 cases" in result.reason
     assert "takes 20" in result.reason
     assert abs(result.settings["within_persons"]) < 0.1

@@ -184,7 +184,9 @@ def test_prompts_of_wide_beliefs_are_rows():
 def test_columns_that_are_no_states_of_theta_are_not_scored():
     report = coherence.analyze(wide().rename(columns={"p_draw": "p_tie"}), rng=1)
     assert report.scores.empty
-    assert "Name each column of beliefs p_<state>" in " ".join(report.evaluations[0].notes)
+    assert "Name each column of beliefs p_<state>" in " ".join(
+        map(str, report.evaluations[0].notes)
+    )
 
 
 def test_a_diagram_is_of_one_state():

@@ -150,14 +150,14 @@ def test_a_choice_may_be_made_on_the_very_report_of_its_row():
 def test_a_case_is_not_to_be_asked_less_often_than_it_was(n_reps):
     rows = of_agent("noisy", 60, n_reps, 1)
     result = found_in(rows.assign(p=np.where(rows["p"] > 0.5, 0.9, 0.1)))
-    assert (result.settings["lack"], result.settings["ask"]) == ("reports", None)
+    assert (result.lack, result.settings["ask"]) == ("reports", None)
 
 
 def test_too_few_reports_say_how_many_to_ask():
     bent = replace(named_agent("miscalibrated"), report_noise=0.1)
     result = found_in(of_agent(bent, 200, 2, 1))
     assert math.isnan(result.pvalue)
-    assert (result.settings["lack"], result.settings["ask"]) == ("reports", 5)
+    assert (result.lack, result.settings["ask"]) == ("reports", 5)
 
 
 def test_reports_that_overlap_may_foretell_every_state_in_their_means():
@@ -166,9 +166,9 @@ def test_reports_that_overlap_may_foretell_every_state_in_their_means():
     rows = coherence.simulate("noisy", n_contexts=21, n_reps=2, **options)
     arrays, context = (rows["p"], rows["action"], rows["theta"]), rows["context"]
     direction = residual_covariance_test(*arrays, context=context, rng=1)
-    assert direction.settings["lack"] == "open"
+    assert direction.lack == "open"
     result = sufficiency_test(*arrays, context=context, rng=1)
-    assert (result.settings["lack"], result.settings["ask"]) == ("reports", 5)
+    assert (result.lack, result.settings["ask"]) == ("reports", 5)
     assert "Five reports a context suffice" in result.reason
 
 

@@ -18,7 +18,7 @@ def test_percentages_are_divided_only_when_asked(tmp_path, imported, write_table
     percentages = imported(table, percent=True)
     (note,) = percentages.notes
     assert note.endswith(
-        "1 of 3 values of 'p' is below 1 and was taken as a percentage: 0.5 as 0.5%"
+        "1 of 3 values of 'p' is below 1 and was taken as a percentage: 0.5 as 0.5%."
     )
     runs = percentages.runs
     assert runs["p"].tolist()[0] == 0.7

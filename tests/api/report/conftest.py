@@ -6,6 +6,7 @@ import pytest
 
 from coherence import CheckResult, Interval, Report
 from coherence.report.evaluation import EvaluationReport
+from coherence.table.notes import Code, Note, not_run
 from tests.api.tables import make_choices, make_pairs
 
 
@@ -80,7 +81,7 @@ VERDICTS = (
     "possible.",
     "The choice of yes over no falls where the belief rises in 1 of 10 pairs of bins.",
     "Beliefs move by 7 points on average when the prompt asks for them under the MSE rule.",
-    "Could not be computed.",
+    "Undefined: no row has z.",
 )
 
 
@@ -89,14 +90,16 @@ def make_unit(task="asia", model="small-lm", **changes):
         "results": make_results(),
         "verdicts": VERDICTS,
         "notes": (
-            "no x_ columns: the context-adjusted gain was not run",
-            "repetitions of a context were taken as equally likely to be paired with any action",
+            not_run(
+                "no x_ columns: the context-adjusted gain was not run", "predictive_gain:features"
+            ),
+            Note(Code.LEFT_OUT, "repetitions were taken as equally likely to be paired"),
         ),
         "conclusion": (
             "2 of 3 tests reject: the actions tell of the truth (cmi); shares fall (monotone).",
             "A coherent agent fails anywhere in at most 5% of reports.",
         ),
-        "cautions": ("Report noise is not known.",),
+        "cautions": (Note(Code.REPORT_NOISE, "Report noise is not known."),),
         "statuses": pd.DataFrame(
             {
                 "question": ["belief and action"] * 2 + ["mse"],

@@ -10,6 +10,7 @@ import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.report.terminal import render_report
+from coherence.table.notes import Code, Level, Note
 from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -86,7 +87,7 @@ def hostile(unit, pairs, choices):
         model=ATTACK,
         results=(first,),
         verdicts=(ATTACK,),
-        notes=(ATTACK,),
+        notes=(Note(Code.UNREAD, ATTACK),),
         beliefs=choices(actions=(ATTACK, "no")),
         statuses=pd.DataFrame(
             {"question": [ATTACK] * 2, "status": [ATTACK, f"repaired:{ATTACK}"], "rows": [1, 1]}
@@ -161,7 +162,7 @@ def test_everything_found_is_said(report, page_of_two):
     for unit in report.evaluations:
         for sentence in (
             *unit.verdicts,
-            *unit.notes,
+            *map(str, unit.notes),
             *(result.null for result in unit.results),
             *(a for r in unit.results for a in r.assumptions),
         ):
@@ -171,7 +172,7 @@ def test_everything_found_is_said(report, page_of_two):
     assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words
-    for sentence in (*report.evaluations[0].conclusion, *report.evaluations[0].cautions):
+    for sentence in (*report.evaluations[0].conclusion, *map(str, report.evaluations[0].cautions)):
         assert sentence in page.words
     assert "1 of 10 pairs of bins" in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
@@ -220,7 +221,8 @@ ALERT = "no <context> column"
 
 
 def test_an_alert_stands_beside_the_answer_and_not_below(unit):
-    of = unit(notes=("a note", ALERT), alerts=(ALERT,), beliefs=NO_BELIEFS)
+    notes = (Note(Code.LEFT_OUT, "a note"), Note(Code.NO_CONTEXT, ALERT, Level.ALERT))
+    of = unit(notes=notes, beliefs=NO_BELIEFS)
     page = Report((of,), {}).to_html()
     caution = '<p class="alert"><strong>Warning:</strong> no &lt;context&gt; column</p>'
     assert page.count("no &lt;context&gt; column") == 1

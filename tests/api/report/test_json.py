@@ -38,7 +38,7 @@ def test_record_holds_everything_unrounded(report):
             "high": 0.5015,
         }
     ]
-    assert unit["notes"] == list(report.evaluations[0].notes)
+    assert unit["notes"] == [note.record() for note in report.evaluations[0].notes]
     cmi = unit["results"][0]
     assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (
         0.0312,

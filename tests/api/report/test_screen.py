@@ -12,6 +12,7 @@ from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import Estimate, Family
 from coherence.table.audit import ElicitationSummary, FormProbability
+from coherence.table.notes import Code, Level, Note, warning
 
 WIDTH = 80
 
@@ -167,7 +168,7 @@ def test_what_would_seldom_be_said_is_beside_the_verdict_with_its_share(unit):
 
 
 def test_a_warning_about_one_of_two_names_it_and_many_are_counted(unit):
-    notes = tuple(f"warning: number {at}." for at in range(5))
+    notes = tuple(warning(Code.SPELLING, f"number {at}.") for at in range(5))
     units = [unit(results=(primary(),), verdicts=("V.",), model=m) for m in "ab"]
     units.append(unit(results=(primary(),), verdicts=("V.",), model="c", notes=notes))
     text = words(shown(*units))
@@ -178,8 +179,8 @@ def test_a_warning_about_one_of_two_names_it_and_many_are_counted(unit):
 
 def test_an_alert_stands_above_the_verdict(unit):
     alert = "no context column: nothing says which rows repeat."
-    said = {"results": (primary(),), "verdicts": ("V.",), "notes": (alert,), "alerts": (alert,)}
-    text = words(shown(unit(**said)))
+    notes = (Note(Code.NO_CONTEXT, alert, Level.ALERT),)
+    text = words(shown(unit(results=(primary(),), verdicts=("V.",), notes=notes)))
     assert text.index(f"Warning: {alert}") < text.index("choice at")
     assert text.count(alert) == 1
 
@@ -192,7 +193,7 @@ def test_names_reach_no_terminal_as_code(unit):
             results=(primary(),),
             verdicts=(name,),
             conclusion=(name,),
-            notes=(f"warning: {name}",),
+            notes=(warning(Code.SPELLING, name),),
             variation=moves,
         )
         for color in (False, True):

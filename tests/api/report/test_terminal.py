@@ -9,6 +9,7 @@ from coherence import CheckResult, Interval, analyze
 from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
+from coherence.table.notes import Code, Level, Note
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
 MOVES = Variation(
@@ -79,9 +80,9 @@ def test_results_stand_under_their_question_with_the_name_of_the_check_behind(un
 def test_everything_is_said_in_the_full_report(report, unit):
     text = words(render_report(report.evaluations, full=True, width=60))
     for each in report.evaluations:
-        for sentence in (*each.verdicts, *each.notes):
+        for sentence in (*each.verdicts, *map(str, each.notes)):
             assert sentence in text
-    assert "(no row has z)" in text
+    assert text.count("no row has z") == 2  # beside the dash, and as the sentence
     assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
     assert "belief and action 1000 997 3 0.3%" in text
     bounds = pd.DataFrame([["rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
@@ -96,7 +97,9 @@ def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(unit, full, n)
     for name in HOSTILE:
         checks = (result(name, unit=name), result(f"monotone_choice:{name}/b", 0.001))
         moves = replace(MOVES, actions={name: 1.0})
-        shown = of(unit, *checks, task=name, model=name, notes=(name,), variation=moves)
+        shown = of(
+            unit, *checks, task=name, model=name, notes=(Note(Code.UNREAD, name),), variation=moves
+        )
         for color in (False, True):
             text = render_report([shown] * n, full=full, width=100, color=color)
             plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
@@ -151,11 +154,12 @@ def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean
 
 def test_an_alert_stands_above_the_results_and_not_below(unit):
     alert = "no context column: nothing says which rows repeat."
-    text = render_report([unit(notes=("a note", alert), alerts=(alert,))], width=120)
+    notes = (Note(Code.LEFT_OUT, "a note"), Note(Code.NO_CONTEXT, alert, Level.ALERT))
+    text = render_report([unit(notes=notes)], width=120)
     assert text.index(f"Warning: {alert}") < text.index("  effect  ")
     assert text.count(alert) == 1
     units = [unit(model=str(at)) for at in range(5)]
-    of_one = render_report([*units, unit(model="other", notes=(alert,), alerts=(alert,))])
+    of_one = render_report([*units, unit(model="other", notes=notes[1:])])
     assert f"Warning: {alert} In asia · other." in words(of_one)
 
 

@@ -141,7 +141,9 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     )
     assert (loose.results["n_dropped"] == 0).all()
     assert (strict.results["n_dropped"] == 7).all()
-    assert "strict: 7 repaired rows were treated as unreadable." in strict.evaluations[0].notes
+    assert "strict: 7 repaired rows were treated as unreadable." in map(
+        str, strict.evaluations[0].notes
+    )
     assert strict.evaluations[0].bounds.loc[0, "unreadable"] == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
     assert strict.results["statistic"].tolist() == dropped.results["statistic"].tolist()

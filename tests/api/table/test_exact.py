@@ -18,7 +18,7 @@ def plain(**columns):
 
 
 def notes_of(report):
-    return " ".join(report.evaluations[0].notes)
+    return " ".join(map(str, report.evaluations[0].notes))
 
 
 def test_p_true_of_a_plain_table_is_left_alone_and_said():

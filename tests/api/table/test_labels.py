@@ -98,8 +98,10 @@ def test_contexts_do_not_double(doubled):
     assert merged.results["n_contexts"].tolist() == [40]
     assert merged.results["pvalue"].tolist() == expected["pvalue"].tolist()
     assert apart.results["n_contexts"].tolist() == [80]
-    assert any("labels of 'context' were merged" in note for note in merged.evaluations[0].notes)
-    assert any("were kept apart: 'c" in note for note in apart.evaluations[0].notes)
+    assert any(
+        "labels of 'context' were merged" in note.text for note in merged.evaluations[0].notes
+    )
+    assert any("were kept apart: 'c" in note.text for note in apart.evaluations[0].notes)
     assert merged.settings["merge_labels"] is True
     assert "--merge-labels" in merged.to_html()
 

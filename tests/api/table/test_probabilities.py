@@ -90,7 +90,7 @@ def test_values_below_one_are_percentages_and_counted(caplog, read):
     runs = read(percent=True, p=["0,7", "70", "0.4%"], decimal=",")
     assert runs["p"].tolist() == pytest.approx([0.007, 0.7, 0.004])
     assert caplog.messages == [
-        "mine.jsonl: 1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%"
+        "mine.jsonl: 1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%."
     ]
     caplog.clear()
     read(percent=True, p=[70.0, 1.0, 0.0, np.nan])
@@ -102,7 +102,7 @@ def test_states_are_one_distribution(caplog, read):
     read(percent=True, p_wet=[0.5, 0.2], p_dry=[99.5, 99.8])
     assert caplog.messages == [
         "mine.jsonl: 2 of 4 values of 'p_wet, p_dry' are below 1 and were taken as percentages: "
-        "0.5 as 0.5%"
+        "0.5 as 0.5%."
     ]
     with pytest.raises(InputError, match="'p_wet, p_dry' is said to hold percentages"):
         read(percent=True, p_wet=[0.4], p_dry=[0.6])

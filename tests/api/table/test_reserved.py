@@ -44,7 +44,11 @@ def test_a_strange_column_is_read_as_under_another_name(name):
     units, results = results_of(table.assign(**{name: FOREIGN[name]}))
     _, without = results_of(table)
     pd.testing.assert_frame_equal(results, without)
-    assert [note for note in units[0].notes if note.startswith(f"warning: {name} was taken for")]
+    assert [
+        note
+        for note in map(str, units[0].notes)
+        if note.startswith(f"warning: {name} was taken for")
+    ]
 
 
 def test_question_texts_of_several_answers_are_no_variants():
@@ -70,7 +74,9 @@ def test_question_texts_without_contexts_and_with_an_empty_cell_are_no_variants(
         _, without = results_of(table)
         units, results = results_of(table.assign(prompt=texts))
         pd.testing.assert_frame_equal(results, without)
-        assert any("prompt was taken for a column of your own" in note for note in units[0].notes)
+        assert any(
+            "prompt was taken for a column of your own" in note.text for note in units[0].notes
+        )
     # Few of them, and the one without a name among them, are variants.
     for variants in (["a", "b", "c"] * (N // 3), ["a"] * 10 + [None] * (N - 10)):
         assert results_of(table.assign(prompt=variants))[0][0].statuses["rows"].sum() == N
@@ -79,7 +85,7 @@ def test_question_texts_without_contexts_and_with_an_empty_cell_are_no_variants(
 
 def test_columns_that_can_be_ours_stay():
     groups = plain().assign(group=[f"g{number % 12}" for number in range(N)])
-    assert any("12 groups" in note for note in results_of(groups)[0][0].notes)
+    assert any("12 groups" in note.text for note in results_of(groups)[0][0].notes)
     halves = plain().assign(theta=[0.5, 1.5] * (N // 2))
     assert validate_runs(halves).known("theta").all()
     statuses = plain().assign(status=["ok"] * (N - 1) + ["complete"])

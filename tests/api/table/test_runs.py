@@ -82,7 +82,7 @@ def test_a_hair_outside_counts_as_the_end_and_is_said():
         {"p": [0.2, 1 + 2e-10, -1e-7, None, 1.0], "action_a": 0.5, "action_b": 0.5, "p_true": 0.5}
     )
     completed = Runs(table.assign(context=0)).completed()
-    moved, notes = completed.table, list(completed.notes)
+    moved, notes = completed.table, [note.text for note in completed.notes]
     assert moved["p"].tolist()[:3] == [0.2, 1.0, 0.0]
     assert moved["p"].isna().tolist() == [False, False, False, True, False]
     assert notes == [
@@ -106,7 +106,7 @@ def test_a_report_says_it_and_is_that_of_the_ends(answers):
     report = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
     pd.testing.assert_frame_equal(report.results, expected.results)
     (said,) = set(report.evaluations[0].notes) - set(expected.evaluations[0].notes)
-    assert "1 value of 'p' lies outside [0, 1] by at most 2e-10" in said
+    assert "1 value of 'p' lies outside [0, 1] by at most 2e-10" in said.text
 
 
 def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(answers, tmp_path):
@@ -142,7 +142,7 @@ def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path
     runs = coherence.read_runs(path, percent=True, merge_labels=True)
     report = coherence.analyze(runs, checks=["residual_covariance"], rng=1)
     for said in ("is below 1 and was taken as a percentage: 0.7 as 0.7%.", "were merged"):
-        assert said in " ".join(report.evaluations[0].notes)
+        assert said in " ".join(map(str, report.evaluations[0].notes))
         assert said in report.to_html()
         assert said in report.to_json()
         assert said in " ".join(str(report).split())

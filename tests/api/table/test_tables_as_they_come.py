@@ -11,6 +11,7 @@ import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs
 from coherence.errors import MissingExtraError
+from coherence.table.runs import Runs
 
 COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context": "question"}
 
@@ -39,7 +40,7 @@ def written(tmp_path, table, name="mine.csv", **options):
 
 
 def notes(table):
-    return " ".join(table.attrs.get("notes_of_reading", ()))
+    return " ".join(map(str, Runs(table).notes))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -295,7 +296,9 @@ def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
 def test_a_truth_that_looks_reversed_is_remarked_on(cases):
     table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
     for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
-        said = " ".join(analyze(frame, checks=["calibration"], rng=1).evaluations[0].notes)
+        said = " ".join(
+            map(str, analyze(frame, checks=["calibration"], rng=1).evaluations[0].notes)
+        )
         assert ("beliefs are lower where the state came true" in said) is expected
 
 

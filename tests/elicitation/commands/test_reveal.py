@@ -55,7 +55,7 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     assert (runs["status"] == "ok").all()
     tables = ("beliefs", "scores", "summary", "table", "stated", "stated_errors", "bets")
     assert {f"{name}.csv" for name in tables} | {"outcomes.png", "report.html"} <= written(out)
-    (unit,) = json.loads((out / "results.json").read_text())["units"]
+    (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
     checks = {result["check"] for result in unit["results"]}
     assert {"iterated_expectation", "residual_covariance", "prompt_consistency:story"} <= checks
     # Every text is in the store: the same command asks nothing and finds the same.
@@ -139,7 +139,7 @@ def test_who_bets_on_beliefs_is_told_from_who_bets_against_them(who, fill_in, tm
     assert pd.read_csv(out / "stated_errors.csv")["stated_error"].max() == 0
     bets = pd.read_csv(out / "bets.csv")
     assert ((bets["share"] > 0.5) == (bets["truth"] > 0.5)).all() == (who == "coherent")
-    (unit,) = json.loads((out / "results.json").read_text())["units"]
+    (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
     results = {result["check"]: result for result in unit["results"]}
     # The gaps of somebody who is exact are rounding errors, whose signs mean nothing.
     assert abs(results.pop("iterated_expectation")["statistic"]) < 1e-9
@@ -227,17 +227,17 @@ def test_warnings_and_the_kind_of_belief_are_part_of_every_file(fill_in, tmp_pat
         return table.assign(probability=numbers)
 
     said = run(f"reveal --answers {fill_in(where, faint)} --out {tmp_path} {where}").out
-    (unit,) = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["units"]
+    (unit,) = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["evaluations"]
     page = html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     printed = " ".join(said.replace("·", " ").split())
     assert unit["belief"] == "revealed belief"
     assert unit["scatter"]["across"] == "wordings"
     assert unit["scatter"]["sd"] > 0.03
     (caution,) = unit["cautions"]
-    (little,) = (each for each in unit["answering"]["sentences"] if each.startswith("warning:"))
-    for sentence in (caution, little):
-        assert sentence[1:] in page
-        assert sentence in printed
+    (little,) = (each for each in unit["answering"]["notes"] if each["level"] == "warning")
+    for note in (caution, little):
+        assert note["text"][1:] in page
+        assert note["text"] in printed
     assert "stated belief" not in page + printed
 
 

@@ -60,7 +60,7 @@ def test_without_words_the_names_are_used_and_the_state_must_be_clear(lawn):
     )
     with pytest.raises(InputError, match=r"the state of 'sprinkler' .* off, low, high"):
         load_task(lawn, target="sprinkler")
-    with pytest.raises(InputError, match=r"target must be a variable .* Known: rain, sprinkler"):
+    with pytest.raises(InputError, match=r"--variable.* of network .* Known: rain, sprinkler"):
         load_task(lawn)
     with pytest.raises(InputError, match="Did you mean 'rain'"):
         load_task(lawn, target="rian")

@@ -1,0 +1,131 @@
+"""Remarks on data and results: a sentence for people, and beside it what programs read.
+
+What a sentence says is never searched, compared or rewritten: its code says what it is about, its
+level how it is shown, and `checks` which checks or results it names.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+
+class Level(StrEnum):
+    """How much depends on a remark."""
+
+    INFO = "info"
+    """What was assumed, left out or noticed."""
+    WARNING = "warning"
+    """What may mislead; every view shows it first."""
+    ALERT = "alert"
+    """What every p-value and interval hangs on; it stands beside the conclusion."""
+
+
+class Code(StrEnum):
+    """What a remark is about."""
+
+    # how a table was read
+    FILE = "file"  # lines of the file that were passed over, or may be missing
+    MISSING = "missing"  # marks and blanks that count as empty cells
+    LABELS = "labels"  # labels written in several ways, merged or kept apart
+    PREDICTIONS = "predictions"  # whether predictions are right
+    NEVER_RIGHT = "never_right"  # predictions that no right label can match
+    PERCENT = "percent"
+    SCALE = "scale"
+    SHAPE = "shape"  # rows and columns that options kept or made
+    SET_ASIDE = "set_aside"  # columns with a name of ours that hold something else
+    UNREAD = "unread"  # columns that nothing reads
+    POOLED_MODELS = "pooled_models"
+    ROUNDED = "rounded"
+    NO_CONTEXT = "no_context"
+    COPIES = "copies"
+    EACH_ITS_OWN = "each_its_own"  # a context a row, though repetitions are counted
+    STRICT = "strict"
+    SPELLING = "spelling"
+    # what was analysed
+    NOT_RUN = "not_run"  # `checks` names what has no result
+    LEFT_OUT = "left_out"
+    REFERENCE = "reference"
+    STATE = "state"  # how beliefs and states were matched
+    REVERSED = "reversed"
+    PERSONS = "persons"
+    GROUPS = "groups"
+    NO_TWINS = "no_twins"
+    REPORT_NOISE = "report_noise"
+    # how answers were elicited
+    FORM_MASS = "form_mass"
+    BELIEF_KIND = "belief_kind"
+    POLICIES = "policies"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark.
+
+    Parameters
+    ----------
+    code : Code
+        What it is about.
+    text : str
+        A sentence for people, without "warning:", which views add.
+    level : Level
+        How much depends on it.
+    checks : tuple of str
+        Names of the checks, or of the results, that it is about; empty where it is about the data.
+    """
+
+    code: Code
+    text: str
+    level: Level = Level.INFO
+    checks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the sentence as a view shows it."""
+        return f"{Level.WARNING}: {self.text}" if self.level is Level.WARNING else self.text
+
+    def record(self) -> dict[str, Any]:
+        """Return the note as JSON has it.
+
+        Returns
+        -------
+        dict
+            ``code``, ``level``, ``checks`` and ``text``.
+        """
+        plain = asdict(self)
+        return {**plain, "code": str(self.code), "level": str(self.level), "checks": [*self.checks]}
+
+    @classmethod
+    def of_record(cls, record: Any) -> Self | None:
+        """Return the note of a record, None of anything else.
+
+        Parameters
+        ----------
+        record : dict
+            What `record` returned.
+
+        Returns
+        -------
+        Note or None
+            None too where a later version wrote a code that is not known here.
+        """
+        try:
+            code, level = Code(record["code"]), Level(record["level"])
+            return cls(code, str(record["text"]), level, tuple(map(str, record["checks"])))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+
+def warning(code: Code, text: str) -> Note:
+    """Return a note on what may mislead."""
+    return Note(code, text, Level.WARNING)
+
+
+def not_run(text: str, *names: str) -> Note:
+    """Return a note on why checks or results of these names are not given."""
+    return Note(Code.NOT_RUN, text, checks=names)
+
+
+def why_not_run(notes: Iterable[Note], *names: str) -> Note | None:
+    """Return why there is no result, for the first of these names of which it is said."""
+    found = {name: note for note in notes if note.code is Code.NOT_RUN for name in note.checks}
+    return next((found[name] for name in names if name in found), None)
