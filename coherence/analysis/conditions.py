@@ -44,10 +44,23 @@ def _answer_mass(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
         yield f"{part.of}, median", part.median
 
 
+def _moves(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    varies = evaluation.variation
+    if varies is not None and (varies.actions or not math.isnan(varies.sd)):
+        yield "beliefs and choices", float(not (varies.narrow or varies.one_sided))
+
+
+def _belief_sd(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    if evaluation.variation is not None:
+        yield "mean beliefs of cases", evaluation.variation.sd
+
+
 _OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, float]]]] = {
     "unreadable": _unreadable,
     "scatter": _scatter,
     "answer_mass": _answer_mass,
+    "moves": _moves,
+    "belief_sd": _belief_sd,
 }
 """Quantity of every (task, model) -> of what it is, and its value."""
 

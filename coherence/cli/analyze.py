@@ -26,6 +26,7 @@ from coherence.cli.reading import (
 )
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.cli.step_summary import append_summary, of_report
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
 
@@ -370,4 +371,5 @@ def run(args: argparse.Namespace) -> int:
         discard_output()
     for line in said:
         print(line, file=sys.stderr)
+    append_summary(lambda: of_report(report))
     return judge(conditions, report)

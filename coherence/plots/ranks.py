@@ -102,7 +102,7 @@ def _draw_estimates(rows: pd.DataFrame, signed: bool, ax: Axes) -> None:
     value, low, high = (
         rows[name].to_numpy(dtype=np.float64) for name in ("estimate", "low", "high")
     )
-    ends = ~np.isnan(low)
+    ends = known & ~np.isnan(low)
     ax.hlines(place[ends], low[ends], high[ends], color=BLUE, linewidth=1.6)
     ax.plot(value[known], place[known], "o", color=BLUE, markersize=5)
     note_missing(ax, place[~known])

@@ -299,8 +299,10 @@ def test_a_case_counts_once_however_many_of_its_answers_are_lost():
 
 
 def test_the_spread_of_reports_is_the_standard_deviation_within_cases():
-    wide = np.r_[np.tile([0.2, 0.4], 6), np.tile([0.3, 0.3], 6)]
-    found, rows = one_effect("report_noise", near=by_hand(p=0.3), wide=by_hand(p=wide))
+    cases = np.repeat([0.0, 0.3, 0.6], 8)
+    wide = cases + np.r_[np.tile([0.1, 0.3], 6), np.tile([0.2, 0.2], 6)]
+    near = by_hand(p=cases + 0.2)
+    found, rows = one_effect("report_noise", near=near, wide=by_hand(p=wide))
     assert rows.loc["wide", "estimate"] == pytest.approx(np.sqrt(0.02 / 2))
     assert rows.loc["near", "estimate"] == 0
     assert "have the same value" in rows.loc["near", "reason"]
@@ -310,24 +312,33 @@ def test_the_spread_of_reports_is_the_standard_deviation_within_cases():
     found, _ = one_effect("report_noise", one=once, other=once)
     assert any("not repeated" in note for note in found.notes)
     computed = by_hand(p=wide, belief_kind="stated:exact")
-    found, rows = one_effect(
-        "report_noise", near=by_hand(p=0.3), wide=by_hand(p=wide), exact=computed
-    )
+    found, rows = one_effect("report_noise", near=near, wide=by_hand(p=wide), exact=computed)
     assert np.isnan(rows.loc["exact", "estimate"])
     assert "computed beliefs" in rows.loc["exact", "reason"]
     assert rows.loc["wide", "estimate"] == pytest.approx(np.sqrt(0.02 / 2))
 
 
-def test_a_model_whose_beliefs_or_choices_hardly_vary_is_named():
+def test_a_model_whose_beliefs_or_choices_hardly_vary_has_no_rank_for_that():
     choices = {"action": ["go"] * 23 + ["stay"], "theta": np.tile([0, 1], 12), "rep": 0}
     choices["context"] = [f"c{number:02d}" for number in range(24)]
     still = by_hand(p=0.3, **choices)
-    moving = by_hand(p=np.linspace(0.1, 0.9, 24), **choices | {"action": ["go", "stay"] * 12})
+    rising = np.linspace(0.1, 0.9, 24)
+    moving = by_hand(p=rising, **choices | {"action": ["go", "stay"] * 12})
     found, _ = one_effect("calibration:brier", still=still, moving=moving)
-    (note,) = [note for note in found.notes if "hardly vary" in note]
-    assert note.startswith("'still': Beliefs (SD 0.00)")
-    assert "go 95.8%" in note
-    assert note in str(found).replace("\n", " ")
+    (note,) = [note for note in found.notes if "hardly moves" in note]
+    assert "an SD of 0.00 and go is 95.8% of its choices" in note
+    assert " ".join(note.split()) in " ".join(str(found).split())
+    assert found.variation["moves"].tolist() == [False, True]
+    assert found.variation["belief_sd"].tolist() == pytest.approx([0.0, np.std(rising, ddof=1)])
+    assert found.variation.loc[0, ["action", "action_share"]].tolist() == ["go", 23 / 24]
+    # A proper score of a constant forecast counts; what is small for standing still does not.
+    assert found.estimates["rank_low"].notna().all()
+    some = {"still": still, "moving": moving, "other": moving}
+    found, rows = one_effect("calibration:calibration_error", **some)
+    assert rows["rank_low"].isna().tolist() == [True, False, False]
+    assert rows.loc["still", "reason"] == "hardly moves"
+    assert 0 < rows.loc["still", "estimate"] < 0.2
+    assert set(found.differences["model_a"]) == {"moving"}
 
 
 def test_answers_count_as_unparsed_by_their_status():

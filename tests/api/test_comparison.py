@@ -35,8 +35,8 @@ def test_text_names_every_effect_estimate_rank_and_letter(compared):
         rf"heaping {row['estimate']:.3f} \[[.\d]+, [.\d]+\] {row['letters']} \(3\)", text
     )
     assert compared.summary in text.replace("\n", " ")
-    assert max(map(len, text.splitlines())) <= 110
-    assert len(text.splitlines()) < 45
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) < 55
 
 
 def test_the_summary_counts_differences(compared):

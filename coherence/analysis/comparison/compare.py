@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.comparison.cases import Sources, by_task_and_model, gather
-from coherence.analysis.comparison.effects import EFFECTS
+from coherence.analysis.comparison.effects import EFFECTS, Answers
 from coherence.analysis.comparison.questions import asked_alike
 from coherence.analysis.comparison.ranking import Ranked, rank_effect
-from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, Comparison
+from coherence.analysis.comparison.result import DIFFERENCES, ESTIMATES, VARIATION, Comparison
 from coherence.analysis.evaluation import require_state
 from coherence.analysis.reading import positive_labels
 from coherence.errors import InputError, closest
@@ -72,7 +72,9 @@ def compare(
     Returns
     -------
     Comparison
-        Estimates with rank intervals, differences of all pairs, and what was left out.
+        Estimates with rank intervals, differences of all pairs, and what was left out. A model
+        whose beliefs or choices hardly vary is ranked in distance to the truth and unparsed
+        answers.
 
     Raises
     ------
@@ -144,7 +146,19 @@ def compare(
         "seed": int(rng) if isinstance(rng, int | np.integer) else None,
         "n_contexts": {task.name: len(task.contexts) for task in tasks},
     }
-    return Comparison(*_tables(ranked), tuple(notes), settings)
+    return Comparison(*_tables(ranked), tuple(notes), settings, _variation(answers))
+
+
+def _variation(answers: Mapping[str, Mapping[str, Answers]]) -> pd.DataFrame:
+    """Return how far beliefs and choices of every model of every task vary."""
+    rows = []
+    for task, of_task in answers.items():
+        for model, given in of_task.items():
+            varies = given.variation
+            action, share = next(iter(varies.actions.items()), ("", np.nan))
+            moves = not (varies.narrow or varies.one_sided)
+            rows.append((task, model, varies.sd, action, share, moves))
+    return pd.DataFrame(rows, columns=list(VARIATION))
 
 
 def _checked_effects(effects: Sequence[str] | None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call
 from coherence.checks.consistency import consistency_of
 from coherence.inputs import few_contexts
+from coherence.report.variation import Variation, variation
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.report_noise import variances_within
@@ -64,6 +65,11 @@ class Answers:
             state=self.state,
         )
 
+    @cached_property
+    def variation(self) -> Variation:
+        """How far beliefs under the reference prompt and choices vary between cases."""
+        return variation(self.evaluation.shown(), self.evaluation.runs)
+
     def clusters(self, contexts: Sequence[str]) -> Clusters:
         """Return the clusters of resampling of contexts: themselves, or the groups they are of."""
         return clusters_of(group_of_contexts(self.rows.table), pd.Index(contexts))
@@ -105,6 +111,14 @@ class Effect:
     lacks: str = NO_BELIEF  # why a model does not have it, where the check does not say
     # whether values on both sides of 0 are equally amiss; else lower is better
     signed: bool = False
+    # what must vary, or else it may be small without merit and gives no rank
+    of_beliefs: bool = False
+    of_choices: bool = False
+
+    def has_no_rank(self, answers: Answers) -> bool:
+        """Tell whether beliefs or choices vary too little for a small effect to be a merit."""
+        varies = answers.variation
+        return (self.of_beliefs and varies.narrow) or (self.of_choices and varies.one_sided)
 
     def of(self, answers: Answers) -> CheckResult:
         """Estimate the effect; without contributions there is a reason."""
@@ -220,12 +234,16 @@ _EFFECTS = (
         "residual_covariance",
         "difference in choice between the states at equal stated belief",
         signed=True,
+        of_beliefs=True,
+        of_choices=True,
     ),
     Effect(
         "rational_agent",
         "difference in choice between the states at equal belief, report noise removed",
         lacks="no difference can be estimated",
         signed=True,
+        of_beliefs=True,
+        of_choices=True,
     ),
     Effect(
         "calibration:rmse",
@@ -241,29 +259,39 @@ _EFFECTS = (
         "calibration:calibration_error_exact",
         "calibration error to the exact posterior, chance removed",
         lacks=_EXACT,
+        of_beliefs=True,
     ),
     Effect(
         "calibration:calibration_error",
         "calibration error to the realised state, chance removed",
         lacks=_HAPPENED,
+        of_beliefs=True,
     ),
     Effect(
         "prompt_consistency",
         "root-mean-square difference between prompt variants, report noise removed",
         _between_prompts,
+        of_beliefs=True,
     ),
     Effect(
         "iterated_expectation",
         "mean gap between belief and average of beliefs given z",
         lacks=_GIVEN_Z,
         signed=True,
+        of_beliefs=True,
     ),
     Effect(
         "iterated_expectation:noise_removed",
         "root-mean-square of that gap, report noise and rounding removed",
         lacks=_GIVEN_Z,
+        of_beliefs=True,
     ),
-    Effect("report_noise", "standard deviation of repeated reports of a case", _within_contexts),
+    Effect(
+        "report_noise",
+        "standard deviation of repeated reports of a case",
+        _within_contexts,
+        of_beliefs=True,
+    ),
     Effect("unreadable", "share of answers that could not be parsed", _unparsed),
 )
 EFFECTS = {effect.name: effect for effect in _EFFECTS}

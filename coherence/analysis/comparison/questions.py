@@ -12,8 +12,9 @@ from coherence.analysis.reading import positive_labels, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes
-from coherence.report.variation import little_sentence, variation
+from coherence.report.variation import Variation
 from coherence.table.audit import answering
+from coherence.table.printable import clean, format_numbers
 from coherence.table.runs import Runs
 from coherence.table.states import meant_by
 
@@ -141,12 +142,20 @@ def _one_state(task: Task, answers: dict[str, Answers]) -> tuple[dict[str, Answe
 
 
 def _little(task: Task, answers: Mapping[str, Answers]) -> list[str]:
-    """Warn of models whose beliefs or choices hardly vary: small effects are no merit of theirs."""
-    said = {
-        model: little_sentence(variation(each.evaluation.shown(), each.evaluation.runs))
+    """Return a note for each model that hardly moves: small effects are no merit of its."""
+    return [
+        f"{task.where}{model!r} hardly moves ({_stillness(each.variation)}): it is ranked in "
+        "distance to the truth and in unparsed answers alone."
         for model, each in answers.items()
-    }
-    return [f"{task.where}{model!r}: {text}" for model, text in said.items() if text]
+        if each.variation.narrow or each.variation.one_sided
+    ]
+
+
+def _stillness(varies: Variation) -> str:
+    beliefs = f"its beliefs have an SD of {format_numbers([varies.sd])[0]}" if varies.narrow else ""
+    action, share = next(iter(varies.actions.items()), ("", 0.0))
+    choices = f"{clean(action, limit=30)} is {share:.1%} of its choices" if varies.one_sided else ""
+    return " and ".join(filter(None, [beliefs, choices]))
 
 
 def _state_names(rows: Runs) -> list[Any]:

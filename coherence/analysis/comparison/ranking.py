@@ -7,6 +7,7 @@ Of effects that are roots mean squares are compared, which order models alike an
 by chance.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ from coherence.statistics.rank_intervals import (
 )
 from coherence.statistics.resample import Clusters
 
+NOT_RANKED = "hardly moves"
+"""Reason of a model that has an estimate and no rank: its beliefs or choices hardly vary."""
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few
 cases are left for all others."""
@@ -47,7 +50,9 @@ def rank_effect(
 ) -> Ranked:
     """Compare models in one effect."""
     where = f"task {task!r}, {effect.name}: " if task else f"{effect.name}: "
-    found, without = {}, {}
+    found: dict[str, CheckResult] = {}
+    without: dict[str, str] = {}
+    unranked: dict[str, CheckResult] = {}
     for model, given in answers.items():
         result = effect.of(given)
         n_shown = len(_cases(result))
@@ -55,6 +60,8 @@ def rank_effect(
             without[model] = result.reason
         elif n_shown < max(MIN_CONTEXTS, FEWEST_SHARE * n_cases):
             without[model] = f"it can be had in {n_shown} of {n_cases} cases only"
+        elif effect.has_no_rank(given):
+            without[model], unranked[model] = NOT_RANKED, result
         else:
             found[model] = result
     common = sorted(set.intersection(*map(_cases, found.values()))) if found else []
@@ -85,7 +92,11 @@ def rank_effect(
     rows, pairs = _ranked(found, common, clusters, entropy, signed=effect.signed)
     base = {"task": task, "effect": effect.name}
     estimates = [
-        {**base, "model": model, **(rows.get(model) or _nothing(without[model]))}
+        {
+            **base,
+            "model": model,
+            **(rows.get(model) or _unranked(without[model], unranked.get(model))),
+        }
         for model in answers
     ]
     return Ranked(tuple(estimates), tuple({**base, **pair} for pair in pairs), tuple(notes))
@@ -96,10 +107,20 @@ def _cases(result: CheckResult) -> set[str]:
     return set() if result.contributions is None else set(result.contributions.index)
 
 
-def _nothing(reason: str) -> dict[str, Any]:
-    numbers = dict.fromkeys(("estimate", "low", "high"), float("nan"))
-    ranks = {"rank_low": None, "rank_high": None, "letters": ""}
-    return {**numbers, "n_contexts": 0, **ranks, "reason": reason}
+def _unranked(reason: str, result: CheckResult | None) -> dict[str, Any]:
+    """Return the row of a model without a rank; with its estimate where it has one."""
+    ranks = {"rank_low": None, "rank_high": None, "letters": "", "reason": reason}
+    if result is None:
+        numbers = dict.fromkeys(("estimate", "low", "high"), float("nan"))
+        return {**numbers, "n_contexts": 0, **ranks}
+    return {**_numbers(result), "n_contexts": result.n_contexts, **ranks}
+
+
+def _numbers(result: CheckResult) -> dict[str, float]:
+    """Return an estimate and the ends of its interval."""
+    ends = result.interval
+    low, high = (math.nan, math.nan) if ends is None else (ends.low, ends.high)
+    return {"estimate": result.statistic, "low": low, "high": high}
 
 
 def _why(found: Mapping[str, CheckResult], without: Mapping[str, str]) -> str:
@@ -140,16 +161,13 @@ def _ranked(
     shared = letters([int(at) for at in order], apart)
     rows = {}
     for at, (model, result) in enumerate(found.items()):
-        ends = result.interval
         rows[model] = {
-            "estimate": result.statistic,
-            "low": float("nan") if ends is None else ends.low,
-            "high": float("nan") if ends is None else ends.high,
+            **_numbers(result),
             "n_contexts": len(cases),
             "rank_low": int(low[at]),
             "rank_high": int(high[at]),
             "letters": shared[at],
-            "reason": "" if ends else result.reason,
+            "reason": "" if result.interval else result.reason,
         }
     differences = []
     for at in range(len(pairs.first)):

@@ -7,7 +7,7 @@ alone, which are rebuilt element by element from a parsed tree, go in as markup.
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import Any
@@ -29,10 +29,10 @@ ESTIMATES = {
     "low": "low end of its own 95% interval",
     "high": "high end",
     "n_contexts": "cases behind it, the same for all models of the effect",
-    "rank_low": "lowest rank it may have, 1 for the value closest to 0",
+    "rank_low": "lowest rank it may have, 1 for the value closest to 0; none of what is not ranked",
     "rank_high": "highest rank; all ranks of an effect hold together in 95%",
     "letters": "models that share a letter cannot be told apart",
-    "reason": "why there is no estimate, or no interval",
+    "reason": "why there is no estimate, no rank or no interval",
 }
 """Column of `Comparison.estimates` -> what it holds."""
 DIFFERENCES = {
@@ -52,13 +52,22 @@ DIFFERENCES = {
     "pvalue_holm": "the same by Holm",
 }
 """Column of `Comparison.differences` -> what it holds."""
+VARIATION = {
+    "task": "task",
+    "model": "model",
+    "belief_sd": "standard deviation of its mean beliefs over cases",
+    "action": "its most frequent action",
+    "action_share": "share of that among its choices",
+    "moves": "false where beliefs or choices hardly vary",
+}
+"""Column of `Comparison.variation` -> what it holds."""
 LEGEND = (
     "ranks from the value closest to 0, of either sign; models that share a letter cannot be told "
     "apart; the ranks of an effect hold together in 95%"
 )
 TITLE = "Models on the same cases"
 SCHEMA_VERSION = 1
-WIDTH = 100
+WIDTH = 80
 N_NOTES = 8
 
 SHOWN = ("task", "effect", "model", "estimate", "low", "high", "rank_low", "rank_high", "letters")
@@ -78,12 +87,15 @@ class Comparison:
         What was assumed, left out or not compared.
     settings : mapping
         What shaped the numbers.
+    variation : DataFrame
+        A row for each task and model; see `VARIATION`.
     """
 
     estimates: pd.DataFrame
     differences: pd.DataFrame
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
+    variation: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
         """Return a line."""
@@ -132,10 +144,11 @@ class Comparison:
                 seen = task
             lines += _effect_lines(effect, rows)
         lines += ["", *textwrap.wrap(self.summary, WIDTH), *textwrap.wrap(f"({LEGEND})", WIDTH)]
-        notes = [f"note: {clean(note)}" for note in self.notes[:N_NOTES]]
+        for note in self.notes[:N_NOTES]:
+            lines += textwrap.wrap(f"note: {clean(note)}", WIDTH, subsequent_indent="  ")
         if len(self.notes) > N_NOTES:
-            notes.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
-        return "\n".join([*lines, *notes])
+            lines.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
+        return "\n".join(lines)
 
     def _heading(self, task: str) -> str:
         n = self.settings["n_contexts"][task]
@@ -150,6 +163,7 @@ class Comparison:
             "notes": self.notes,
             "estimates": self.estimates,
             "differences": self.differences,
+            "variation": self.variation,
         }
         return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"
 
@@ -196,6 +210,13 @@ def _ranks(row: Mapping[Any, Any]) -> str:
     return span(row["rank_low"], row["rank_high"])
 
 
+def _unranked(row: Mapping[Any, Any]) -> str:
+    """Write the model of a row without a rank, its estimate where it has one, and the reason."""
+    ends = _cells(row, "estimate")[: 1 if pd.isna(row["low"]) else 2]
+    shown = [] if pd.isna(row["estimate"]) else ends
+    return f"{' '.join([clean(row['model'], limit=30), *shown])}: {clean(row['reason'])}"
+
+
 def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
     """Write an effect for a terminal, the model with the estimate closest to 0 first."""
     known = rows[rows["rank_low"].notna()]
@@ -212,10 +233,25 @@ def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
         ).replace(" ", "\u00a0")
         for row in known.to_dict("records")
     ]
-    body = textwrap.wrap("  ".join(entries), WIDTH, initial_indent="    ", subsequent_indent="    ")
-    lines = [f"  {effect}: {EFFECTS[effect].says}", *body]
+    body = textwrap.wrap(
+        "  ".join(entries),
+        WIDTH,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+    heading = f"{effect}: {EFFECTS[effect].says}"
+    opening = textwrap.wrap(
+        heading, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    lines = [*opening, *body]
     for row in rows[rows["rank_low"].isna()].to_dict("records"):
-        lines.append(f"    without {clean(row['model'], limit=30)}: {clean(row['reason'])}")
+        lines += textwrap.wrap(
+            f"without rank: {_unranked(row)}",
+            WIDTH,
+            initial_indent="    ",
+            subsequent_indent="      ",
+        )
     return [line.replace("\u00a0", " ") for line in lines]
 
 
@@ -239,10 +275,7 @@ def _section(effect: str, rows: pd.DataFrame, pairs: pd.DataFrame, key: str) -> 
         "says": EFFECTS[effect].says,
         "n": int(rows["n_contexts"].max()),
         "figure": Markup(figure),
-        "without": [
-            f"{clean(row['model'], limit=80)}: {clean(row['reason'])}"
-            for row in rows[rows["rank_low"].isna()].to_dict("records")
-        ],
+        "without": [_unranked(row) for row in rows[rows["rank_low"].isna()].to_dict("records")],
         "models": models,
         "scale": (
             "mean squares, of which the estimate is the root"

@@ -9,6 +9,7 @@ import pytest
 from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.variation import Variation
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary, FormProbability
 
@@ -38,6 +39,7 @@ EVALUATION = EvaluationReport(
         }
     ),
     scatter=ReportNoise(0.02, 20),
+    variation=Variation(sd=0.2, actions={"no": 0.97, "yes": 0.03}),
     answering=ElicitationSummary({"token": 4}, False, (FormProbability("action", 4, 0.25, 0.1),)),
 )
 
@@ -66,6 +68,9 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
         ("holm<.03", []),
         ("holm<=.03", ["cmi: holm is 0.03"]),
         ("bh<.05", ["cmi: bh is 0.03"]),
+        ("moves<1", ["beliefs and choices: moves is 0"]),
+        ("belief_sd<.05", []),
+        ("belief_sd<.3", ["mean beliefs of cases: belief_sd is 0.2"]),
         ("pvalue>.1", ["monotone_choice:yes/no: pvalue is 0.4"]),
         ("interval_low>0", ["cmi: interval_low is 0.1"]),
         ("interval_high>.3", ["cmi: interval_high is 0.4"]),
