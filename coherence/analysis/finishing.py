@@ -7,6 +7,7 @@ from typing import Any
 
 from coherence.analysis.decision import PRIMARY, decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
+from coherence.analysis.fitting import says_all
 from coherence.analysis.reading import with_alerts
 from coherence.analysis.twins import TwinOutcome
 from coherence.analysis.verdict import (
@@ -120,6 +121,7 @@ def measured(
         scatter=evaluation.scatter,
         state_names=_state_names(evaluation),
         variation=variation(evaluation.shown(), evaluation.runs),
+        says_all=_says_all(evaluation),
         **(kept if with_rows else {}),
     )
 
@@ -148,6 +150,14 @@ def with_results(
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
     )
+
+
+def _says_all(evaluation: EvaluationRows) -> bool:
+    shown = evaluation.shown()
+    if not evaluation.exact_state or not {"belief", "p_true"} <= set(shown):
+        return False
+    known = shown[["belief", "p_true", "context"]].dropna()
+    return says_all(known["belief"], known["p_true"].astype(float), known["context"])
 
 
 def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:

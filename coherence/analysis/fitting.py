@@ -3,15 +3,34 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import states_of_tasks
 from coherence.checks.catalogue import declaration
+from coherence.checks.covariance import RESOLVED
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import CANNOT_FIT, fitted, lacking
+from coherence.statistics.difference_sequences import left_by_belief
+from coherence.statistics.report_noise import rounding_bound
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.runs import EVALUATION, Runs
+
+
+def says_all(belief: ArrayLike, exact: ArrayLike, context: ArrayLike) -> bool:
+    """Tell whether a monotone function of mean reports gives the posterior, but for rounding."""
+    rows = pd.DataFrame({"belief": belief, "exact": exact, "context": context})
+    means = rows.groupby("context")[["belief", "exact"]].mean()
+    if len(means) < 2:
+        return False
+    state = means["exact"].to_numpy(dtype=np.float64)
+    left = left_by_belief(means["belief"].to_numpy(dtype=np.float64), state)
+    rounding = rounding_bound(rows["belief"].to_numpy(dtype=np.float64), len(means))
+    return left**2 <= max(min(RESOLVED, 0.1 * float(state.std())) ** 2, rounding)
 
 
 def fit_evaluation(

@@ -19,6 +19,7 @@ from scipy import stats
 
 from coherence.agents import Agent, named_agent
 from coherence.analysis.costs import Costs, prompts_for
+from coherence.analysis.fitting import fit_evaluation, says_all
 from coherence.analysis.margins import BOUNDED, as_margin
 from coherence.analysis.pilot import FEWEST_REFITS, REFITS, intervals_of_pilot, told_of_pilot
 from coherence.analysis.populations import (
@@ -30,14 +31,18 @@ from coherence.analysis.populations import (
     population_like,
 )
 from coherence.analysis.power_result import PowerResult
+from coherence.analysis.reading import as_runs
 from coherence.analysis.studies import STATES, Cell, Plan, Simulations, is_estimate
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
+from coherence.statistics.choices import one_dimensional
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.runs import Runs
 
+Answerer = Agent | RationalAgent | Population | Runs | pd.DataFrame | str
 Sizes = int | Sequence[int] | None
 Numbers = float | Sequence[float]
 Names = str | Sequence[str] | None
@@ -62,8 +67,15 @@ UNGROUPED = (
 )
 
 
+SAYS_ALL = (
+    "stated beliefs must leave something of the exact posterior unsaid, of which choices could use "
+    "a share; those of the table leave nothing but rounding. Leave the posterior out (--ignore "
+    "p_true) to plan for choices that know what happened, or name an agent to plan for."
+)
+
+
 def power(
-    agent: Agent | RationalAgent | Population | str,
+    agent: Answerer,
     *,
     n_contexts: Sizes = None,
     n_reps: Sizes = None,
@@ -90,9 +102,10 @@ def power(
 
     Parameters
     ----------
-    agent : Agent, RationalAgent, Population or str
-        Who would answer: a simulated agent or the name of one in `AGENTS`, what
-        `coherence.fit_rational_agent` has found in answers that are there already, or
+    agent : Agent, RationalAgent, Population, Runs, DataFrame or str
+        Who would answer: a simulated agent or the name of one in `AGENTS`; what
+        `coherence.fit_rational_agent` has found in answers that are there already, or the runs
+        table of these answers, of one task and model; or
         ``bayesnets.NetworkPopulation``, a simulated agent asked about the cases of a network.
     n_contexts, n_reps : int or sequence of int
         Contexts, ten at least, and repetitions of each question. Contexts default to 25, 50, 100,
@@ -192,6 +205,9 @@ def power(
     2     0.4          40    power
     3     0.4          80    power
     """
+    if isinstance(agent, Runs | pd.DataFrame):
+        agent, of = fit_evaluation(as_runs(agent))
+        name = name or f"an agent like {of}"
     population = _population(agent, planted, policies)
     names = _checks(check, population, target)
     usual = 1 if population.policies else REPS
@@ -283,6 +299,12 @@ def _population(
 ) -> Population:
     population = agent if isinstance(agent, Population) else None
     if isinstance(agent, RationalAgent):
+        data = agent.data
+        belief = one_dimensional(data, "power")
+        require(
+            data.exact is None or not says_all(belief, data.exact, data.context),
+            SAYS_ALL,
+        )
         population = population_like(agent, policies=policies)
     if population is not None:
         require(

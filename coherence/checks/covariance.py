@@ -378,7 +378,8 @@ def _arranged(
         return lacking(undefined, POSTERIOR_SETTLED, Lack.OPEN)
     scores = _scores(line)
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
-        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
+        settled = {**undefined.settings, "settled": True}
+        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settled)
     left, least = beyond_belief(line)
     kept, whole = (
         mean_squared_difference(layout, line.belief, values) for values in (left, line.state)

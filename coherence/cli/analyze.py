@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -20,6 +21,7 @@ from coherence.cli.reading import (
     MOST_ROWS,
     add_column_arguments,
     add_form_arguments,
+    power_words,
     read_table,
     reading_words,
     require_one_table,
@@ -332,6 +334,7 @@ def _analyse(
             behind.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
+    report = _with_source(report, args)
     progress.stage("writing the report")
     behind += _write(report, folder, args.json, args.answers, args.files)
     before = []
@@ -341,6 +344,24 @@ def _analyse(
     if tables is not None:
         before.append(write_tables(report, tables))
     return report, before, behind
+
+
+def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
+    """Say which commands go on from here, with the options of the file as they were typed."""
+    from coherence.report.evaluation import Source
+    from coherence.report.provenance import command
+
+    typed = {"seed": args.seed or None, "checks": args.checks}
+    again = command({**report.settings, **typed}, files=args.files)
+    read = ["coherence", "power", "--like", args.runs, *power_words(args)]
+    source = Source(
+        again if args.runs != STREAM else "",
+        shlex.join(read) if len(args.files) == 1 and args.runs != STREAM else "",
+        "" if args.out is None else str(Path(args.out, "report.html")),
+        len(report.evaluations) > 1,
+    )
+    evaluations = tuple(replace(each, source=source) for each in report.evaluations)
+    return replace(report, evaluations=evaluations)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """The options that say how a user's table is to be read, shared by the commands that read one."""
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -23,7 +24,7 @@ LOG = ".eval"
 # Named as text, as the commands are: what makes a runs table of answers stands above this package.
 _LOG_READER = "elicitation.commands.inspect_logs"
 
-# A table with more rows is read by unit: in memory it would take more than two gigabytes.
+# A table with more rows is read by evaluation: in memory it would take more than two gigabytes.
 MOST_ROWS = 5_000_000
 
 FORM = ("sep", "encoding", "missing", "sheet")
@@ -45,17 +46,18 @@ HOLDS = {
 }
 
 
-def add_column_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare an option for every column, and ``--ignore``."""
+def add_column_arguments(parser: argparse.ArgumentParser, *, of_pilot: bool = False) -> None:
+    """Declare an option for every column, and ``--ignore``; of a pilot ``--task`` names a task."""
     group = parser.add_argument_group(
         "columns", "names in your file, where they differ from those of the runs table"
     )
     for option, column in OPTIONS.items():
+        names = [f"--{option}"]
+        if option == "task":
+            names = ["--task-column"] if of_pilot else [*names, "--task-column"]
         # Of a table that is not ours the name does not say so much.
         default = f"{column}, in tables of this toolkit" if option == "exact" else column
-        group.add_argument(
-            f"--{option}", metavar="COLUMN", help=f"{HOLDS[option]} (default: {default})"
-        )
+        group.add_argument(*names, metavar="COLUMN", help=f"{HOLDS[option]} (default: {default})")
     group.add_argument(
         "--prediction",
         metavar="COLUMN",
@@ -255,6 +257,19 @@ def reading_words(args: argparse.Namespace) -> list[str]:
     return [*words, *(["--percent"] if args.percent else [])]
 
 
+def power_words(args: argparse.Namespace) -> list[str]:
+    """Return the same options, and those of labels, as ``coherence power --like`` takes them."""
+    words = [re.sub("^--task=", "--task-column=", word) for word in reading_words(args)]
+    words += [f"--positive={label}" for label in (args.positive or [])[:1]]
+    return words + ([] if args.reference is None else [f"--reference={args.reference}"])
+
+
+def pilot_options(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of ``coherence power`` as those of a command that reads one table."""
+    as_read = {"runs": args.like, "files": [args.like], "task": args.task_column}
+    return argparse.Namespace(**{**vars(args), **as_read})
+
+
 def is_log(file: str) -> bool:
     """Tell whether a file is a log of Inspect, by its ending."""
     return file.lower().endswith(LOG)
@@ -281,7 +296,7 @@ def require_one_table(files: Sequence[str]) -> None:
 
 
 def _is_large(args: argparse.Namespace) -> bool:
-    """Tell whether a table is to be read by unit: it was said, or it has very many rows."""
+    """Tell whether a table is to be read by evaluation: it was said, or it has very many rows."""
     from coherence.errors import InputError
     from coherence.table.scan import count_rows, is_parquet
 
@@ -314,28 +329,34 @@ def _is_large(args: argparse.Namespace) -> bool:
 def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
     """Read a table from a file, a folder or standard input; a very large one by evaluation."""
     from coherence.errors import InputError
-    from coherence.table.reading import Reading, as_runs, read_file, read_stream
 
-    said = reading(args)
-    written = {name: said.pop(name) for name in FORM}
-    how = Reading(**said, merge_labels=args.merge_labels)
-    if is_log(args.runs):
-        if args.by_evaluation:
-            raise InputError(f"--by-evaluation reads parquet tables; received the log {args.runs}.")
-        return as_runs(read_logs(args.files), how, Path(args.runs))
-    if _is_large(args):
+    if is_log(args.runs) and args.by_evaluation:
+        raise InputError(f"--by-evaluation reads parquet tables; received the log {args.runs}.")
+    if not is_log(args.runs) and _is_large(args):
         from coherence.table.scan import scan_runs
 
+        said = reading(args)
         scan = scan_runs(
             args.runs, **{name: said[name] for name in ("columns", "percent", "ignore")}
         )
         print(
-            f"{scan.n_rows:,} rows are read by unit: the report has no figures of beliefs and no "
-            "pages of answers",
+            f"{scan.n_rows:,} rows are read by evaluation: the report has no figures of beliefs "
+            "and no pages of answers",
             file=sys.stderr,
         )
         return scan
+    return read_whole(args, merge_labels=args.merge_labels)
 
+
+def read_whole(args: argparse.Namespace, *, merge_labels: bool | None = None) -> "Runs":
+    """Read a table from a file, a folder or standard input, or logs of Inspect."""
+    from coherence.table.reading import Reading, as_runs, read_file, read_stream
+
+    said = reading(args)
+    written = {name: said.pop(name) for name in FORM}
+    how = Reading(**said, merge_labels=merge_labels)
+    if is_log(args.runs):
+        return as_runs(read_logs(args.files), how, Path(args.runs))
     if args.runs == STREAM:
         return read_stream(standard_input(), how, **written)
     return read_file(args.runs, how, **written)

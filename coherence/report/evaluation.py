@@ -18,6 +18,16 @@ from coherence.table.runs import Runs
 
 
 @dataclass(frozen=True)
+class Source:
+    """The commands that go on from a report of the command line, as they would be typed."""
+
+    analyze: str  # gives the report again
+    power: str  # plans for an agent like one of the table; empty where it cannot read what was read
+    page: str = ""  # the page that was written; empty for none
+    several: bool = False  # whether the table has more than one task and model
+
+
+@dataclass(frozen=True)
 class EvaluationReport:
     """All checks of one (task, model)."""
 
@@ -59,6 +69,9 @@ class EvaluationReport:
     state_names: tuple[str, str] = ("state 0", "state 1")
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
+    # whether what is stated leaves nothing of the exact posterior unsaid, but for rounding
+    says_all: bool = False
+    source: Source | None = None  # where it comes from; None in Python
 
     @property
     def alerts(self) -> tuple[Note, ...]:

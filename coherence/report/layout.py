@@ -5,11 +5,15 @@ cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
 import io
+import re
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.box import Box
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +21,8 @@ from coherence.report.wording import clean
 from coherence.table.printable import PLAIN
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
+_WORD = re.compile(r"(?:'[^']*'|[^\s'])+")
+_PART = re.compile(r"[^\s/_:·-]*(?:[/_:·-]+\s*|\s+|$)")
 _LONGEST = 200  # characters of a name that a cell shows
 RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 """A rule below the headings, and blanks between columns."""
@@ -34,8 +40,14 @@ def rendered(
         return text
     # "≤" takes two columns in ASCII: where a line overflows by that, lines are broken earlier.
     plain = text.translate(PLAIN)
-    over = max(line.cell_len for line in Text.from_ansi(plain).split()) - width
+    # A word of a command may be longer than the width anyway.
+    lengths = zip(_lengths(text), _lengths(plain), strict=True)
+    over = max((after for before, after in lengths if before <= width), default=0) - width
     return _printed(parts, width - over, color).translate(PLAIN) if over > 0 else plain
+
+
+def _lengths(text: str) -> list[int]:
+    return [line.cell_len for line in Text.from_ansi(text).split()]
 
 
 def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
@@ -53,7 +65,7 @@ def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
         _environ={},
     )
     for part in parts:
-        console.print(part)
+        console.print(part, crop=False)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
@@ -66,6 +78,53 @@ def as_text(text: str, style: str = "") -> Text:
 def as_cell(text: str, style: str = "") -> Text:
     """Return safe text of a cell, cut where it is very long."""
     return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command on lines of its own, to be pasted: a backslash ends a line that goes on."""
+
+    text: str
+    indent: int = 0
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield lines no longer than the width, but for words that are."""
+        words = _WORD.findall(clean(self.text))
+        lines = [" " * self.indent + words[0]] if words else []
+        for word in words[1:]:
+            if len(lines[-1]) + len(word) + 3 > options.max_width:
+                lines[-1] += " \\"
+                lines.append(f"{' ' * self.indent}  {word}")
+            else:
+                lines[-1] += f" {word}"
+        yield from (Text(line, no_wrap=True, overflow="ignore") for line in lines)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name in a cell, broken behind its blanks and signs and not within its words."""
+
+    text: str
+    style: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """What stands between two places where it may be broken."""
+        return _PART.findall(clean(self.text, limit=_LONGEST))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the widths of the longest part and of the whole."""
+        sizes = [cell_len(part) for part in self.parts] or [0]
+        return Measurement(max(sizes), sum(sizes)).with_maximum(options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield as few lines as hold the parts."""
+        lines = [""]
+        for part in self.parts:
+            if lines[-1] and cell_len((lines[-1] + part).rstrip()) > options.max_width:
+                lines.append("")
+            lines[-1] += part
+        yield from (Text(line.rstrip(), style=self.style, overflow="fold") for line in lines)
 
 
 def listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableType]:

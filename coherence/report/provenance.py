@@ -2,7 +2,7 @@
 
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -28,9 +28,10 @@ def versions(*, published: bool = False) -> dict[str, str]:
     }
 
 
-def command(settings: Mapping[str, Any]) -> str:
+def command(settings: Mapping[str, Any], files: Sequence[str] = ()) -> str:
     """Write the command that gives a report again."""
-    words = ["coherence analyze", shlex.quote(clean(settings.get("file") or "RUNS"))]
+    read = files or [settings.get("file") or "RUNS"]
+    words = ["coherence analyze", *(shlex.quote(clean(file)) for file in read)]
     words += [shlex.quote(clean(word)) for word in settings.get("reading", ())]
     if settings.get("seed") is not None:
         words.append(f"--seed {clean(settings['seed'])}")
@@ -44,6 +45,10 @@ def command(settings: Mapping[str, Any]) -> str:
         words.append(typed_option("--positive", clean(label)))
     if settings.get("reference") is not None:
         words.append(f"--reference {shlex.quote(clean(settings['reference']))}")
+    if settings.get("state", "auto") != "auto":
+        words.append(f"--state {clean(settings['state'])}")
+    if settings.get("margin") is not None:
+        words.append(f"--margin {settings['margin']:g}")
     if settings.get("merge_labels") is not None:
         words.append("--merge-labels" if settings["merge_labels"] else "--no-merge-labels")
     checks = settings.get("checks")

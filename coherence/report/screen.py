@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.layout import RULED, as_cell, as_text, listed
+from coherence.report.layout import RULED, Command, Name, as_cell, as_text, listed
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
@@ -44,6 +44,7 @@ class Headline:
     further: tuple[str, ...]
     alerts: tuple[Note, ...]
     next: str  # what to do next
+    command: str  # the command that does it; empty where none does
 
 
 def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[RenderableType]:
@@ -54,6 +55,8 @@ def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[Rende
         yield _head(said)
         yield from (as_text(f"{ALERT}: {note}", "bold") for note in said.alerts)
         yield _verdict(said)
+        if said.command:
+            yield Command(said.command, indent=6)
     yield Text()
     table = _table(evaluations)
     if table.row_count:
@@ -131,6 +134,7 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
         further=tuple(further),
         alerts=said.alerts,
         next=said.next,
+        command=said.command,
     )
 
 
@@ -261,7 +265,7 @@ def _table(evaluations: Sequence[EvaluationReport]) -> Table:
     table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
     names, rows = short_table(evaluations)
     for name in names:
-        table.add_column(Text(name, style="dim"), justify="right", overflow="fold")
+        table.add_column(Name(name, "dim"), justify="right", overflow="fold")
     for name, *cells in rows:
         table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
     return table

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.layout import as_cell, as_text, empty_table, listed, rendered
+from coherence.report.layout import Command, Name, as_cell, as_text, empty_table, listed, rendered
 from coherence.report.ranking import (
     CALIBRATION_HEADING,
     FEW,
@@ -97,7 +97,7 @@ def render_report(
         parts += [
             *_summary(evaluations),
             Text(),
-            as_text(f"All results of every unit: {more}.", "dim"),
+            as_text(f"All results of every evaluation: {more}.", "dim"),
         ]
     else:
         for evaluation in evaluations:
@@ -115,6 +115,8 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
     said = view(evaluation)
     yield as_text(said.heading, "bold")
     yield _opening(said)
+    if said.command:
+        yield Command(said.command, indent=2)
     yield from (as_text(_alert(alert), "bold") for alert in said.alerts)
     shown = [
         (question, [row for row in group if full or row.leads])
@@ -162,10 +164,12 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     """One table, in which a question heads its answers; then what the numbers alone do not say."""
     shown = [row for _, group in groups for row in group]
     marked = any(row.rejects or row.is_nominal for row in shown)
+    known = [row for row in shown if row.defined] or shown  # reasons of the others stand below
     table = empty_table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
     for question, group in groups:
-        table.add_row(as_text(question, "bold"))
-        for row in group:
+        if rows := [row for row in group if row in known]:
+            table.add_row(as_text(question, "bold"))
+        for row in rows:
             style = "bold" if row.rejects else ""
             mark = ["rejects" if row.rejects else "nominal" if row.is_nominal else ""] * marked
             name = f"{row.words} ({row.check})" if row.words else row.check
@@ -259,7 +263,7 @@ def _scores(
         yield Text()
         table = empty_table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
         for row in shown:
-            table.add_row(*map(as_cell, row))
+            table.add_row(Name(row[0]), *map(as_cell, row[1:]))
         yield table
         if hidden := len(counts.rows) - len(shown):
             yield as_text(f"and {hidden} more (--full)", "dim")
@@ -354,12 +358,16 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     # Said once where all show the difference of the same action.
     components = {Row(row.result).component for row in shown if row.result}
     same = components.pop() if len(components) == 1 else ""
-    effect = ", ".join(filter(None, [clean(check), same]))
+    # Said once, too, where they are in one unit of measurement.
+    one_unit = not any(measure for measure, _ in parts)
+    unit = clean(shown[0].measure) if one_unit else ""
+    effect = ", ".join(filter(None, [clean(check), same])) + (f" ({unit})" if unit else "")
+    one_task = len({row.evaluation.task for row in ranked}) == 1
     yield as_text(f"By the effect of {effect}, the furthest from 0 first{among}:")
     if several := concerns_all(row.result for row in shown if row.result):
         yield as_text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
-    headings = ["task · model", "effect", heading]
+    headings = ["model" if one_task else "task · model", "effect", heading]
     calibration = calibration_column(shown)
     if tested := any(is_test(result) for row in ranked for result in row.evaluation.results):
         headings += ["p", "rejected tests"]
@@ -375,12 +383,14 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             numbers, of = ["not run", "", ""], ""
             if row.result is not None:
                 shown_as = Row(row.result)
-                numbers = [shown_as.effect, shown_as.numbers[2], shown_as.tested]
+                effect_shown = shown_as.numbers[0] if one_unit else shown_as.effect
+                numbers = [effect_shown, shown_as.numbers[2], shown_as.tested]
                 of = "" if same else shown_as.component
             rejected = ", ".join(clean(result.check) for result in row.rejected)
-            cells = [evaluation_heading(row.evaluation), *numbers, rejected][:n_of_test]
+            cells = [*numbers, rejected][: n_of_test - 1]
             cells += [calibration[row.number]] if calibration else []
-            table.add_row(*(as_cell(cell, style) for cell in cells))
+            named = row.evaluation.model if one_task else evaluation_heading(row.evaluation)
+            table.add_row(Name(named, style), *(as_cell(cell, style) for cell in cells))
             if of:
                 table.add_row(as_cell(of, "dim"))
     yield table

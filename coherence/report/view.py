@@ -6,6 +6,7 @@ and model output: whatever leaves this module is cleaned, and a page escapes it 
 """
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -115,6 +116,11 @@ class Row:
         return self.marked and self.result.outcome() is Outcome.UNCORRECTED
 
     @property
+    def defined(self) -> bool:
+        """Whether it has an estimate or a p-value."""
+        return not (math.isnan(self.result.statistic) and math.isinf(_pvalue(self.result)))
+
+    @property
     def marked(self) -> bool:
         """Whether it stands for itself."""
         return self.result.family is not Family.PART
@@ -193,6 +199,7 @@ class View:
     little: str  # a warning where they hardly vary
     conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
     next: str  # what to do next
+    command: str  # the command that does it; empty where none does
     alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -210,6 +217,7 @@ def view(evaluation: EvaluationReport) -> View:
     """Put an evaluation into words and cells."""
     questions = rows_by_question(evaluation.results, evaluation.verdicts)
     of_result = {id(row.result): row for _, group in questions for row in group}
+    step = _next_step(evaluation)
     return View(
         heading=evaluation_heading(evaluation),
         moves=moves_sentence(evaluation.variation),
@@ -218,7 +226,8 @@ def view(evaluation: EvaluationReport) -> View:
         if evaluation.verdict is Verdict.HARDLY_MOVES
         else little_sentence(evaluation.variation),
         conclusion=tuple(map(clean, evaluation.conclusion)),
-        next=_next_step(evaluation),
+        next=step.text,
+        command=step.command,
         alerts=tuple(map(as_shown, evaluation.alerts)),
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
@@ -296,57 +305,94 @@ def _pvalue(result: CheckResult) -> float:
     return math.inf if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
 
 
-def _next_step(evaluation: EvaluationReport) -> str:
-    """Say what to do next, by what was found; empty where no test looks for incoherence."""
+@dataclass(frozen=True)
+class Step:
+    """What to do next."""
+
+    text: str = ""
+    command: str = ""  # of the shell or of Python, as it is typed
+
+
+def _next_step(evaluation: EvaluationReport) -> Step:
+    """Return what to do next, by what was found; nothing where no test looks for incoherence."""
     tests = [
         result
         for result in evaluation.results
         if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
     ]
-    alone = evaluation.verdict is Verdict.NOT_TESTED
-    if evaluation.verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
-        grouped = {"group", "person"} & set(evaluation.rows.names)
-        return "Look at the figures and at what was said (--out DIR)." + (
-            "" if grouped else " Do cases share a template? Name it (--group COLUMN)."
-        )
-    if evaluation.verdict is Verdict.TOO_FEW_REPORTS:
-        if not any(result.settings.get("ask") for result in evaluation.results):
-            return "Let answers be computed (coherence elicit --answers exact)."
-        return (
-            "Ask each case more often (coherence elicit --reps), or let answers be computed "
-            "(--answers exact)."
+    verdict = evaluation.verdict
+    alone = verdict is Verdict.NOT_TESTED
+    if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
+        return _look(evaluation)
+    if verdict is Verdict.TOO_FEW_REPORTS:
+        often = any(result.settings.get("ask") for result in evaluation.results)
+        computed = "let answers be computed (answers exact)"
+        return Step(
+            f"Ask each case more often, or {computed}." if often else f"{computed.capitalize()}."
         )
     if unparsed_share(evaluation) > MOSTLY:
-        return (
-            "Ask in another way: most answers could not be parsed (coherence elicit "
-            "--answers exact or forced, where the model allows it)."
+        return Step(
+            "Ask in another way: most answers could not be parsed. Let answers be computed or "
+            "forced (answers exact or forced), where the model allows it."
         )
     if not tests:
-        return ""
+        return Step()
+    too_few = verdict is Verdict.TOO_FEW_CASES
     if evaluation.rows.crossed:
-        few = evaluation.verdict is Verdict.TOO_FEW_CASES
-        cheapest_options = f": the test takes {FEWEST_CONTEXTS}, however many persons judge each"
-        return f"Have persons judge more cases{cheapest_options}." if few else ""
+        least = f"the test takes {FEWEST_CONTEXTS}, however many persons judge each"
+        return Step(f"Have persons judge more cases: {least}.") if too_few else Step()
     most = max(result.n_contexts for result in evaluation.results)
-    if evaluation.verdict is Verdict.TOO_FEW_CASES or most < MIN_CONTEXTS:
-        least = FEWEST_CONTEXTS if evaluation.verdict is Verdict.TOO_FEW_CASES else MIN_CONTEXTS
-        need = f": tests need {least}, and see little below 60" if most < least else ""
-        return f"Ask about more cases{need}."
+    if too_few or most < MIN_CONTEXTS:
+        fewest = FEWEST_CONTEXTS if too_few else MIN_CONTEXTS
+        need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
+        return Step(f"Ask about more cases{need}.")
     if little_sentence(evaluation.variation):
-        return (
+        return Step(
             "Another prompt, task or way of answering, under which beliefs and choices vary; more "
             "cases would not help."
         )
-    if evaluation.verdict is Verdict.NOTHING_OPEN or len(evaluation.rows.states) > 2:
-        return ""  # no agent in two states with something left to know can be fitted
-    if evaluation.verdict is Verdict.DOES_NOT_FOLLOW:
-        return ""  # how many cases an effect takes is not the question
-    power = "'coherence power --like RUNS' tells how many cases would show a smaller effect"
+    if verdict in (Verdict.DOES_NOT_FOLLOW, Verdict.NOTHING_OPEN):
+        return Step()  # how many cases an effect takes is not the question
     averages = (result.also.get("plain_average") for result in evaluation.results)
     held = any(average is not None and not math.isnan(average.value) for average in averages)
-    if not held or evaluation.margin is not None:  # nothing to hold, or held already
-        return f"{power}."
-    return f"{power}; --margin 0.05 whether effects lie within 5 points."
+    if held and evaluation.margin is None:
+        return _margin(evaluation)
+    return _power(evaluation)
+
+
+def _look(evaluation: EvaluationReport) -> Step:
+    """Send to the page, and to what cases may share."""
+    named = bool({"group", "person"} & set(evaluation.rows.names))
+    if (source := evaluation.source) is None:
+        shared = "" if named else "; name what cases share (column group)"
+        return Step(f"See figures and answers{shared}:", "report.to_html()")
+    shared = "" if named else "; name what cases share (--group COLUMN)"
+    if source.page:
+        return Step(f"See {clean(source.page)}{shared}.")
+    return Step(f"See figures and answers{shared}:", f"{source.analyze} --out report")
+
+
+def _margin(evaluation: EvaluationReport) -> Step:
+    text = "Are effects shown to lie within 5 points?"
+    if evaluation.source is None:
+        return Step(text, "coherence.analyze(runs, margin=0.05)")
+    return Step(text, f"{evaluation.source.analyze} --margin 0.05")
+
+
+def _power(evaluation: EvaluationReport) -> Step:
+    """Send to a plan, where an agent with something left to know can be fitted."""
+    settled = any(result.settings.get("settled") for result in evaluation.results)
+    if settled or evaluation.says_all or len(evaluation.rows.states) > 2:
+        return Step()
+    text, source = "How many cases would show a smaller effect?", evaluation.source
+    names = {"model": evaluation.model, "task": evaluation.task}
+    if source is None:
+        rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
+        return Step(text, f"coherence.power(runs{f'.query({rows!r})' if rows else ''})")
+    if not source.power:
+        return Step()
+    chosen = [f"--{name}={value}" for name, value in names.items() if value and source.several]
+    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in chosen)]))
 
 
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from coherence.checks import CHECKS
 from coherence.cli.progress import step_progress
+from coherence.cli.reading import (
+    add_column_arguments,
+    add_form_arguments,
+    pilot_options,
+    read_whole,
+    reading_words,
+)
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 
 if TYPE_CHECKING:
@@ -54,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_seed(parser, "with an equal one a larger grid keeps the numbers of a smaller")
     add_jobs(parser)
+    add_column_arguments(parser, of_pilot=True)
+    add_form_arguments(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",
@@ -127,7 +136,8 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contexts",
         metavar="N,N",
-        help="numbers of contexts (default: 25,50,100,200,400; with --group 10,20,40,80 groups)",
+        help="numbers of contexts (default: 25,50,100,200,400; with --group-size 10,20,40,80 "
+        "groups)",
     )
     parser.add_argument(
         "--reps",
@@ -172,7 +182,7 @@ def _add_groups(parser: argparse.ArgumentParser) -> None:
     """Declare what contexts share."""
     groups = parser.add_argument_group("shared templates", "contexts that share more than a belief")
     groups.add_argument(
-        "--group", type=int, metavar="N", help="contexts of one group, such as of a template"
+        "--group-size", type=int, metavar="N", help="contexts of one group, such as of a template"
     )
     groups.add_argument(
         "--group-taste",
@@ -253,7 +263,8 @@ def _who(
         from coherence.agents import named_agent
         from coherence.cli.simulate import agent_parameters
 
-        if stray := _stray(args, _OF_PILOTS):
+        words = reading_words(pilot_options(args))
+        if stray := _stray(args, _OF_PILOTS) or (words and words[0].partition("=")[0]):
             raise InputError(f"{stray} belongs to --like RUNS. Add that, or leave it out.")
         if args.task is None and of_tasks:
             raise InputError(f"{of_tasks} belongs to --task NAME. Add that, or leave it out.")
@@ -280,22 +291,9 @@ def _who(
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
     from coherence.analysis.fitting import fit_evaluation
-    from coherence.errors import CoherenceError
-    from coherence.table.reading import read_file
 
-    try:
-        runs = read_file(args.like)
-    except CoherenceError as error:
-        # No option here names columns of other names; `import` makes a runs table of them.
-        made = f"coherence import {args.like} --out runs.parquet"
-        options = {
-            "--belief NAME": f"{made} --map p=NAME",
-            "--action NAME, --truth NAME, --exact NAME": f"{made} --map action=NAME --map "
-            "theta=NAME --map p_true=NAME",
-        }
-        raise error.renamed(options) from None
     fitted, unit = fit_evaluation(
-        runs,
+        read_whole(pilot_options(args)),
         task=args.task,
         model=args.model,
         positive=args.positive,
@@ -358,6 +356,13 @@ def _write(result: "PowerResult", name: str) -> None:
     print(f"wrote {', '.join(sorted([*tables, *texts]))} to {where}", file=sys.stderr)
 
 
+def _size_of_groups(args: argparse.Namespace) -> None:
+    """Take a number of ``--group``, which was the size of groups before it named a column."""
+    if args.group is not None and args.group.isdecimal():
+        print("--group N is now --group-size N; --group names a column of --like", file=sys.stderr)
+        args.group_size, args.group = int(args.group), None
+
+
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, write."""
     from coherence.errors import InputError
@@ -365,14 +370,17 @@ def run(args: argparse.Namespace) -> int:
     require_seed(args)
     if args.limit is not None and args.target is None:
         raise InputError("--limit belongs to --target. Add that, or leave the limit out.")
+    _size_of_groups(args)
     whole = "whole numbers"
     grid: dict[str, Any] = {}
     shared = {}
     for name in ("taste", "missed"):
         value = getattr(args, f"group_{name}")
         if value is not None:
-            if args.group is None:
-                raise InputError(f"--group-{name} belongs to --group N. Add that, or leave it out.")
+            if args.group_size is None:
+                raise InputError(
+                    f"--group-{name} belongs to --group-size N. Add that, or leave it out."
+                )
             shared[name] = value
     if args.reps is not None:
         grid["n_reps"] = _numbers(args.reps, "--reps", int, whole)
@@ -404,7 +412,7 @@ def run(args: argparse.Namespace) -> int:
             planted=args.planted,
             state=args.state,
             policies=args.policies,
-            group=None if args.group is None else Groups(args.group, **shared),
+            group=None if args.group_size is None else Groups(args.group_size, **shared),
             n_simulations=args.simulations,
             n_draws=args.draws,
             alpha=args.alpha,

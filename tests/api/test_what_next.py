@@ -1,8 +1,10 @@
 """What a report advises next follows from what it found."""
 
+from dataclasses import replace
+
 import pytest
 
-from coherence import analyze, read_runs, simulate
+from coherence import AGENTS, InputError, analyze, power, read_runs, simulate
 from coherence.report.verdicts import Verdict
 
 
@@ -18,7 +20,8 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
     first, second = text.split("asia · smollm2")
     assert "means of 80 contexts" in first
     assert "rejects" in first
-    assert "Look at the figures and at what was said (--out DIR)." in first
+    assert "See figures and answers; name what cases share (column group): report" in first
+    assert "--" not in first.split("See figures")[1].split("effect")[0]
     assert "tests of belief against choice can see little here" in second
     assert "more cases would not help" in second
     page = example.to_html()
@@ -27,7 +30,18 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
 
 def test_a_pass_that_means_something_leads_to_power_and_margins():
     runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
-    assert "coherence power --like" in str(analyze(runs, checks=["residual_covariance"], rng=1))
+    shaded = simulate(replace(AGENTS["rational"], unstated=0.5), n_contexts=60, n_reps=3, rng=1)
+    said = str(analyze(shaded, checks=["residual_covariance"], rng=1))
+    (line,) = [line.strip() for line in said.splitlines() if "coherence.power" in line]
+    call = "coherence.power(runs.query(\"model == 'rational' and task == 'simulated'\"))"
+    assert line == call
+    planned = power(shaded.query("model == 'rational'"), n_contexts=40, n_simulations=10, rng=1)
+    assert planned.settings["population"] == "an agent like rational on simulated"
+    # What is stated is the posterior, and leaves no part of it to plan for.
+    said = str(analyze(runs, checks=["residual_covariance"], rng=1))
+    assert "coherence.power" not in said
+    with pytest.raises(InputError, match="leave something of the exact posterior unsaid"):
+        power(runs)
     estimates = analyze(runs, checks=["calibration"], rng=1)
     assert "What next" not in str(estimates)
 
@@ -37,17 +51,17 @@ def test_what_next_fits_small_tables_and_what_was_given():
     few = simulate("leaky", n_contexts=8, n_reps=2, rng=1)
     said = " ".join(str(analyze(few, checks=["residual_covariance"], rng=1)).split())
     assert "Ask about more cases: tests need 10" in said
-    assert "--margin" not in said
+    assert "margin" not in said
     caught = simulate("leaky", n_contexts=120, n_reps=2, rng=1)
     for table, asks in (
         (caught, True),
         (caught.assign(group=caught["context"].str[-2:]), False),
     ):
         said = " ".join(str(analyze(table, checks=["residual_covariance"], rng=1)).split())
-        assert "Look at the figures" in said
-        assert ("(--group COLUMN)" in said) == asks
+        assert "See figures and answers" in said
+        assert ("(column group)" in said) == asks
     cmi = analyze(simulate("rational", n_contexts=60, n_reps=2, rng=1), checks=["cmi"], rng=1)
-    assert "--margin" not in str(cmi)
+    assert "margin" not in str(cmi)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +77,7 @@ def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, ve
     runs = simulate(agent, n_contexts=60, n_reps=5, rng=1)
     report = analyze(runs, checks=["sufficiency"], margin=margin, rng=1)
     assert report.evaluations[0].verdict is verdict
-    assert ("--margin" in str(report)) == asks
+    assert ("coherence.analyze(runs, margin=0.05)" in str(report)) == asks
 
 
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
@@ -78,7 +92,7 @@ def test_where_nothing_can_be_tested_no_effect_is_planned_for():
     ):
         said = str(analyze(table, checks=["sufficiency"], rng=1))
         assert sentence in said
-        assert "coherence power" not in said
+        assert "coherence.power" not in said
 
 
 def in_three_states(runs):
@@ -95,7 +109,7 @@ def test_more_reports_are_not_asked_for_where_they_would_not_help():
     report = analyze(runs.assign(p=said.where(runs["p"].notna())), checks=["sufficiency"], rng=1)
     text = " ".join(str(report).split())
     assert "more of them would not help" in text
-    assert "Let answers be computed (coherence elicit --answers exact)." in text
+    assert "Let answers be computed (answers exact)." in text
     assert "Ask each case" not in text
 
 

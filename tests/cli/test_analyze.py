@@ -74,6 +74,7 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     assert options == {
         "checks": ["cmi", "calibration"],
         "published": True,
+        "full": False,
         "strict": True,
         "positive": ["Yes", "hit"],
         "reference": "mse",
@@ -100,7 +101,7 @@ def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path,
         "results.parquet",
     ]
     assert (
-        json.loads((folder / "results.json").read_text())["units"][0]["results"][0]["pvalue"]
+        json.loads((folder / "results.json").read_text())["evaluations"][0]["results"][0]["pvalue"]
         == 0.004
     )
     assert pd.read_parquet(folder / "results.parquet")["statistic"].tolist() == [0.02]
@@ -330,7 +331,7 @@ def test_json_is_all_that_standard_output_gets(runs, analyze, tmp_path, run):
     status, out, err = run(*words, "--json", "-")
     assert status == 1
     assert out == (tmp_path / "results.json").read_text()
-    assert json.loads(out)["units"][0]["results"][0]["pvalue"] == 0.004
+    assert json.loads(out)["evaluations"][0]["results"][0]["pvalue"] == 0.004
     assert "(cmi)" in err
     assert "holds: " in err
     assert str(tmp_path) in err

@@ -1,4 +1,5 @@
 import json
+import shlex
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -11,13 +12,49 @@ from coherence import Costs
 SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "20", "--draws", "99"]
 
 
-def test_a_pilot_with_other_columns_is_told_of_import(tmp_path, run):
-    pilot = tmp_path / "pilot.csv"
-    pilot.write_text("id,prob,act,truth\na,.2,x,1\nb,.3,y,0\n")
-    status, _, err = run("power", "--like", pilot)
+OWN = {"p": "said so", "action": "did", "theta": "truth", "context": "id"}
+
+
+def pilot(tmp_path, agent="shaded"):
+    runs = coherence.simulate(agent, n_contexts=40, n_reps=2, prompts=["standard"], rng=1)
+    runs = runs[runs["action"].notna()].drop(columns=["p_true", "model", "task", "prompt"])
+    runs.rename(columns=OWN).to_csv(tmp_path / "pilot.csv", index=False)
+    return tmp_path / "pilot.csv"
+
+
+def test_what_analyze_advises_runs_as_pasted(tmp_path, run, monkeypatch):
+    """Breaks if a command lacks the options by which the file was read, or their quotes."""
+    file = pilot(tmp_path).rename(tmp_path / "my pilot.csv")
+    options = ["--belief", "said so", "--action", "did", "--truth=truth", "--context", "id"]
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = run("analyze", file, *options, "--ignore", "rep", "--checks", "cmi")
+    assert status == 0
+    shown = out[out.index("coherence power") :].split("\n\n")[0]
+    assert max(map(len, shown.splitlines())) <= max(80, len(str(file)) + 25)
+    words = shlex.split(shown.replace("\\\n", ""))
+    assert words[:4] == ["coherence", "power", "--like", str(file)]
+    assert "--belief=said so" in words
+    few = ["--contexts", "20", "--simulations", "10", "--draws", "99", "--signal", "0.4"]
+    status, out, _ = run(*words[1:], *few, "--refits", "0")
+    assert status == 0
+    assert out.startswith("an agent like the fitted agent")
+
+
+def test_columns_belong_to_a_table(run, tmp_path):
+    status, _, err = run("power", "--context", "50")
     assert status == 2
-    assert f"coherence import {pilot} --out runs.parquet --map p=NAME" in err
-    assert "--belief" not in err
+    assert "--context belongs to --like RUNS" in err
+    file = pilot(tmp_path)
+    status, _, err = run("power", "--like", file, "--belief", "said")
+    assert status == 2
+    assert "said so" in err
+
+
+def test_an_older_number_of_groups_is_taken(run):
+    status, _, err = run("power", "--group", "20", "--contexts", "50")
+    assert status == 2
+    assert "--group N is now --group-size N" in err
+    assert "n_contexts must make at least 10 groups of 20" in err
 
 
 @pytest.mark.lengthy
@@ -109,8 +146,11 @@ def test_a_table_of_answers_is_fitted(tmp_path, run):
         (["--signal", "big"], "--signal must be numbers with commas between them; received 'big'"),
         (["--contexts", "5"], "n_contexts must be a whole number of at least 10; received 5"),
         (["--limit", "50"], "--limit belongs to --target"),
-        (["--group-taste", "2"], "--group-taste belongs to --group N"),
-        (["--group", "20", "--contexts", "50"], "n_contexts must make at least 10 groups of 20"),
+        (["--group-taste", "2"], "--group-taste belongs to --group-size N"),
+        (
+            ["--group-size", "20", "--contexts", "50"],
+            "n_contexts must make at least 10 groups of 20",
+        ),
         (["--seed", "-1"], "--seed must be at least 0; received -1"),
         (
             ["--task", "azia"],

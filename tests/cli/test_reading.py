@@ -16,26 +16,26 @@ def path(tmp_path):
     return tmp_path / "runs.parquet"
 
 
-def test_a_very_large_table_is_read_by_unit_and_this_is_said(path, monkeypatch, run):
+def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeypatch, run):
     checks = ["--checks", "calibration,residual_covariance"]
     whole = run("analyze", path, *checks)
     assert (whole[0], whole[2]) == (0, "")
     monkeypatch.setattr("coherence.cli.reading.MOST_ROWS", 239)
     status, out, err = run("analyze", path, *checks)
     assert (status, out) == whole[:2]
-    assert "240 rows are read by unit: the report has no figures" in err
+    assert "240 rows are read by evaluation: the report has no figures" in err
     # What is no parquet is read into memory all the same.
     assert run("analyze", path.with_suffix(".csv"), *checks) == whole
 
 
-def test_reading_by_unit_is_refused_where_it_cannot_be(path, tmp_path, run):
+def test_reading_by_evaluation_is_refused_where_it_cannot_be(path, tmp_path, run):
     status, _, err = run("analyze", path, "--by-evaluation", "--paper", tmp_path / "x")
-    assert (status, "--paper takes all units together" in err) == (2, True)
+    assert (status, "--paper takes all evaluations together" in err) == (2, True)
     status, _, err = run("analyze", path.with_suffix(".csv"), "--by-evaluation")
     assert (status, "Write the table as parquet first" in err) == (2, True)
 
 
-def test_files_of_a_report_by_unit(path, tmp_path, run):
+def test_files_of_a_report_by_evaluation(path, tmp_path, run):
     command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
     assert run(*command, "--out", tmp_path / "out")[0] == 0
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
@@ -72,7 +72,7 @@ def test_rows_constants_and_stacked_fields_on_the_command_line(rows, tmp_path, r
     )
     assert (status, "where kept 23 of 40 rows" in out) == (0, True)
     results = json.loads((tmp_path / "results.json").read_text())
-    assert results["units"][0]["model"] == "m"
+    assert results["evaluations"][0]["model"] == "m"
     # What was said of the file is written down, so that the reading can be repeated.
     assert "--set-column=model=m" in results["settings"]["reading"]
     assert '--where=kind == "b" and not id > 30' in results["settings"]["reading"]

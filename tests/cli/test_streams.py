@@ -72,7 +72,7 @@ def test_closed_streams_are_no_fault(table, tmp_path, redirection, status):
     # A closed stream leaves its number to the next file, and what is printed would land in that.
     check = ["sha256sum", "--check", "--status", "files.sha256"]
     assert subprocess.run(check, cwd=tmp_path / "out", check=False).returncode == 0
-    assert json.loads((tmp_path / "out" / "results.json").read_text())["units"]
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["evaluations"]
 
 
 def test_a_full_device_is_said(table):

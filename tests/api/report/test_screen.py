@@ -1,12 +1,14 @@
 """The short report: of every evaluation its verdict, and one table."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
+from coherence.report.evaluation import Source
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
@@ -94,7 +96,10 @@ def test_the_readme_shows_it(example):
     shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
     # The line on further tests takes them all, which the command runs and this fixture does not.
     lines = [line for line in shown[1].splitlines() if "Further tests: " not in line]
-    assert lines == render_report(example.evaluations, width=WIDTH).splitlines()
+    source = Source("coherence analyze examples/runs.parquet", "")  # as the command line says
+    evaluations = [replace(evaluation, source=source) for evaluation in example.evaluations]
+    assert lines == render_report(evaluations, width=WIDTH).splitlines()
+    assert len(lines) < 26
 
 
 def test_further_tests_that_reject_are_named_under_the_verdict(unit):
