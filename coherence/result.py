@@ -4,6 +4,7 @@ Formatting lives in ``__str__`` and in ``coherence.report``; everything else kee
 """
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,6 +12,20 @@ from html import escape
 from typing import Any
 
 import pandas as pd
+
+WIDTH = 80
+"""Columns that printed results take at most."""
+
+
+def wrapped(opening: str, lines: Sequence[str]) -> str:
+    """Return an opening line and further ones below it, none of them wider than 80 columns."""
+    indent = [("", "    "), *[("  ", "    ")] * len(lines)]
+    return "\n".join(
+        textwrap.fill(
+            line, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False
+        )
+        for (first, later), line in zip(indent, [opening, *lines], strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -210,6 +225,21 @@ class CheckResult:
     also: "Mapping[str, Estimate]" = field(default_factory=dict, repr=False, compare=False)
     family: "Family | None" = None
 
+    @property
+    def estimate(self) -> float:
+        """The effect, in `unit`: another name of `statistic`."""
+        return self.statistic
+
+    @property
+    def low(self) -> float:
+        """Low end of the interval; NaN where there is none."""
+        return math.nan if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        """High end of the interval; NaN where there is none."""
+        return math.nan if self.interval is None else self.interval.high
+
     def outcome(self, *, alpha: float = LEVEL) -> Outcome:
         """Say how the result ended.
 
@@ -350,7 +380,7 @@ class CheckResult:
     def __str__(self) -> str:
         """Return a few lines."""
         shown = [text if name == "sample" else f"{name}: {text}" for name, text in self._lines()]
-        return "\n  ".join([f"{self.check}: {self._effect()}", *shown])
+        return wrapped(f"{self.check}: {self._effect()}", shown)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the same lines, and the table behind the statistic."""

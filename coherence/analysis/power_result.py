@@ -13,10 +13,16 @@ from scipy import stats
 
 from coherence.analysis.studies import WITH_THETA
 from coherence.report.json import to_plain
+from coherence.result import WIDTH, wrapped
 from coherence.table.printable import counted, repeated
 
 SCHEMA_VERSION = 1
 _SURE = 0.05  # chance that any cell is called above the level when none is
+
+
+def _within(line: str) -> str:
+    """Break a line that is wider than results are; a table is not."""
+    return line if len(line) <= WIDTH or line.startswith(" ") else wrapped(line, [])
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,8 @@ class PowerResult:
             lines += ["", *in_short]
         if not grid.empty:
             lines += ["", *_bills(grid)]
-        return "\n".join([*lines, "", *(f"note: {note}" for note in self.notes)])
+        lines += ["", *(f"note: {note}" for note in self.notes)]
+        return "\n".join(_within(line) for line in lines)
 
     def _by_state(self) -> Iterator[str]:
         """Put the contexts that a target takes with the exact state and with theta side by side."""

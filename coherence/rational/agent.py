@@ -33,7 +33,7 @@ from coherence.rational.choice import (
     threshold_table,
 )
 from coherence.rational.moments import BeyondBelief, beyond_belief
-from coherence.result import Interval, html_card
+from coherence.result import Interval, html_card, wrapped
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
 from coherence.table.printable import counted
@@ -125,7 +125,7 @@ class RationalAgent:
     def __str__(self) -> str:
         """Return a few readable lines."""
         lines = [f"{name}: {text}" for name, text in self._lines()]
-        return "\n  ".join(["nearest rational agent", *lines])
+        return wrapped("nearest rational agent", lines)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

@@ -17,6 +17,7 @@ COLUMNS = {
     "exact": "p_true",
     "context": "context",
 }
+TABLED = ("statistic", "low", "high")
 FEW = {"n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1, "describe": False}
 OPTIONS = {
     "monotone_choice_test": {"pair": ("yes", "no")},
@@ -46,6 +47,9 @@ def test_columns_give_what_their_arrays_give(name):
     by_name = check(**named, data=ROWS, **options, rng=3)
     by_array = check(**{key: ROWS[column] for key, column in named.items()}, **options, rng=3)
     assert by_name.to_row() == pytest.approx(by_array.to_row(), nan_ok=True)
+    assert max(map(len, str(by_name).splitlines())) <= 80
+    shown = by_name.estimate, by_name.low, by_name.high
+    assert shown == pytest.approx(tuple(by_name.to_row()[n] for n in TABLED), nan_ok=True)
 
 
 def test_lists_name_several_columns_and_arrays_may_stand_beside_names():
