@@ -48,7 +48,7 @@ def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFra
         )  # undefined checks of a constant belief are what is to be seen here
         results = analyze(runs, rng=seed).results
     tests = results[results["pvalue"].notna() | results["reason"].ne("")]
-    return tests[["check", "statistic", "pvalue", "pvalue_holm"]].assign(
+    return tests[["check", "estimate", "pvalue", "pvalue_holm"]].assign(
         organism=folder.name, seed=seed
     )
 
@@ -131,7 +131,7 @@ def main() -> None:
             results = pd.concat(
                 [
                     results,
-                    tested[["organism", "seed", "check", "statistic", "pvalue", "pvalue_holm"]],
+                    tested[["organism", "seed", "check", "estimate", "pvalue", "pvalue_holm"]],
                 ],
                 ignore_index=True,
             )

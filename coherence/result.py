@@ -293,7 +293,7 @@ class CheckResult:
         twins = self.twins or Twins(0, math.nan, math.nan, math.nan, math.nan, math.nan)
         return {
             "check": self.check,
-            "statistic": self.statistic,
+            "estimate": self.statistic,
             "unit": self.unit,
             "low": interval.low,
             "high": interval.high,

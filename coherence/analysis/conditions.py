@@ -20,7 +20,7 @@ _OF_RESULTS = {
     "holm": "pvalue_holm",
     "bh": "pvalue_bh",
     "pvalue": "pvalue",
-    "statistic": "statistic",
+    "estimate": "estimate",
     "interval_low": "low",
     "interval_high": "high",
     "rows": "n_rows",
@@ -64,6 +64,8 @@ _OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, floa
 }
 """Quantity of every (task, model) -> of what it is, and its value."""
 
+_OLDER = {"statistic": "estimate"}
+"""Name that a quantity had -> its name."""
 QUANTITIES = (*_OF_RESULTS, *_OF_EVALUATIONS)
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -115,6 +117,7 @@ def parse_condition(text: str) -> Condition:
             f"with a check, as in residual_covariance.holm<.05; received {text!r}. {known}"
         )
     check, quantity, sign, number = form.groups()
+    quantity = _OLDER.get(quantity, quantity)
     if quantity not in QUANTITIES:
         raise InputError(
             f"the condition {text!r} names the quantity {quantity!r}, which is none. {known}"

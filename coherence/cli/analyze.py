@@ -143,7 +143,7 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="CONDITION",
         help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
-        "'residual_covariance.statistic>.02', and with 2 where there is nothing to compare; may be "
+        "'residual_covariance.estimate>.02', and with 2 where there is nothing to compare; may be "
         "given several times",
     )
     group.add_argument(

@@ -94,7 +94,7 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     """Draw effects below each other."""
     frame_axes(ax)
     heights = np.arange(len(rows))
-    at, low, high = (rows[name].to_numpy(dtype=float) for name in ("statistic", "low", "high"))
+    at, low, high = (rows[name].to_numpy(dtype=float) for name in ("estimate", "low", "high"))
     fit_effects(ax, "x", span_of(at, low, high))
     ax.hlines(heights, low, high, color=INK, linewidth=1.0, zorder=2)
     rejected = (rows["outcome"] == str(Outcome.REJECTED)).to_numpy()

@@ -148,7 +148,7 @@ def twin_results(
     Returns
     -------
     DataFrame
-        Columns statistic and pvalue, a line per twin. An observed statistic within their middle
+        Columns estimate and pvalue, a line per twin. An observed statistic within their middle
         95% is one that noise suffices to explain.
 
     Raises
@@ -177,7 +177,7 @@ def twin_results(
     n_twins = whole_number(n_twins, "n_twins", 1)
     streams = as_generator(rng).spawn(n_twins)
     found = run_calls(_of_twin, [(agent, test, stream) for stream in streams], n_jobs)
-    return pd.DataFrame(found, columns=["statistic", "pvalue"])
+    return pd.DataFrame(found, columns=["estimate", "pvalue"])
 
 
 def _of_twin(agent: RationalAgent, test: Test, rng: np.random.Generator) -> tuple[float, float]:

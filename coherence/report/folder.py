@@ -140,7 +140,7 @@ def _result_row(result: CheckResult) -> tuple[Cell, ...]:
     row, shown_as = result.to_row(), Row(result)
     # Of many differences of choice probabilities one is shown: a number alone does not say which.
     component = str(result.settings.get("component", ""))
-    exact = {"": row["statistic"], **{name: row[name] for name in ("low", "high", "level", "unit")}}
+    exact = {"": row["estimate"], **{name: row[name] for name in ("low", "high", "level", "unit")}}
     exact["component"] = component
     undefined = math.isnan(result.statistic)
     shown = result.estimate_note() if component else ""

@@ -78,8 +78,8 @@ def _result() -> Any:
         "A test or an estimate.",
         check=_text("The check, with its variant after a colon: monotone_choice:yes/no."),
         null=_text("The hypothesis of the p-value, or what is estimated where there is no test."),
-        statistic=_number("The effect, in `unit`; null where undefined, and `reason` says why."),
-        unit=_text("Unit of statistic, low and high."),
+        estimate=_number("The effect, in `unit`; null where undefined, and `reason` says why."),
+        unit=_text("Unit of estimate, low and high."),
         low=_number("Lower end of the interval."),
         high=_number("Upper end of the interval."),
         level=_number("Nominal coverage of the interval.", least=0, most=1),
@@ -136,7 +136,7 @@ def _result() -> Any:
         details={
             "type": "array",
             "items": {"type": "object"},
-            "description": "The table behind the statistic; its columns depend on the check.",
+            "description": "The table behind the estimate; its columns depend on the check.",
         },
     )
 

@@ -16,7 +16,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 
-BRIEF = ("task", "model", "check", "statistic", "low", "high", "pvalue", "pvalue_holm")
+BRIEF = ("task", "model", "check", "estimate", "low", "high", "pvalue", "pvalue_holm")
 
 
 VERDICT = (

@@ -254,7 +254,7 @@ def iterated_expectation() -> None:
         report = coherence.analyze(runs, checks=["iterated_expectation"], rng=SEED)
         found = report.results.set_index("check")
         p = found.loc["iterated_expectation", "pvalue"]
-        gap = found.loc["iterated_expectation:noise_removed", "statistic"]
+        gap = found.loc["iterated_expectation:noise_removed", "estimate"]
         told = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
         given = runs[runs["z_state"].notna()]
         parts = (given["p"] * given["p_z"]).groupby([given["context"], given["rep"]]).sum()

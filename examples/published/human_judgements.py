@@ -66,8 +66,8 @@ def print_gaps(report: Report) -> None:
         gap = table.loc[(task, "iterated_expectation")]
         size = table.loc[(task, "iterated_expectation:noise_removed")]
         print(
-            f"   {task:<22} {gap['statistic']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}]  "
-            f"p by Holm {gap['pvalue_holm']:.1g}  without noise {size['statistic']:.3f} "
+            f"   {task:<22} {gap['estimate']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}]  "
+            f"p by Holm {gap['pvalue_holm']:.1g}  without noise {size['estimate']:.3f} "
             f"[{size['low']:.3f}, {size['high']:.3f}]"
         )
 

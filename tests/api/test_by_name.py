@@ -17,7 +17,7 @@ COLUMNS = {
     "exact": "p_true",
     "context": "context",
 }
-TABLED = ("statistic", "low", "high")
+TABLED = ("estimate", "low", "high")
 FEW = {"n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1, "describe": False}
 OPTIONS = {
     "monotone_choice_test": {"pair": ("yes", "no")},

@@ -58,7 +58,7 @@ def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
         rows = compared.estimates[compared.estimates["model"] == model].set_index("effect")
         same = [name for name in EFFECTS if name in reported.index]
         assert len(same) == 8
-        for column, other in (("estimate", "statistic"), ("low", "low"), ("high", "high")):
+        for column, other in (("estimate", "estimate"), ("low", "low"), ("high", "high")):
             expected = reported.loc[same, other].tolist()
             found = rows.loc[same, column].tolist()
             # Ends of the inverted test vary with its draws, of which the two have their own.

@@ -142,7 +142,7 @@ def test_a_group_for_every_context_changes_nothing():
     runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1)
     checks = ["residual_covariance", "cmi", "monotone_choice", "predictive_gain"]
     plain, named = (
-        analyze(table, checks=checks, rng=1).results.set_index("check")[["statistic", "pvalue"]]
+        analyze(table, checks=checks, rng=1).results.set_index("check")[["estimate", "pvalue"]]
         for table in (runs, runs.assign(group=runs["context"]))
     )
     assert_frame_equal(plain, named)

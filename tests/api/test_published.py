@@ -92,7 +92,7 @@ def test_judgements_become_beliefs_and_beliefs_given_another_event():
     assert sorted(runs["task"].unique()) == ["cold, by wet", "wet, by cold"]
     assert len(runs) == 30 * 2 * 3
     report = analyze(runs, checks=["iterated_expectation"], rng=1)
-    gaps = report.results.query("check == 'iterated_expectation'")["statistic"]
+    gaps = report.results.query("check == 'iterated_expectation'")["estimate"]
     assert gaps.abs().max() < 1e-9
     script("human_judgements").print_gaps(report)
 

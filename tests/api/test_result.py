@@ -24,7 +24,7 @@ def result(**changes):
 
 def test_row_is_flat_and_unrounded():
     row = result().to_row()
-    assert (row["statistic"], row["low"], row["high"], row["level"], row["pvalue"]) == (
+    assert (row["estimate"], row["low"], row["high"], row["level"], row["pvalue"]) == (
         0.123456789,
         0.1,
         0.2,

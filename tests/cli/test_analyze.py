@@ -104,7 +104,7 @@ def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path,
         json.loads((folder / "results.json").read_text())["evaluations"][0]["results"][0]["pvalue"]
         == 0.004
     )
-    assert pd.read_parquet(folder / "results.parquet")["statistic"].tolist() == [0.02]
+    assert pd.read_parquet(folder / "results.parquet")["estimate"].tolist() == [0.02]
     HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
     assert str(folder) in err
 
@@ -204,7 +204,7 @@ def test_labels_of_ones_own_need_a_word(tmp_path, run):
         out = tmp_path / label
         assert run(*options, "--positive", label, "--out", str(out))[0] == 0
         assert f"--positive {label}" in (out / "report.html").read_text(encoding="utf-8")
-        table = pd.read_parquet(out / "results.parquet").set_index("check")["statistic"]
+        table = pd.read_parquet(out / "results.parquet").set_index("check")["estimate"]
         briers[label] = table["calibration:brier"]
     expected = ((runs["p"] - runs["theta"]) ** 2).mean()
     assert briers["correct"] == pytest.approx(expected)

@@ -172,7 +172,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
         frame[(frame["procedure"] == procedure) & (frame["check"] == check)]
         for procedure, check in wanted
     ]
-    gaps = pd.concat(rows).dropna(subset="statistic")
+    gaps = pd.concat(rows).dropna(subset="estimate")
     if gaps.empty:
         first = results.evaluations[0].task, results.evaluations[0].model
         why = results.why_absent(next(iter(results.reports)), *first, _GAP[REPAIRED])
@@ -180,7 +180,7 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     tasks = list(dict.fromkeys(gaps["task"]))
     n_columns = min(len(tasks), _MOST_TASKS)
     n_lines = math.ceil(len(tasks) / n_columns)
-    forests = frame[(frame["check"] == _FOREST)].dropna(subset="statistic")
+    forests = frame[(frame["check"] == _FOREST)].dropna(subset="estimate")
     n_models = int(gaps.groupby("task")["model"].nunique().max())
     width = max(2.0 + 0.75 * n_models, 3.4)
     with figure_style({"font.size": 9.0}):
@@ -211,7 +211,7 @@ def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
     for number, procedure in enumerate(procedures):
         rows = gaps[gaps["procedure"] == procedure].set_index("model").reindex(models)
         centres = np.arange(len(models)) + (number - (len(procedures) - 1) / 2) * width
-        heights = rows["statistic"].to_numpy(dtype=np.float64)
+        heights = rows["estimate"].to_numpy(dtype=np.float64)
         colour = SKY if procedure == PUBLISHED else BLUE
         ax.bar(centres, heights, width=width * 0.8, color=colour, label=procedure, zorder=2)
         low, high = (rows[end].to_numpy(dtype=np.float64) for end in ("low", "high"))
@@ -235,7 +235,7 @@ def _draw_forests(forests: pd.DataFrame, models: list[str], ax: Axes) -> None:
     for row in forests[forests["model"].isin(models)].to_dict("records"):
         start = models.index(row["model"]) - 0.5
         label = None if ax.lines else "forests, with their interval"
-        level = [row["statistic"]] * 2
+        level = [row["estimate"]] * 2
         line: Style = {"color": INK, "linestyle": (0, (4, 2)), "linewidth": 1.2, "zorder": 4}
         ax.plot([start, start + 1], level, **line, label=label)
         if not math.isnan(row["low"]):

@@ -45,7 +45,7 @@ WITH_PUBLISHED = (
 )
 """Checks with a procedure of the papers that the tables show."""
 COLUMNS = (
-    *("procedure", "task", "model", "check", "statistic", "unit", "low", "high", "level"),
+    *("procedure", "task", "model", "check", "estimate", "unit", "low", "high", "level"),
     *("interval_method", "pvalue", "pvalue_holm", "n_tests", "n_rows", "n_contexts", "n_dropped"),
     *("null", "reason", NEAREST),
 )

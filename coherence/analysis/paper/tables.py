@@ -49,7 +49,7 @@ class Block:
     tested: bool = True  # whether the repaired result has a p-value
     # whether the published number is a share to be shown in percent
     published_percent: bool = False
-    repaired: str = "statistic"  # column of the frame of results that has the repaired number
+    repaired: str = "estimate"  # column of the frame of results that has the repaired number
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def _cell(
     evaluation: Key,
     *,
     percent: bool = False,
-    number: str = "statistic",
+    number: str = "estimate",
 ) -> Cell:
     """Show a number with its interval, or say why there is none."""
     row = rows.get((procedure, *evaluation, check))
@@ -335,7 +335,7 @@ def _caption(
         yield from _families(shown)
     if declared.with_means:
         yield "Rows of means average the numbers above them and have no interval."
-    numbers = shown.dropna(subset="statistic")
+    numbers = shown.dropna(subset="estimate")
     if numbers.empty:
         yield "No cell has a number."
         return

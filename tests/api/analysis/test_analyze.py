@@ -34,7 +34,7 @@ def test_every_check_runs_on_a_full_table(runs):
     (note,) = report.evaluations[0].notes
     assert "exact posterior p_true" in note.text
     assert "--state realised" in note.text
-    assert report.results["statistic"].notna().all()
+    assert report.results["estimate"].notna().all()
 
 
 @pytest.mark.lengthy
@@ -104,7 +104,7 @@ def test_the_reference_does_not_depend_on_the_order_of_rows():
     assert Note(Code.REFERENCE, note) in second.evaluations[0].notes
     named = analyze(both, checks=["residual_covariance"], reference="b", rng=1)
     alone = analyze(other, checks=["residual_covariance"], rng=1)
-    assert named.results["statistic"].tolist() == alone.results["statistic"].tolist()
+    assert named.results["estimate"].tolist() == alone.results["estimate"].tolist()
     assert named.settings["reference"] == "b"
     with pytest.raises(InputError, match="reference must be a prompt of the table; received 'c'"):
         analyze(both, reference="c")
@@ -143,8 +143,8 @@ def test_beliefs_go_to_the_state_that_their_column_names(runs, first, second, co
     for each in (table, whole, whole[whole.columns[::-1]]):
         report = analyze(each, checks=PAIRED, rng=1)
         assert report.results["check"].tolist() == one.results["check"].tolist()
-        assert report.results["statistic"].tolist() == pytest.approx(
-            one.results["statistic"].tolist(), abs=1e-6
+        assert report.results["estimate"].tolist() == pytest.approx(
+            one.results["estimate"].tolist(), abs=1e-6
         )
     second = f"the second of p_{first} and p_{second} in sorted order."
     note = f"theta: beliefs are those of the column {column}, {second}"
@@ -168,7 +168,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
     )
     assert report.to_html()
     named = table.assign(theta=table["theta"].map({0: "healthy", 1: "disease"}))
-    brier = analyze(named, checks=PAIRED, rng=1).results.set_index("check")["statistic"][
+    brier = analyze(named, checks=PAIRED, rng=1).results.set_index("check")["estimate"][
         "calibration:brier"
     ]
     assert brier == pytest.approx(((asked["p"] - asked["theta"]) ** 2).mean())
@@ -177,7 +177,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(runs):
 def test_one_state_seen_is_found_among_the_columns(runs):
     table = in_states(runs, "no", "yes")
     came = table[table["theta"] == "yes"]
-    brier = analyze(came, checks=["calibration"], rng=1).results.set_index("check")["statistic"][
+    brier = analyze(came, checks=["calibration"], rng=1).results.set_index("check")["estimate"][
         "calibration:brier"
     ]
     assert brier == pytest.approx(((came["p_yes"] - 1) ** 2).mean())
@@ -222,7 +222,7 @@ def test_degenerate_units_are_reported_not_raised():
     table = pd.DataFrame({"p": np.linspace(0, 1, 20), "action": "yes", "theta": [0, 1] * 10})
     report = analyze(table, rng=1)
     row = report.results.set_index("check").loc["cmi"]
-    assert np.isnan(row["statistic"])
+    assert np.isnan(row["estimate"])
     assert row["verdict"] == "Undefined: only one action was seen ('yes')."
     assert report.to_json()
 
@@ -255,7 +255,7 @@ def test_a_model_that_never_answers_readably_is_reported_not_raised(runs):
     notes = "\n".join(map(str, report.evaluations[0].notes))
     assert "no row has a parsed belief, action and state" in notes
     assert "no parsed belief under 'standard'" in notes
-    assert report.results["statistic"].isna().all()
+    assert report.results["estimate"].isna().all()
     assert report.to_html()
     assert report.to_json()
 
@@ -405,8 +405,8 @@ def test_computed_beliefs_have_no_noise_to_remove(policies):
     told = policies.assign(belief_kind="stated:exact")
     exact = analyze(told, checks=["prompt_consistency", "iterated_expectation"], rng=1).results
     lifted = ["prompt_consistency:mse", "iterated_expectation:noise_removed"]
-    assert drawn.set_index("check").loc[lifted, "statistic"].isna().all()
-    assert exact.set_index("check").loc[lifted, "statistic"].notna().all()
+    assert drawn.set_index("check").loc[lifted, "estimate"].isna().all()
+    assert exact.set_index("check").loc[lifted, "estimate"].notna().all()
 
 
 def test_notes_on_chosen_actions_are_no_probabilities(runs):

@@ -25,7 +25,7 @@ def mine():
 
 
 def numbers(report):
-    return report.results[["check", "statistic", "pvalue"]]
+    return report.results[["check", "estimate", "pvalue"]]
 
 
 @pytest.mark.parametrize("columns", [NAMES, OPTION_NAMES])

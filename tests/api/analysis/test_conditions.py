@@ -74,21 +74,21 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
         ("pvalue>.1", ["monotone_choice:yes/no: pvalue is 0.4"]),
         ("interval_low>0", ["cmi: interval_low is 0.1"]),
         ("interval_high>.3", ["cmi: interval_high is 0.4"]),
-        ("cmi.statistic>.1", ["cmi: statistic is 0.2"]),
+        ("cmi.statistic>.1", ["cmi: estimate is 0.2"]),
         ("monotone_choice.holm<1", ["monotone_choice:yes/no: holm is 0.8"]),
         ("monotone_choice:yes/no.holm<1", ["monotone_choice:yes/no: holm is 0.8"]),
         ("monotone_choice:no/yes.holm<1", []),
         # The forests are a check of their own, and their gap is not the model's.
         (
-            "iterated_expectation.statistic>.1",
+            "iterated_expectation.estimate>.1",
             [
-                "iterated_expectation: statistic is 0.3",
-                "iterated_expectation:relative: statistic is 0.6",
+                "iterated_expectation: estimate is 0.3",
+                "iterated_expectation:relative: estimate is 0.6",
             ],
         ),
         (
-            "iterated_expectation:random_forest.statistic>.1",
-            ["iterated_expectation:random_forest: statistic is 0.9"],
+            "iterated_expectation:random_forest.estimate>.1",
+            ["iterated_expectation:random_forest: estimate is 0.9"],
         ),
         ("unreadable>.1", ["answers to 'standard': unreadable is 0.25"]),
         (

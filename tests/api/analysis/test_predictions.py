@@ -95,7 +95,7 @@ def test_scores_of_confidence_are_those_of_being_right():
     table = answers()
     right = (table["action"] == table["theta"]).to_numpy()
     report = analyze(table, prediction="action", gold="theta", checks=["calibration"], rng=1)
-    brier = report.results.set_index("check")["statistic"]["calibration:brier"]
+    brier = report.results.set_index("check")["estimate"]["calibration:brier"]
     assert brier == pytest.approx(((table["p"] - right) ** 2).mean())
 
 

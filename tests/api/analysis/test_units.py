@@ -28,7 +28,7 @@ CHECKS = ["residual_covariance", "calibration"]
 
 def numbers(runs, **options):
     results = analyze(runs, checks=CHECKS, rng=1, **options).results
-    return results.set_index("check")["statistic"]
+    return results.set_index("check")["estimate"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_known_pairs_need_no_word_in_any_case(pair):
         analyze(answers(*labels, as_object=True), checks=["calibration"], rng=1).results
         for labels in (pair, (0, 1))
     )
-    assert known["statistic"].tolist() == pytest.approx(coded["statistic"].tolist())
+    assert known["estimate"].tolist() == pytest.approx(coded["estimate"].tolist())
 
 
 @pytest.mark.parametrize("pair", [("no", 1), ("no", "maybe"), (2, 10)])
@@ -74,7 +74,7 @@ def test_other_pairs_need_one(pair):
 @pytest.mark.lengthy
 def test_a_check_that_need_not_know_is_run():
     report = analyze(answers(), checks=["cmi"], rng=1)
-    assert report.results["statistic"].notna().all()
+    assert report.results["estimate"].notna().all()
     (note,) = [note for note in map(str, report.evaluations[0].notes) if "--positive" in note]
     assert note == (
         "theta is 'ja' or 'nein': nothing says which state p is the probability of "

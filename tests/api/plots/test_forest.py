@@ -54,7 +54,7 @@ def test_effects_in_different_units_share_no_axis(results):
 
 
 def test_another_table_is_refused():
-    with pytest.raises(InputError, match="lacking: check, statistic"):
+    with pytest.raises(InputError, match="lacking: check, estimate"):
         plot_forest(pd.DataFrame({"p": [0.1]}))
 
 

@@ -124,7 +124,7 @@ def test_files_hold_the_results_unrounded(report):
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
         assert table["check"].tolist() == results["check"].tolist()
         for name, column in (
-            ("effect", "statistic"),
+            ("effect", "estimate"),
             ("effect.low", "low"),
             ("effect.high", "high"),
             ("p", "pvalue"),

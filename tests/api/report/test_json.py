@@ -40,7 +40,7 @@ def test_record_holds_everything_unrounded(report):
     ]
     assert unit["notes"] == [note.record() for note in report.evaluations[0].notes]
     cmi = unit["results"][0]
-    assert (cmi["statistic"], cmi["low"], cmi["high"], cmi["pvalue"]) == (
+    assert (cmi["estimate"], cmi["low"], cmi["high"], cmi["pvalue"]) == (
         0.0312,
         0.011,
         0.0523,
@@ -55,7 +55,7 @@ def test_undefined_numbers_are_null(report):
     results = strict(report.to_json())["evaluations"][0]["results"]
     assert results[0]["details"] == [{"belief": 0.1, "gain": 0.5}, {"belief": None, "gain": None}]
     assert results[3]["pvalue"] is None
-    assert results[4]["statistic"] is None
+    assert results[4]["estimate"] is None
     assert results[4]["low"] is None
 
 

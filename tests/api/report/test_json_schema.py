@@ -90,7 +90,7 @@ def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, r
     results = [found for unit in record["evaluations"] for found in unit["results"]]
     # A schema that takes null and an analysis without any would prove little about NaN.
     if name == "undefined":
-        assert any(found["statistic"] is None for found in results)
+        assert any(found["estimate"] is None for found in results)
         assert any(found["pvalue"] is None for found in results)
     if name == "twins":
         assert all(found["n_twins"] == 40 for found in results)
@@ -112,7 +112,7 @@ def record():
         lambda record: record["evaluations"][0].pop("task"),
         lambda record: record["evaluations"][0]["results"][0].pop("pvalue_holm"),
         lambda record: record["evaluations"][0]["results"][0].update(pvalue=1.5),
-        lambda record: record["evaluations"][0]["results"][0].update(statistic="0.2"),
+        lambda record: record["evaluations"][0]["results"][0].update(estimate="0.2"),
         lambda record: record["evaluations"][0]["results"][0].update(outcome="significant"),
         lambda record: record["evaluations"][0]["results"][0].update(n_rows=None),
         lambda record: record["evaluations"][0]["answers"][0].update(share_unreadable=2),

@@ -146,7 +146,7 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     )
     assert strict.evaluations[0].bounds.loc[0, "unreadable"] == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
-    assert strict.results["statistic"].tolist() == dropped.results["statistic"].tolist()
+    assert strict.results["estimate"].tolist() == dropped.results["estimate"].tolist()
 
 
 def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():

@@ -49,7 +49,7 @@ def test_what_is_named_is_the_exact_posterior_without_theta_too(tmp_path):
     assert set(named["truth_kind"]) == {"recorded"}
     read = analyze(named, checks=["calibration"], rng=1).results.set_index("check")
     rmse = np.sqrt(((runs["p"] - runs["bayes"]) ** 2).mean())
-    assert read.loc["calibration:rmse", "statistic"] == pytest.approx(rmse)
+    assert read.loc["calibration:rmse", "estimate"] == pytest.approx(rmse)
 
 
 def test_a_column_that_the_states_speak_against_is_refused(tmp_path, capsys):

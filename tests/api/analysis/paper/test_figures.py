@@ -46,15 +46,15 @@ def test_as_many_violations_are_marked_as_the_results_have(
 @pytest.mark.lengthy
 def test_bars_and_baseline_are_the_numbers_of_the_results(paper_results):
     frame = paper_results.frame()
-    gaps = frame[(frame["task"] == "heart") & frame["statistic"].notna()]
+    gaps = frame[(frame["task"] == "heart") & frame["estimate"].notna()]
     chosen = (gaps["procedure"] == "repaired") & (gaps["check"] == "iterated_expectation:relative")
     chosen |= (gaps["procedure"] == "published") & (gaps["check"] == "iterated_expectation")
     forests = gaps[gaps["check"] == "iterated_expectation:random_forest"]
     ax = plot_gaps(gaps[chosen], forests, Figure().add_subplot())
     shown = {round(float(bar.get_height()), 12) for bar in ax.patches}
-    assert shown == {round(value, 12) for value in gaps[chosen]["statistic"]}
+    assert shown == {round(value, 12) for value in gaps[chosen]["estimate"]}
     levels = {float(line.get_ydata()[0]) for line in ax.lines}
-    assert levels == set(forests["statistic"])
+    assert levels == set(forests["estimate"])
     ends = np.concatenate([part.get_segments() for part in ax.collections[:2]])[:, :, 1]
     assert sorted(ends.ravel()) == sorted(gaps[chosen][["low", "high"]].to_numpy().ravel())
 
@@ -77,7 +77,7 @@ def test_names_are_text_and_not_formulas(figures, folder):
 
 
 def test_the_baseline_has_a_legend_where_the_first_model_has_no_gap():
-    gap = {"procedure": "repaired", "model": "b", "statistic": 0.2, "low": 0.1, "high": 0.3}
+    gap = {"procedure": "repaired", "model": "b", "estimate": 0.2, "low": 0.1, "high": 0.3}
     forests = pd.DataFrame([{**gap, "model": name} for name in ("a", "b")])
     ax = plot_gaps(pd.DataFrame([gap]), forests, Figure().add_subplot())
     assert ax.get_legend_handles_labels()[1].count("forests, with their interval") == 1

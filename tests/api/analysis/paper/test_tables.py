@@ -54,14 +54,14 @@ def test_numbers_equal_those_of_the_results(name, tables, stored):
             rows = stored[(stored["check"] == check) & (stored["procedure"] == procedure)]
             rows = rows.set_index(["task", "model"]).reindex(pd.MultiIndex.from_frame(units))
             column = f"{check}.{procedure}"
-            if rows["statistic"].isna().all():
+            if rows["estimate"].isna().all():
                 assert column not in numbers or table[column].isna().all()
                 numbers -= {key for key in numbers if key.startswith(f"{column}")}
                 continue
             # The paper's number of sufficiency is the estimate, whatever the test shows.
             nearest = procedure == "repaired" and check in ("cmi", "cmi:isotonic")
             for of_csv, of_results in (
-                ("", "nearest_neighbours" if nearest else "statistic"),
+                ("", "nearest_neighbours" if nearest else "estimate"),
                 *((f".{key}", key) for key in ("low", "high", "pvalue", "pvalue_holm")),
                 *((f".{key}", key) for key in ("n_rows", "n_contexts", "n_dropped")),
             ):
@@ -78,12 +78,12 @@ def test_means_are_those_of_pandas(name, tables, stored):
     means = table[table["task"].str.startswith("mean")].set_index(["task", "model"])
     for check in SHOWN[name]:
         rows = stored[(stored["check"] == check) & (stored["procedure"] == "repaired")]
-        by_model = rows.groupby("model")["statistic"].mean()
+        by_model = rows.groupby("model")["estimate"].mean()
         for model, mean in by_model.items():
             shown = means.loc[("mean over tasks", model), f"{check}.repaired"]
             assert shown == pytest.approx(mean, rel=1e-12)
         shown = means.loc[("mean over all", "all"), f"{check}.repaired"]
-        assert shown == pytest.approx(rows["statistic"].mean(), rel=1e-12)
+        assert shown == pytest.approx(rows["estimate"].mean(), rel=1e-12)
     # One task of this model has no exact posterior and no third wording: the row says so.
     partial = means.loc[("mean over tasks", "tidy")]
     assert "Mean of the 1 of 2 that have a number." in partial.to_list()
@@ -140,7 +140,7 @@ def test_captions_count_contexts_and_unreadable_answers(tables, stored, paper_ru
     entered = stored[(stored["check"] == "cmi") & (stored["procedure"] == "repaired")]
     assert f"{entered['n_rows'].sum()} rows entered the fullest column." in caption
     assert f"Of {len(paper_runs)} rows under all prompts {refused} lack a parsed answer" in caption
-    contexts = stored[stored["check"].isin(SHOWN["table1"]) & stored["statistic"].notna()][
+    contexts = stored[stored["check"].isin(SHOWN["table1"]) & stored["estimate"].notna()][
         "n_contexts"
     ]
     assert f"A number comes from {spoken_range(contexts.tolist())} contexts" in caption

@@ -192,8 +192,8 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
         rng=1,
     )
     results = report.results[report.results["task"] == "dice"].set_index("check")
-    assert results.loc["iterated_expectation", "statistic"] == pytest.approx(0, abs=1e-9)
-    assert results.loc["prompt_consistency:story", "statistic"] == 0
+    assert results.loc["iterated_expectation", "estimate"] == pytest.approx(0, abs=1e-9)
+    assert results.loc["prompt_consistency:story", "estimate"] == 0
     assert not results.loc["residual_covariance", "pvalue"] <= 0.01  # the belief settles the state
     again = wager_runs(model, settings, store, reps=4, seed=3)
     pd.testing.assert_frame_equal(again, runs)
@@ -208,7 +208,7 @@ def test_a_belief_that_does_not_average_out_is_found(store, coherent):
     report = coherence.analyze(runs, checks=["iterated_expectation"], rng=1)
     result = report.results.set_index("check").loc["iterated_expectation"]
     assert result["pvalue"] < 0.01
-    assert result["statistic"] < -0.1
+    assert result["estimate"] < -0.1
 
 
 def test_a_bet_that_cannot_be_read_is_no_action(store, coherent):
