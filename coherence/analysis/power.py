@@ -38,7 +38,7 @@ from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
-from coherence.statistics.choices import one_dimensional
+from coherence.statistics.evaluation import one_dimensional
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.runs import Runs
 
