@@ -21,7 +21,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, ForecastScores
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.table.runs import TELLING, Runs
-from coherence.table.scan import Key, RunsScan, regrouped
+from coherence.table.scan import Key, RunsScan
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ def analyze_scan(
     labels = Runs(scan.labels.assign(**dict.fromkeys(telling, np.nan)), named=scan.named)
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, named, full, published, strict, reference, state, states)
-    with regrouped(scan) as laid_out:
-        streams = rng.spawn(len(scan.evaluations))
-        jobs = [
-            # A process gets the parts of its own evaluation alone.
-            (replace(laid_out, parts={key: laid_out.parts[key]}), key, options, stream)
-            for key, stream in zip(scan.evaluations, streams, strict=True)
-        ]
-        models = [model for _, model in scan.evaluations]
-        found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
+    streams = rng.spawn(len(scan.evaluations))
+    # A process gets what it needs of its own evaluation alone.
+    alone = replace(scan, labels=pd.DataFrame())
+    jobs = [
+        (replace(alone, found={key: scan.found[key]}), key, options, stream)
+        for key, stream in zip(scan.evaluations, streams, strict=True)
+    ]
+    models = [model for _, model in scan.evaluations]
+    found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
     results = adjusted([of_evaluation for _, of_evaluation, _ in found])
     evaluations = [
         with_results(evaluation, TwinOutcome(tuple(of_evaluation)), margin)

@@ -30,22 +30,20 @@ def append_summary(write: Callable[[], str]) -> None:
 
 def of_report(report: "Report") -> str:
     """Return the verdict of every model on a task in a sentence, and the short table."""
-    from coherence.report.screen import ROWS, mark
+    from coherence.report.screen import headline, short_table
     from coherence.report.tables import escape_markdown
     from coherence.report.view import view
-    from coherence.report.wording import NOT_GIVEN, evaluation_heading
 
-    names = [evaluation_heading(evaluation) for evaluation in report.evaluations]
     said = []
-    for evaluation, name in zip(report.evaluations, names, strict=True):
-        words = [mark(evaluation.verdict), *view(evaluation).conclusion[:1]]
-        text = escape_markdown(" ".join(filter(None, words))) or "No verdict."
-        said.append(f"- **{escape_markdown(name)}** {text}")
-    cells = {row: list(map(cell, report.evaluations)) for row, cell in ROWS}
-    shown = {row: texts for row, texts in cells.items() if set(texts) != {NOT_GIVEN}}
-    rows = list(zip(*shown.values(), strict=True))
-    table = [[name, *texts] for name, texts in zip(names, rows, strict=True)] if rows else []
-    return "\n\n".join(["### Coherence", "\n".join(said), *_table(["", *shown], table)])
+    for evaluation in report.evaluations:
+        about = headline(evaluation, view(evaluation))
+        name, text = (escape_markdown(t) for t in (about.heading, f"{about.mark} {about.verdict}"))
+        said.append(f"- **{name}** {text}")
+    names, rows = short_table(report.evaluations)
+    # A model a row, however many there are.
+    turned = [list(cells) for cells in zip(names, *(row[1:] for row in rows), strict=True)]
+    table = _table(["", *(row[0] for row in rows)], turned if rows else [])
+    return "\n\n".join(["### Coherence", "\n".join(said), *table])
 
 
 def of_comparison(result: "Comparison") -> str:

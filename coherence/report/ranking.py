@@ -196,6 +196,10 @@ COLUMNS = (
     "pvalue_equal",
 )
 _SHIFT = "hidden shift of belief"
+_WORDS = {
+    "residual_covariance": "choices at equal belief",
+    "iterated_expectation": "average gap to the belief after evidence",
+}
 
 
 def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
@@ -234,7 +238,7 @@ def pooled_sentences(evaluations: Sequence[EvaluationReport]) -> list[tuple[str,
 
 def _sentence(row: Mapping[Hashable, Any]) -> str:
     mean, low, high, sd = format_numbers([row[name] for name in ("mean", "low", "high", "sd")])
-    name = f"{row['check']}, {row['component']}" if row["component"] else row["check"]
+    name = ", ".join(filter(None, [_WORDS.get(row["check"], row["check"]), row["component"]]))
     pvalue, equal = (
         f"p {text}" if text.startswith("<") else f"p = {text}"
         for text in (format_pvalue(row[name]) for name in ("pvalue", "pvalue_equal"))

@@ -5,7 +5,7 @@ other row has one, and nothing but the verdict concludes.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -47,8 +47,10 @@ class Headline:
     command: str  # the command that does it; empty where none does
 
 
-def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[RenderableType]:
-    """Yield the parts of the short report."""
+def screen(
+    evaluations: Sequence[EvaluationReport], more: str, below: Iterable[RenderableType] = ()
+) -> Iterator[RenderableType]:
+    """Yield the parts of the short report, those that stand below the table before its end."""
     seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
     for evaluation, about in seen:
         said = headline(evaluation, about)
@@ -62,6 +64,7 @@ def screen(evaluations: Sequence[EvaluationReport], more: str) -> Iterator[Rende
     if table.row_count:
         yield table
     yield from listed(list(warnings(seen)))
+    yield from below
     yield as_text(f"{legend(evaluations)} Everything else: {more}.", "dim")
 
 

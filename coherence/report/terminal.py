@@ -92,7 +92,7 @@ def render_report(
             as_text(f"{_BESIDE_SCORES}: {more}.", "dim"),
         ]
     elif not full and len(evaluations) <= FEW and has_verdicts(evaluations):
-        parts += [*screen(evaluations, more), *_over_tasks(evaluations)]
+        parts += screen(evaluations, more, _over_tasks(evaluations))
     elif not full and len(evaluations) > FEW:
         parts += [
             *_summary(evaluations),

@@ -407,6 +407,13 @@ def require_there(path: Path) -> None:
                 f"{path}: a link to {path.readlink()}, where nothing is. Make the link anew, or "
                 "name the file itself."
             )
+        store = path.with_name(f"{path.name}.answers.sqlite")
+        if store.exists():
+            raise InputError(
+                f"{path}: no such file, but {store.name} holds answers of an interrupted "
+                "'coherence elicit'. Run that command again: it asks what is left, and writes the "
+                "table."
+            )
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN, ".gz")
         names = sorted(

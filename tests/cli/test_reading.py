@@ -35,6 +35,13 @@ def test_reading_by_evaluation_is_refused_where_it_cannot_be(path, tmp_path, run
     assert (status, "Write the table as parquet first" in err) == (2, True)
 
 
+def test_the_older_name_of_reading_by_evaluation_works(path, run):
+    checks = ["--checks", "calibration"]
+    status, out, err = run("analyze", path, "--by-unit", *checks)
+    assert (status, out) == run("analyze", path, "--by-evaluation", *checks)[:2]
+    assert "--by-unit is now --by-evaluation" in err
+
+
 def test_files_of_a_report_by_evaluation(path, tmp_path, run):
     command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
     assert run(*command, "--out", tmp_path / "out")[0] == 0
@@ -161,3 +168,10 @@ def test_the_truth_of_questions_that_were_not_forecast_is_left_out_as_the_error_
     assert (status, condition) == (2, 'outcome != "annulled"')
     status, out, _ = run(*command, *first, option, condition)
     assert (status, "where kept 34 of 120 rows" in out) == (0, True)
+
+
+def test_an_interrupted_elicitation_is_named(tmp_path, run):
+    (tmp_path / "runs.parquet.answers.sqlite").touch()
+    status, _, err = run("analyze", tmp_path / "runs.parquet")
+    assert status == 2
+    assert "runs.parquet.answers.sqlite holds answers of an interrupted 'coherence elicit'" in err

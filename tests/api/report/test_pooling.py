@@ -57,7 +57,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
 def test_text_page_and_json_say_it(report):
     model = report.pooled["model"][0]
     assert f"{model} over its tasks" in str(report)
-    assert "over 4 tasks (p " in str(report)
+    assert "over 4 tasks (p " in " ".join(str(report).split())
     assert f"<h3>{model} over its tasks</h3>" in report.to_html()
     assert '"pvalue_equal"' in report.to_json()
 
