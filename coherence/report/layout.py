@@ -91,8 +91,9 @@ class Command:
         """Yield lines no longer than the width, but for words that are."""
         words = _WORD.findall(clean(self.text))
         lines = [" " * self.indent + words[0]] if words else []
-        for word in words[1:]:
-            if len(lines[-1]) + len(word) + 3 > options.max_width:
+        for at, word in enumerate(words[1:], start=2):
+            backslash = 2 * (at < len(words))
+            if len(lines[-1]) + 1 + len(word) + backslash > options.max_width:
                 lines[-1] += " \\"
                 lines.append(f"{' ' * self.indent}  {word}")
             else:
