@@ -1,0 +1,189 @@
+"""Simulate matching probabilities of agents that act on what they say, or on more.
+
+    python tests/validity/matching.py --tables 400 --seed 1
+
+``tests/validity/matching.csv`` has a line per agent, slope, flaw and number of cases: the share of
+tables that pass the gate; of those that do, how often the intervals of the share of the exact
+posterior and of the mean difference hold the true ones, their means, and how often the interval of
+the share excludes 0 (of agents that act on what they say a false weight). Ten chances a case, one
+answer each, orders and frames balanced within the case. Table t of line l draws from the seed
+[seed, l, t]. One core needs about fifteen minutes for 400 tables.
+"""
+
+import argparse
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from coherence.checks.matching import matching_estimates
+
+RESULTS = Path(__file__).parent / "matching.csv"
+LEVELS = (np.arange(10) + 0.5) / 10
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What stands between the belief acted on and the answers."""
+
+    name: str
+    position: float = 0.0  # how often the option that is named first is taken
+    lapses: float = 0.0  # how often either is
+    aversion: float = 0.0  # how much less than its chance an event or its complement is worth
+    noise: float = 0.0  # standard deviation of reports
+    n_reports: int = 1
+
+
+FLAWS = (
+    Flaw("none"),
+    Flaw("position .2", position=0.2),
+    Flaw("lapses .2", lapses=0.2),
+    Flaw("aversion .1", aversion=0.1),
+    Flaw("reports .1 x 3", noise=0.1, n_reports=3),
+    Flaw("reports .1 x 2", noise=0.1, n_reports=2),
+    Flaw("all", position=0.1, lapses=0.1, aversion=0.1, noise=0.1, n_reports=3),
+)
+ACTED_ON: dict[str, tuple[float, Callable[[Floats, Floats], Floats]]] = {
+    "what it says": (0.0, lambda p, exact: p),
+    "what it says + .1": (0.0, lambda p, exact: p + 0.1),
+    "half of what it knows": (0.5, lambda p, exact: p + 0.5 * (exact - p)),
+}
+UNANSWERING: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "always the event": lambda p, first, level: np.ones(len(p)),
+    "always what is named first": lambda p, first, level: (first > 0) * 1.0,
+    "the first in 95%": lambda p, first, level: np.where(first > 0, 0.95, 0.05),
+    "the event as often as it believes": lambda p, first, level: p,
+    "a coin": lambda p, first, level: np.full(len(p), 0.5),
+}
+"""Agents that do not answer the stated chance; whatever they choose has nothing to do with it."""
+
+
+def beliefs(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw stated beliefs and exact posteriors, which differ by what is not said."""
+    odds = rng.normal(0.0, 1.3, n)
+    return 1 / (1 + np.exp(-odds - rng.normal(0.0, 0.9, n))), 1 / (1 + np.exp(-odds))
+
+
+def table(
+    p: Floats, exact: Floats, chance: Callable[..., Floats], flaw: Flaw, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Draw the answers of one table; `chance` gives that of the event's side."""
+    n = len(p)
+    case, level = np.repeat(np.arange(n), len(LEVELS)), np.tile(LEVELS, n)
+    cell = (np.tile(np.arange(len(LEVELS)), n) + np.repeat(rng.integers(4, size=n), 10)) % 4
+    first, frame = np.where(cell % 2, -1.0, 1.0), np.where(cell // 2, -1.0, 1.0)
+    for_event = chance(case, level, first, frame)
+    share = 1 - flaw.position - flaw.lapses
+    likely = share * for_event + flaw.position * (first > 0) + flaw.lapses / 2
+    chose = rng.random(len(case)) < likely
+    chosen = pd.DataFrame(
+        {
+            "context": case,
+            "level": np.where(frame < 0, 1 - level, level),
+            "frame": np.where(frame < 0, "complement", "event"),
+            "order": np.where(first * frame > 0, "event", "lottery"),
+            "action": np.where(chose == (frame > 0), "event", "lottery"),
+        }
+    )
+    reports = np.repeat(p, flaw.n_reports)
+    reports = np.clip(reports + flaw.noise * rng.normal(size=len(reports)), 0, 1)
+    told = pd.DataFrame({"context": np.repeat(np.arange(n), flaw.n_reports), "p": reports})
+    both = pd.concat([told, chosen], ignore_index=True)
+    return both.assign(exact=exact[both["context"]])
+
+
+def estimates(rows: pd.DataFrame, flaw: Flaw) -> dict[str, Any]:
+    """Return the results of a table by name."""
+    found = matching_estimates(
+        "p",
+        "action",
+        "level",
+        data=rows,
+        exact="exact",
+        frame="frame",
+        order="order",
+        context="context",
+        computed=flaw.noise == 0,
+    )
+    return {result.check.partition(":")[2]: result for result in found}
+
+
+def study(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:
+    """Estimate one table of an agent that answers the stated chance."""
+    rng = np.random.default_rng(seed)
+    share, belief = ACTED_ON[acted_on]
+    p, exact = beliefs(n, rng)
+    acted = belief(p, exact)
+
+    def chance(case: Floats, level: Floats, first: Floats, frame: Floats) -> Floats:
+        return 1 / (1 + np.exp(-slope * (acted[case] - flaw.aversion * frame - level)))
+
+    found = estimates(table(p, exact, chance, flaw, rng), flaw)
+    if math.isnan(found["difference"].statistic):
+        return [0.0] + [math.nan] * 5
+    truth = 0.1 if acted_on.endswith("+ .1") else 0.0  # of the mean over all cases, by symmetry
+    values = []
+    for name, true in (("share", share), ("difference", truth)):
+        result = found[name]
+        held = result.interval
+        values += [float(held.low <= true <= held.high) if held else math.nan, result.statistic]
+    excludes = found["share"].interval
+    return [1.0, *values, float(excludes.low > 0 or excludes.high < 0) if excludes else math.nan]
+
+
+def unanswered(kind: str, n: int, seed: list[int]) -> list[float]:
+    """Estimate one table of an agent that does not answer the stated chance."""
+    rng, flaw = np.random.default_rng(seed), FLAWS[0]
+    p, exact = beliefs(n, rng)
+
+    def chance(case: Floats, level: Floats, first: Floats, frame: Floats) -> Floats:
+        return UNANSWERING[kind](p[case], first, level)
+
+    found = estimates(table(p, exact, chance, flaw, rng), flaw)
+    return [float(not math.isnan(found["difference"].statistic))] + [math.nan] * 5
+
+
+def main() -> None:
+    """Simulate, print and store."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    lines: list[tuple[tuple[Any, ...], Callable[[list[int]], list[float]]]] = []
+    for acted_on, slope, flaw in itertools.product(ACTED_ON, (8.0, 20.0), FLAWS):
+        lines.append(
+            (
+                (acted_on, slope, flaw.name, 60),
+                lambda seed, a=acted_on, s=slope, f=flaw: study(a, s, f, 60, seed),
+            )
+        )
+    for kind, n in itertools.product(UNANSWERING, (20, 60)):
+        lines.append(
+            ((kind, math.nan, "none", n), lambda seed, k=kind, m=n: unanswered(k, m, seed))
+        )
+    records = []
+    for number, (names, run) in enumerate(lines):
+        seeds = [[args.seed, number, drawn] for drawn in range(args.tables)]
+        outcomes = np.array(Parallel(n_jobs=args.jobs)(delayed(run)(seed) for seed in seeds))
+        passed = outcomes[outcomes[:, 0] == 1]
+        means = passed[:, 1:].mean(axis=0) if len(passed) else np.full(5, math.nan)
+        records.append((*names, outcomes[:, 0].mean(), *means, args.tables))
+        print(*records[-1], flush=True)
+    columns = ["acted_on", "slope", "flaw", "n_cases", "passed", "share_covered", "share"]
+    columns += ["difference_covered", "difference", "share_excludes_0", "n_tables"]
+    pd.DataFrame(records, columns=columns).assign(seed=args.seed).round(4).to_csv(
+        args.results, index=False
+    )
+
+
+if __name__ == "__main__":
+    main()
