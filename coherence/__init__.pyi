@@ -33,6 +33,7 @@ from .checks.forest_baseline import random_forest_baseline as random_forest_base
 from .checks.information import action_information as action_information
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
 from .checks.leak import evidence_leak_test as evidence_leak_test
+from .checks.matching import matching_estimates as matching_estimates
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.rational import rational_agent_test as rational_agent_test

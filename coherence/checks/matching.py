@@ -35,7 +35,7 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Interval
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import Clusters, as_clusters, context_means
+from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.table.schema import ACTION_PREFIX
 
 EVENT, LOTTERY, COMPLEMENT = "event", "lottery", "complement"
@@ -151,9 +151,11 @@ def matching_estimates(
     (True, True, 'the exact posterior is not known')
     """
     answers = _answers(belief, action, level, exact, frame, order, context, computed=computed)
-    clusters = as_clusters(
-        None if group is None else np.asarray(group)[answers.used], answers.of_row, answers.cases
-    )
+    clusters = Clusters("context", np.arange(len(answers.cases), dtype=np.int64))
+    if group is not None:
+        of_rows = np.asarray(group)[answers.used]
+        groups, _ = groups_of_contexts(of_rows, answers.of_row, answers.cases)
+        clusters = Clusters("group", groups)
     return _estimates(answers, clusters)
 
 
