@@ -30,6 +30,22 @@ class VerdictInput:
     scored: bool  # whether beliefs stand alone and were scored
     moves: Variation | None
     margin: float | None
+    state_name: str = ""  # what it is that the belief is in, where the table says so
+
+    @property
+    def action(self) -> str | None:
+        """Name the action whose difference is shown; None with several states."""
+        name = self.says("action")
+        return None if name is None else f'"{clean(name)}"'
+
+    @property
+    def when(self) -> str:
+        """Name the state in which it is chosen more often, or less."""
+        if self.state_name:
+            return clean(self.state_name)
+        states = self.says("states")
+        happened, other = states if isinstance(states, list) else ("1", "0")
+        return f"the truth is {clean(happened)} than when it is {clean(other)}"
 
     @property
     def lack(self) -> Lack | None:
@@ -105,12 +121,15 @@ TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
 
 
 def verdict_input(
-    results: Sequence[CheckResult], moves: Variation | None, margin: float | None
+    results: Sequence[CheckResult],
+    moves: Variation | None,
+    margin: float | None,
+    state_name: str = "",
 ) -> VerdictInput:
     """Gather what a verdict is decided by."""
     by_name = {result.check: result for result in results}
     primary = by_name.get(PRIMARY)
-    return VerdictInput(primary, by_name.get(LEAK), SCORES in by_name, moves, margin)
+    return VerdictInput(primary, by_name.get(LEAK), SCORES in by_name, moves, margin, state_name)
 
 
 def decide(facts: VerdictInput) -> Verdict:
@@ -253,11 +272,22 @@ def _points(facts: VerdictInput) -> str:
     """Name the difference in points, with its interval."""
     result = facts.primary
     assert result is not None
-    component, pvalue = clean(result.settings.get("component", "choice")), _p(result.pvalue)
+    pvalue = _p(result.pvalue)
     if math.isnan(result.statistic):
         return f"choices go with the truth at equal stated belief ({pvalue})"
-    effect = with_interval(result.statistic, result.interval, " points")
-    return f"at equal stated belief {component} is {effect}, {pvalue}"
+    if facts.action is None:  # one of several differences between several states
+        component = clean(result.settings.get("component", "choice"))
+        effect = with_interval(result.statistic, result.interval, " points")
+        return f"at equal stated belief {component} is {effect} ({pvalue})"
+    value, interval = result.statistic, result.interval
+    if value < 0:
+        value, interval = -value, interval and Interval(-interval.high, -interval.low)
+    how = "more" if result.statistic >= 0 else "less"
+    chooses = "they choose" if facts.says("n_persons") else "it chooses"
+    return (
+        f"at equal stated belief {chooses} {facts.action} "
+        f"{with_interval(value, interval, ' points')} {how} often when {facts.when} ({pvalue})"
+    )
 
 
 def _unsaid(facts: VerdictInput) -> str:
@@ -279,9 +309,12 @@ def _compatible(facts: VerdictInput) -> str:
         if reason := clean(result.reason):
             return f" {reason[0].upper()}{reason[1:]}."
         return " There is no interval: what effect was missed is not known."
-    component = clean(result.settings.get("component", ""))
     low, high = points([result.interval.low, result.interval.high])
+    component = clean(result.settings.get("component", ""))
     of = f" for {component}" if component else ""
+    if facts.action is not None:
+        chooses = "they choose" if facts.says("n_persons") else "it chooses"
+        of = f" in how often {chooses} {facts.action}"
     taken = ", single reports taken as exact" if facts.says("reports") == Reports.SINGLE else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "

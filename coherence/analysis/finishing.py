@@ -119,6 +119,7 @@ def measured(
         unreadable=unreadable(evaluation.rows),
         answering=way,
         scatter=evaluation.scatter,
+        state_name=_state_name(evaluation),
         state_names=_state_names(evaluation),
         variation=variation(evaluation.shown(), evaluation.runs),
         says_all=_says_all(evaluation),
@@ -134,7 +135,7 @@ def with_results(
     assert evaluation.scatter is not None
     results, noun, scatter = beside.results, belief_noun(evaluation.answering), evaluation.scatter
     allowed = noise_robust_test(results)
-    facts = verdict_input(results, evaluation.variation, margin)
+    facts = verdict_input(results, evaluation.variation, margin, evaluation.state_name)
     verdict = decide(facts)
     further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
@@ -160,10 +161,15 @@ def _says_all(evaluation: EvaluationRows) -> bool:
     return says_all(known["belief"], known["p_true"].astype(float), known["context"])
 
 
+def _state_name(evaluation: EvaluationRows) -> str:
+    """Return what theta = 1 is, where the table says it of all rows alike."""
+    if "theta_name" not in evaluation.rows:
+        return ""
+    named = evaluation.rows["theta_name"].dropna().unique()
+    return str(named[0]) if len(named) == 1 else ""
+
+
 def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:
     """Name the states as the table does, else by the label whose probability was stated."""
-    named = (
-        set(evaluation.rows["theta_name"].dropna()) if "theta_name" in evaluation.rows else set()
-    )
-    name = named.pop() if len(named) == 1 else evaluation.positive
+    name = _state_name(evaluation) or evaluation.positive
     return ("state 0", "state 1") if name is None else (f"not {name}", str(name))

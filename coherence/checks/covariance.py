@@ -447,6 +447,8 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
         settings={
             **undefined.settings,
             "component": details["component"][at],
+            "action": str(data.actions[at]),
+            "states": [str(data.states[1]), str(data.states[0])],
             **({"tested": tested} if tested else {}),
             "n_draws": n_draws,
             "n_orders": len(sums.totals),

@@ -163,6 +163,8 @@ def _of_degree(
         interval=Interval(float(low[1 + shown]), float(high[1 + shown]), 0.95, method),
         settings={
             "component": names[shown],
+            "action": str(data.actions[shown]),
+            "states": [str(data.states[1]), str(data.states[0])],
             **({"tested": f"all {len(names)} actions together"} if len(names) > 2 else {}),
             "degree": degree,
             "n_tested": int(used.size),

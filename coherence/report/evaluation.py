@@ -67,6 +67,7 @@ class EvaluationReport:
     sensitivity: Sensitivity | None = None
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
     state_names: tuple[str, str] = ("state 0", "state 1")
+    state_name: str = ""  # what theta = 1 is, where the table says it; untrusted
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
     # whether what is stated leaves nothing of the exact posterior unsaid, but for rounding

@@ -219,6 +219,8 @@ def _hidden_share(evaluation: EvaluationReport) -> str:
 
 def _follows(evaluation: EvaluationReport) -> str:
     slope = _also(evaluation, "slope")
+    if evaluation.verdict is Verdict.HARDLY_MOVES:
+        return NOT_GIVEN  # what hardly moves follows nothing
     return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
 
 

@@ -68,17 +68,17 @@ def points(values: Sequence[float]) -> list[str]:
     return [f"{value:z.{digits}f}" for value in hundredths]
 
 
-def with_interval(value: float, interval: Interval | None, evaluation: str = "") -> str:
+def with_interval(value: float, interval: Interval | None, unit: str = "") -> str:
     """Return a difference of probabilities in points, its interval behind it.
 
     An estimate beyond what a difference can be is shown as the end of its range.
     """
     value = min(max(value, -1.0), 1.0)
     if interval is None or math.isnan(interval.low) or math.isnan(interval.high):
-        return f"{points([value])[0]}{evaluation}"
+        return f"{points([value])[0]}{unit}"
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
-    return f"{shown}{evaluation} [{low}, {high}]"
+    return f"{shown}{unit} [{low}, {high}]"
 
 
 def concerns_all(results: Iterable[CheckResult]) -> str:
