@@ -69,9 +69,9 @@ def coverage_record(
 def coverage_shortfall(belief: Floats, n: int, n_bins: int, *, over: str, sets: str) -> str:
     """Say which bins the cases could not fill, and what can be reached."""
     capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
-    # With fewer cases than bins, chance decides which bins get one.
+    # With fewer cases than bins, chance decides which bins get one; a single one is missed by none.
     short = np.flatnonzero(capacity < n // n_bins)
-    if not short.size:
+    if not short.size or n < 2 * n_bins:
         return ""
     held = listing(
         (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins

@@ -5,7 +5,6 @@ goes together, whose answers are kept where, and how a folder is written stands 
 earlier call in the folders are replaced, and an error leaves no folder behind.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,14 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.commands.looking import Ahead, add_looking_options, check_prices, print_ahead
-from elicitation.commands.model_options import (
-    add_model_options,
-    add_store_options,
-    answer_store,
-    connect_to,
-    is_hosted,
-)
+from elicitation.commands.looking import Ahead, check_prices, print_ahead
+from elicitation.commands.model_options import answer_store, connect_to, is_hosted
+from elicitation.options import MODEL, ModelOptions, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +29,54 @@ if TYPE_CHECKING:
 Answers = TypeVar("Answers")
 INDEXES = r"paper\.(md|tex)"
 _ALWAYS = ("paper.md", "paper.tex")
-SETTINGS = "docs/eliciting.md#settings"
-"""The page that lists what ``--set`` takes."""
+Chosen = TypeVar("Chosen", bound="BatteryOptions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatteryOptions(ModelOptions):
+    """Who is asked or whose answers are read, and where results go."""
+
+    model: tuple[str, ...] | None = option(
+        None,
+        "a model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of the hub; "
+        "see docs/models.md; or PROVIDER/NAME of a hosted model; with --server its name there; "
+        "repeat it to ask several, one after the other",
+        group=MODEL,
+        metavar="MODEL",
+    )
+    answers: Any = None
+    out: str | None = option(None, "folder for tables and figures, made if need be", metavar="DIR")
+    paper: str | None = option(
+        None,
+        "folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
+        metavar="DIR",
+    )
+    max_new_tokens: int | None = option(
+        None,
+        "cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
+        least=1,
+    )
+    seed: int = option(0, "seed of draws and intervals (default: 0)", least=0)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What ``--model`` names."""
+        return self.model or ()
+
+    @property
+    def answer_files(self) -> tuple[str, ...]:
+        """Files of answers that are there instead."""
+        return (self.answers,) if isinstance(self.answers, str) else self.answers or ()
+
+    @property
+    def pair(self) -> dict[str, str | None]:
+        """Two versions of one model by their names in results, where the battery takes such."""
+        return {}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Files that are read, and must not be replaced by results."""
+        return self.answer_files
 
 
 @dataclass
@@ -55,89 +95,42 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Battery(Generic[Answers]):
+class Battery(Generic[Chosen, Answers]):
     """How the answers of one battery are read, asked for and scored."""
 
     title: str
     written: str  # pattern of all files that the command may write, but for the store
     earlier: str  # pattern of the tables of the paper
-    check: Callable[[argparse.Namespace], None]  # raises for options that do not go together
-    ahead: Callable[[argparse.Namespace, str, str], Ahead]  # of a model: its name here, its place
-    read: Callable[[argparse.Namespace], Answers]
-    ask: "Callable[[argparse.Namespace, Asked, AnswerStore], Answers]"
-    score: Callable[[argparse.Namespace, Answers], Results]
+    check: Callable[[Chosen], None]  # raises for options that do not go together
+    ahead: Callable[[Chosen, str, str], Ahead]  # of a model: its name here, its place
+    read: Callable[[Chosen], Answers]
+    ask: "Callable[[Chosen, Asked, AnswerStore], Answers]"
+    score: Callable[[Chosen, Answers], Results]
 
 
-def add_battery_options(
-    parser: argparse.ArgumentParser,
-    rare: argparse.ArgumentParser,
-    *,
-    answers: str,
-    several: bool = False,
-    chat: bool = True,
-    kind: str = "causal language model",
-    dest: str = "model",
-    seed: str,
-    room: str,
-) -> None:
-    """Declare who is asked or whose answers are read, where results go; `rare` as elsewhere."""
-    add_model_options(parser, kind=kind, dest=dest, several=True, server=True, chat=chat, rare=rare)
-    many: dict[str, Any] = {"action": "extend", "nargs": "+"} if several else {}
-    parser.add_argument("--answers", metavar="FILE", help=answers, **many)
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for tables and figures, made if need be"
-    )
-    add_paper_option(parser)
-    parser.add_argument("--max-new-tokens", type=int, metavar="N", help=room)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"{seed} (default: 0)")
-    add_store_options(parser, usual="DIR/answers.sqlite")
-    add_looking_options(parser.add_argument_group("looking without asking"), rare)
-
-
-def add_paper_option(parser: argparse.ArgumentParser, **default: Any) -> None:
-    """Declare ``--paper``."""
-    parser.add_argument(
-        "--paper",
-        metavar="DIR",
-        help="folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
-        **default,
-    )
-
-
-def models_named(args: argparse.Namespace) -> "list[str] | None":
-    """Return what ``--model`` names."""
-    given = vars(args)
-    named: list[str] | None = given["models" if "models" in given else "model"]
-    return named
-
-
-def check_options(args: argparse.Namespace, **least: int) -> None:
+def check_options(options: BatteryOptions) -> None:
     """Raise for what can be known before anything is read or loaded."""
     from coherence.errors import InputError
 
-    pair = [vars(args)[name] for name in ("base", "instruct") if name in vars(args)]
-    ways = [models_named(args) is not None, args.answers is not None, any(pair)]
-    if sum(ways) != 1 or (any(pair) and not all(pair)):
+    pair = options.pair
+    ways = [bool(options.named), bool(options.answer_files), any(pair.values())]
+    if sum(ways) != 1 or (any(pair.values()) and not all(pair.values())):
         beside = "or both --base DIR and --instruct DIR, " if pair else ""
         raise InputError(
             f"needed: --model DIR to ask a model, {beside}or --answers FILE to score answers, and "
-            f"{'only one of these' if pair else 'not both'}. See 'coherence {args.command} --help'."
+            f"{'only one of these' if pair else 'not both'}. See "
+            f"'coherence {options.command} --help'."
         )
-    check_prices(args)
-    if args.dry_run and args.answers is not None:
+    check_prices(options)
+    if options.dry_run and options.answer_files:
         raise InputError(
             "--dry-run is for --model; the answers of --answers are there already. Leave it out."
         )
-    if args.server is not None and models_named(args) is None:
+    if options.server is not None and not options.named:
         raise InputError("--server needs --model, the model's name there. Leave --server out.")
-    if args.out is None:
+    if options.out is None:
         raise InputError("--out DIR is missing. Name a folder for tables and figures.")
-    folder_of(args.out)
-    for name, limit in {"seed": 0, "batch_size": 1, "max_new_tokens": 1, **least}.items():
-        value = getattr(args, name)
-        if value is not None and value < limit:
-            option = name.replace("_", "-")
-            raise InputError(f"--{option} must be at least {limit}; received {value}.")
+    folder_of(options.out)
 
 
 def folder_of(path: str) -> Path:
@@ -150,7 +143,7 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def places_of(args: argparse.Namespace) -> dict[str, str]:
+def places_of(options: BatteryOptions) -> dict[str, str]:
     """Return what `--model`, or `--base` and `--instruct`, name, by what results call it.
 
     Folders may have one name: as much of the path as tells them apart is added.
@@ -158,10 +151,10 @@ def places_of(args: argparse.Namespace) -> dict[str, str]:
     from coherence.batteries.battery import distinct_names
     from coherence.errors import InputError
 
-    named = models_named(args)
-    if named is None:
-        return {"base": args.base, "instruct": args.instruct}
-    if is_hosted(args):
+    named = options.named
+    if not named:
+        return {name: str(place) for name, place in options.pair.items()}
+    if is_hosted(options):
         if len(set(named)) < len(named):
             raise InputError(f"--model must name different models; received {', '.join(named)}.")
         return dict(zip(named, named, strict=True))
@@ -172,62 +165,63 @@ def places_of(args: argparse.Namespace) -> dict[str, str]:
     return dict(zip(names, named, strict=True))
 
 
-def find_models(args: argparse.Namespace) -> "Asked":
+def find_models(options: BatteryOptions) -> "Asked":
     """Return hosted models, or places of local ones, by name.
 
     What is wrong with any of them shows before the first is asked.
     """
     from elicitation.models.local.sources import find_source
 
-    places = places_of(args)
-    if is_hosted(args):
-        return {name: connect_to(args, place) for name, place in places.items()}
+    places = places_of(options)
+    if is_hosted(options):
+        return {name: connect_to(options, place) for name, place in places.items()}
     for place in places.values():
-        find_source(place, revision=args.revision)
+        find_source(place, revision=options.revision)
     return dict(places)
 
 
-def run_battery(args: argparse.Namespace, battery: Battery[Answers]) -> int:
+def run_battery(options: Chosen, battery: "Battery[Chosen, Answers]") -> int:
     """Ask or read, score, write and print; or only look."""
-    battery.check(args)
-    if args.dry_run:
-        _look(args, battery)
+    battery.check(options)
+    if options.dry_run:
+        _look(options, battery)
         return 0
-    with no_empty_folders(args.out, args.paper):
-        _ask_and_write(args, battery)
+    assert options.out is not None, "options were checked"
+    with no_empty_folders(options.out, options.paper):
+        _ask_and_write(options, battery, options.out)
     return 0
 
 
-def _ask_and_write(args: argparse.Namespace, battery: Battery[Answers]) -> None:
-    if args.answers is not None:
+def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: str) -> None:
+    if options.answer_files:
         # Before folders are made: a table with errors leaves none behind.
-        results = battery.score(args, battery.read(args))
-        inputs = [args.answers] if isinstance(args.answers, str) else list(args.answers)
-        inputs += [path for name in ("questions", "items") if (path := getattr(args, name, None))]
-        paper, folder = paper_folder(args), prepare_folder(args.out)
+        results = battery.score(options, battery.read(options))
+        paper, folder = paper_folder(options.paper), prepare_folder(out)
     else:
-        models = find_models(args)
+        models = find_models(options)
         # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
-        paper, folder, inputs = paper_folder(args), prepare_folder(args.out), []
-        with answer_store(args, store_of(args)) as store:
-            answers = battery.ask(args, models, store)
-        results = battery.score(args, answers)
-    write_results(folder, battery.written, results, inputs, paper, battery.title, battery.earlier)
+        paper, folder = paper_folder(options.paper), prepare_folder(out)
+        with answer_store(Path(store_of(options)), resume=options.resume) as store:
+            answers = battery.ask(options, models, store)
+        results = battery.score(options, answers)
+    write_results(
+        folder, battery.written, results, options.inputs, paper, battery.title, battery.earlier
+    )
 
 
-def _look(args: argparse.Namespace, battery: Battery[Answers]) -> None:
+def _look(options: Chosen, battery: "Battery[Chosen, Answers]") -> None:
     from coherence.report.wording import clean
 
-    places = places_of(args)
+    places = places_of(options)
     for number, (name, place) in enumerate(places.items()):
         if len(places) > 1:
             print(f"{'' if number == 0 else chr(10)}model      {clean(name)}")
-        print_ahead(args, battery.ahead(args, name, place), store_of(args))
+        print_ahead(options, battery.ahead(options, name, place), store_of(options))
 
 
-def store_of(args: argparse.Namespace) -> str:
+def store_of(options: BatteryOptions) -> str:
     """Return where answers are kept."""
-    return args.store or os.path.join(args.out, "answers.sqlite")
+    return options.store or os.path.join(str(options.out), "answers.sqlite")
 
 
 def write_results(
@@ -269,9 +263,9 @@ def write_results(
         raise failure
 
 
-def paper_folder(args: argparse.Namespace) -> Path | None:
+def paper_folder(path: str | None) -> Path | None:
     """Make the folder before anything is asked; None where the option was not given."""
-    return None if args.paper is None else prepare_folder(args.paper, "--paper", _ALWAYS)
+    return None if path is None else prepare_folder(path, "--paper", _ALWAYS)
 
 
 def write_paper_tables(

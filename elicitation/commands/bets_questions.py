@@ -1,10 +1,11 @@
 """The questions of ``coherence bets``, and the things that they are about."""
 
-import argparse
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 from coherence.table.printable import counted
+from elicitation.options import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,19 +13,39 @@ if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
 
 # Here too, since the module of the questions takes a second to import and --help should not.
-MODALITIES = ("coin", "dice", "card")
+Modality = Literal["coin", "dice", "card"]
+Value = Literal["boolean-expensive", "boolean-valuable", "choice-expensive", "choice-valuable"]
+MODALITIES, VALUES = get_args(Modality), get_args(Value)
 PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"  # tables of the paper
-VALUES = ("boolean-expensive", "boolean-valuable", "choice-expensive", "choice-valuable")
 
 
-def things_of(args: argparse.Namespace) -> "Items":
+@dataclass(frozen=True, kw_only=True)
+class TermOptions:
+    """What bets are about, and their terms."""
+
+    items: str | None = option(
+        None,
+        "things of your own: .csv with columns item, value, split and perhaps price",
+        metavar="FILE",
+    )
+    chance: float | None = option(None, "chance of the side that wins (default: 0.5)", metavar="P")
+    stake: float | None = option(None, "what a bet costs, in the unit of the prices (default: 20)")
+    payout: float | None = option(
+        None,
+        "what is paid on top of a stake that comes back, per unit of it (default: 0); bets then "
+        "state all amounts, as they do with --chance or --stake",
+        metavar="B",
+    )
+
+
+def things_of(path: str | None) -> "Items":
     """Return the user's list of things, or that of the package."""
     from elicitation.batteries.bets.items import default_items, read_items
 
-    return default_items() if args.items is None else read_items(args.items)
+    return default_items() if path is None else read_items(path)
 
 
-def scored_questions(args: argparse.Namespace) -> "pd.DataFrame":
+def scored_questions(terms: TermOptions) -> "pd.DataFrame":
     """Return all questions for a score: dev and test, values and bets, and the ladder of a coin."""
     import pandas as pd
 
@@ -37,12 +58,12 @@ def scored_questions(args: argparse.Namespace) -> "pd.DataFrame":
         value_questions,
     )
 
-    items = things_of(args)
+    items = things_of(terms.items)
     splits = _scored_splits(items)
     # Who names a term has all amounts stated; without one the bets are those of the paper.
-    amounts = any(value is not None for value in (args.chance, args.stake, args.payout))
-    chance = 0.5 if args.chance is None else args.chance
-    stake, payout = STAKE if args.stake is None else args.stake, args.payout or 0.0
+    amounts = any(value is not None for value in (terms.chance, terms.stake, terms.payout))
+    chance = 0.5 if terms.chance is None else terms.chance
+    stake, payout = STAKE if terms.stake is None else terms.stake, terms.payout or 0.0
     bets = bet_questions(
         items, splits=splits, chances=(chance,), stake=stake, payout=payout, amounts=amounts
     )
@@ -71,11 +92,11 @@ def _scored_splits(items: "Items") -> list[str]:
     return [split for split in ("dev", "test") if items.of("high", split)]
 
 
-def write_questions(args: argparse.Namespace) -> int:
-    """Write the questions to the file of ``--out``, to be asked elsewhere."""
+def write_questions(terms: TermOptions, path: str) -> int:
+    """Write the questions to a file, to be asked elsewhere."""
     from coherence.table.writing import write_runs
 
-    questions = scored_questions(args)
-    write_runs(questions, args.out, replace=False)
-    print(f"{args.out}: {counted(len(questions), 'question')}", file=sys.stderr)
+    questions = scored_questions(terms)
+    write_runs(questions, path, replace=False)
+    print(f"{path}: {counted(len(questions), 'question')}", file=sys.stderr)
     return 0

@@ -3,57 +3,119 @@
 And what carries over from one kind of bet to another.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from coherence.cli.folders import new_files
 from elicitation.commands.battery import folder_of, paper_folder, write_paper_tables
-from elicitation.commands.bets_questions import MODALITIES, PAPER, VALUES, things_of
+from elicitation.commands.bets_questions import (
+    MODALITIES,
+    PAPER,
+    VALUES,
+    Modality,
+    Value,
+    things_of,
+)
+from elicitation.options import option
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
     from elicitation.training.finetuning import BatchProgress, TuningRecipe
 
 
-def _recipe(args: argparse.Namespace) -> "TuningRecipe":
+@dataclass(frozen=True, kw_only=True)
+class TransferOptions:
+    """How models are trained on each kind of bet."""
+
+    out: str | None = option(
+        None, "folder for the trained models, the table and the figure", metavar="DIR"
+    )
+    paper: str | None = option(
+        None,
+        "folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
+        metavar="DIR",
+    )
+    model: str | None = option(
+        None, "folder of the model to begin with, as written by save_pretrained", metavar="DIR"
+    )
+    device: str = option("auto", "torch device (default: a GPU if there is one)", metavar="NAME")
+    threads: int | None = option(None, "threads of the model (default: torch's own choice)")
+    from_scratch: bool = option(
+        False, "begin with a small model of random weights that is taught values first"
+    )
+    items: str | None = option(
+        None,
+        "things of your own: .csv with columns item, value, split and perhaps price",
+        metavar="FILE",
+    )
+    batch_size: int | None = option(None, "questions per update (default: 32)")
+    learning_rate: float | None = option(
+        None, "of AdamW, constant (default: 5e-5; from scratch: 2e-3)", metavar="RATE"
+    )
+    goal: float | None = option(
+        None, "stop at this share of right development answers (default: 0.9)", metavar="SHARE"
+    )
+    epochs: int | None = option(
+        None, "stop after so many epochs in any case (default: 20; from scratch: 60)"
+    )
+    seed: int = option(0, "seed of the training (default: 0)", least=0)
+    resume: bool = option(
+        True, "go on from the last epoch of a training that was cut short (default)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(TransferOptions):
+    """What one model is trained on."""
+
+    out: str | None = option(None, "model folder to write", metavar="DIR")
+    paper: None = None
+    modality: Literal[Modality, Value] | None = option(
+        None,
+        f"what to train on: {', '.join(MODALITIES)}, or value questions: {', '.join(VALUES)}",
+        metavar="NAME",
+    )
+
+
+def _recipe(options: TransferOptions) -> "TuningRecipe":
     from dataclasses import replace
 
     from elicitation.batteries.bets.models import SCRATCH
     from elicitation.training.finetuning import TuningRecipe
 
-    settings = {
-        "batch_size": args.update_size,
-        "learning_rate": args.learning_rate,
-        "goal": args.goal,
-        "max_epochs": args.epochs,
+    settings: dict[str, Any] = {
+        "batch_size": options.batch_size,
+        "learning_rate": options.learning_rate,
+        "goal": options.goal,
+        "max_epochs": options.epochs,
     }
     return replace(
-        SCRATCH if args.from_scratch else TuningRecipe(),
+        SCRATCH if options.from_scratch else TuningRecipe(),
         **{name: value for name, value in settings.items() if value is not None},
     )
 
 
-def _base(args: argparse.Namespace, items: "Items", out: Path, show: "BatchProgress") -> Path:
+def _base(options: TransferOptions, items: "Items", out: Path, show: "BatchProgress") -> Path:
     """Return the folder of the model to begin with, made if it is to be."""
     from coherence.errors import InputError
 
-    if (args.model is None) == (not args.from_scratch):
+    if (options.model is None) == (not options.from_scratch):
         raise InputError("needed: --model DIR, or --from-scratch, and not both.")
-    if args.model is not None:
-        return Path(args.model)
+    if options.model is not None:
+        return Path(options.model)
     from elicitation.batteries.bets.models import make_value_reader
 
-    make_value_reader(out / "values", items, seed=args.seed, progress=show)
+    make_value_reader(out / "values", items, seed=options.seed, progress=show)
     return out / "values"
 
 
 def _fit(
-    args: argparse.Namespace,
+    options: TransferOptions,
     items: "Items",
     base: Path,
     modality: str,
@@ -74,7 +136,7 @@ def _fit(
             questions = bet_questions(items, splits=[split], modalities=[modality])
         lessons[split] = lessons_from(questions, right_roles(questions))
     # A small model forgets values while it learns bets; see `with_values`.
-    if args.from_scratch:
+    if options.from_scratch:
         lessons["train"] = with_values(lessons["train"], items)
     return fine_tune(
         base,
@@ -82,22 +144,30 @@ def _fit(
         lessons["train"],
         lessons["dev"],
         recipe=recipe,
-        seed=args.seed,
-        device=args.device,
-        resume=args.resume,
+        seed=options.seed,
+        device=options.device,
+        resume=options.resume,
         progress=show,
     )
 
 
+def _out(options: TransferOptions) -> Path:
+    from coherence.errors import InputError
+
+    if options.out is None:
+        raise InputError("--out DIR is missing. Name the folder for what is trained.")
+    return folder_of(options.out)
+
+
 @contextmanager
-def _training(args: argparse.Namespace) -> "Iterator[BatchProgress]":
+def _training(options: TransferOptions) -> "Iterator[BatchProgress]":
     """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
     from tqdm import tqdm
 
-    if args.threads is not None:
+    if options.threads is not None:
         import torch
 
-        torch.set_num_threads(args.threads)
+        torch.set_num_threads(options.threads)
     with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
 
         def show(epoch: int, batch: int, total: int, loss: float) -> None:
@@ -112,12 +182,18 @@ def _training(args: argparse.Namespace) -> "Iterator[BatchProgress]":
         yield show
 
 
-def train(args: argparse.Namespace) -> int:
+def train(options: TrainOptions) -> int:
     """Fine-tune a model on one kind of question, and print how it went."""
-    items, out, recipe = things_of(args), folder_of(args.out), _recipe(args)
-    with _training(args) as show:
-        record = _fit(args, items, _base(args, items, out, show), args.modality, out, recipe, show)
-    print(_course(args.modality, record))
+    from coherence.errors import InputError
+
+    modality = options.modality
+    if modality is None:
+        raise InputError("--modality NAME is missing. Say what to train on, such as coin.")
+    items, out, recipe = things_of(options.items), _out(options), _recipe(options)
+    with _training(options) as show:
+        base = _base(options, items, out, show)
+        record = _fit(options, items, base, modality, out, recipe, show)
+    print(_course(modality, record))
     print(
         f"{out}: a model folder; score it with: coherence bets --model {out} --out DIR",
         file=sys.stderr,
@@ -134,7 +210,7 @@ def _course(modality: str, record: Mapping[str, Any]) -> str:
     )
 
 
-def transfer(args: argparse.Namespace) -> int:
+def transfer(options: TransferOptions) -> int:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
@@ -147,17 +223,17 @@ def transfer(args: argparse.Namespace) -> int:
     from elicitation.batteries.bets.questions import bet_questions
     from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
-    items, out, recipe = things_of(args), folder_of(args.out), _recipe(args)
-    paper = paper_folder(args)
+    items, out, recipe = things_of(options.items), _out(options), _recipe(options)
+    paper = paper_folder(options.paper)
     questions = bet_questions(items, splits=["dev", "test"])
     answers = []
-    with _training(args) as show:
-        base = _base(args, items, out, show)
+    with _training(options) as show:
+        base = _base(options, items, out, show)
         for modality in MODALITIES:
-            record = _fit(args, items, base, modality, out / modality, recipe, show)
+            record = _fit(options, items, base, modality, out / modality, recipe, show)
             print(_course(modality, record), file=sys.stderr)
             model = load_multiple_choice_model(
-                out / modality, device=args.device, dtype="float32", threads=args.threads
+                out / modality, device=options.device, dtype="float32", threads=options.threads
             )
             answers.append(score_choices(model, questions).assign(model=modality))
     # What a model was trained on takes the place of its name.

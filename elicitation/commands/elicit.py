@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
-    add_options,
     ahead_of,
     design_of,
     load_model,
@@ -19,81 +19,77 @@ from elicitation.commands.elicit_options import (
     source_of,
 )
 from elicitation.commands.looking import check_prices, print_ahead
-from elicitation.commands.model_options import (
-    answer_store,
-    drawn_at_a_time,
-    is_hosted,
-    warn_of_versions,
-)
-from elicitation.commands.settings import add_with_settings, take_settings
+from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
+from elicitation.options import AskOptions, add_options, from_words
 
 if TYPE_CHECKING:
     from elicitation.asking.session import Tally
     from elicitation.questions.plan import Plan
 
-_SETTINGS = "docs/eliciting.md#settings"
+OPTIONS = AskOptions
 FEW_PARSED = 0.5
 """Share of parsed answers below which other ways of answering are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, declare, _SETTINGS)
-
-
-def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
-    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
-    add_options(parser, rare)
-    parser.add_argument(
-        "--agent",
-        metavar="NAME",
-        help="a simulated agent instead of a model, such as leaky; only with --task",
-    )
-    parser.add_argument(
-        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
+    add_options(parser, OPTIONS)
+    # The name of yesterday, unlisted.
+    parser.add_argument("--no-lie", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
-    take_settings(args, declare)
-    if args.status is not None:
-        _print_status(args.status)
+    options = from_words(OPTIONS, args)
+    if args.no_lie:
+        print("coherence elicit: --no-lie is now --no-iterated", file=sys.stderr)
+        options = replace(options, iterated=False)
+    if options.status is not None:
+        _print_status(options.status)
         return 0
+    _check(options)
+    return _ask(options)
+
+
+def _ask(options: AskOptions) -> int:
     from coherence.table.writing import write_runs
     from elicitation.asking.session import run_plan
 
-    _check(args)
-    design = design_of(args)  # an option out of its range is said before cases are drawn
-    source = source_of(args)
-    plan = plan_of(args, source, design)
-    if args.show_prompts is not None:
-        _print_prompts(plan, args.show_prompts)
+    design = design_of(options)  # an option out of its range is said before cases are drawn
+    source = source_of(options)
+    plan = plan_of(options, source, design)
+    if options.show_prompts is not None:
+        _print_prompts(plan, options.show_prompts)
         return 0
-    store = args.store or f"{args.out}.answers.sqlite"
-    earlier = _earlier_rows(args.out)
-    if args.dry_run:
-        print_ahead(args, ahead_of(args, source, plan), store)
+    assert options.out is not None, "options were checked"
+    store = options.store or f"{options.out}.answers.sqlite"
+    earlier = _earlier_rows(options.out)
+    if options.dry_run:
+        print_ahead(options, ahead_of(options, source, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
-    model = load_model(args, source)
-    with answer_store(args, store) as opened:
+    model = load_model(options, source)
+    with answer_store(Path(store), resume=options.resume) as opened:
         _say_if_few(len(source.cases))
         with answer_progress() as progress:
             runs, tally = run_plan(
                 model,
                 plan,
                 opened,
-                batch_size=drawn_at_a_time(args),
-                keep_going=args.keep_going,
+                batch_size=options.drawn_at_a_time,
+                keep_going=options.keep_going,
                 progress=progress,
             )
-    write_runs(runs, args.out)
-    local = args.agent is None and not is_hosted(args) and args.answers not in ("exact", "forced")
+    write_runs(runs, options.out)
+    local = (
+        options.agent is None
+        and not is_hosted(options)
+        and options.answers not in ("exact", "forced")
+    )
     facts = getattr(model, "facts", None)
     _print_tally(
-        f"{args.out}: {counted(len(runs), 'row')}",
+        f"{options.out}: {counted(len(runs), 'row')}",
         tally,
         local=local,
         # Inside of its thinking a model is not asked for probabilities of answers.
@@ -121,49 +117,47 @@ def _say_if_few(n_contexts: int) -> None:
         )
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(options: AskOptions) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 
     # An agent stands for a model.
-    needed = ["out"] if args.agent else ["model", "out"]
-    if args.show_prompts is not None:
+    needed = ["out"] if options.agent else ["model", "out"]
+    if options.show_prompts is not None:
         needed = []
-    missing = [name for name in needed if getattr(args, name) is None]
-    if args.agent is not None:
+    missing = [name for name in needed if getattr(options, name) is None]
+    if options.agent is not None:
         for name in ("questions", "server", "model"):
-            if getattr(args, name) is not None:
+            if getattr(options, name) is not None:
                 raise InputError(
                     f"--agent answers the questions of --task by itself; leave --{name} out."
                 )
-        if files := [word for word in args.prompts.split(",") if word.strip().endswith(".toml")]:
+        if files := [word for word in options.prompts.split(",") if word.strip().endswith(".toml")]:
             raise InputError(
                 f"--agent knows the built-in prompts alone; received --prompts {', '.join(files)}. "
                 "Leave the file out, or name a --model."
             )
-    if args.prefill and (args.agent is not None or is_hosted(args)):
+    if options.prefill and (options.agent is not None or is_hosted(options)):
         raise InputError(
             "--prefill begins the answers of a local model; others begin theirs by themselves. "
             "Leave it out."
         )
-    if (args.task is None) == (args.questions is None):
+    if (options.task is None) == (options.questions is None):
         missing.append("task (or --questions, but not both)")
     if missing:
         raise InputError(
             f"needed: --{', --'.join(missing)}. 'coherence elicit --help' lists all options."
         )
-    if args.out is not None:
-        _check_out(args.out)
-    if args.questions is not None:
+    if options.out is not None:
+        _check_out(options.out)
+    if options.questions is not None:
         for name in OF_A_TASK:
-            if getattr(args, name) is not None:
+            if getattr(options, name) is not None:
                 raise InputError(
                     f"--{name.replace('_', '-')} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
-    _check_preview(args)
-    if drawn_at_a_time(args) < 1:
-        raise InputError(f"batch_size must be positive; received {args.batch_size}.")
+    check_prices(options)
 
 
 def _check_out(path: str) -> None:
@@ -261,15 +255,6 @@ def _print_status(path: str) -> None:
     sums = [(table[~is_read], "answer"), (table[is_read], "distribution")]
     numbers = [(int(part["answers"].sum()), name) for part, name in sums]
     print(", ".join(counted(number, name) for number, name in numbers if number))
-
-
-def _check_preview(args: argparse.Namespace) -> None:
-    """Raise for numbers of prompts and prices that are none, or that nothing is made of."""
-    from coherence.errors import InputError
-
-    if args.show_prompts is not None and args.show_prompts < 1:
-        raise InputError(f"--show-prompts must be at least 1; received {args.show_prompts}.")
-    check_prices(args)
 
 
 def _print_prompts(plan: "Plan", n: int) -> None:

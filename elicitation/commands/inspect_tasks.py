@@ -24,6 +24,11 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+# Inspect's own --temperature and --max-tokens have their place on its command line.
+_TAKEN = (
+    *("target", "contexts", "reps", "prompts", "iterated", "belief", "draws", "seed"),
+    *("phrases", "positive", "records", "min_records"),
+)
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
     from elicitation.commands.inspect_samples import Asked
@@ -31,98 +36,58 @@ if TYPE_CHECKING:
 
 @task(name="belief_coherence/beliefs_and_actions")
 def beliefs_and_actions(
-    network: str = "asia",
-    task_file: str | None = None,
-    target: str | None = None,
-    contexts: int | None = None,
-    reps: int = 5,
-    prompts: str | Sequence[str] = ("standard", "mse", "absolute", "bayes"),
-    iterated: bool = True,
-    belief: str = "verbalised",
-    draws: int = 20,
-    seed: int = 0,
-    phrases: str | None = None,
-    positive: str | None = None,
-    records: str | None = None,
-    min_records: int | None = None,
+    network: str = "asia", task_file: str | None = None, **options: Any
 ) -> Task:
-    """Beliefs under prompt variants, actions, and the questions of iterated expectation."""
-    from argparse import Namespace
+    """Beliefs under prompt variants, actions, and the questions of iterated expectation.
 
-    from coherence.errors import InputError
+    Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
+    """
+    from coherence.errors import InputError, closest
     from elicitation.commands.elicit_options import design_of, plan_of, source_of
     from elicitation.commands.inspect_samples import BELIEFS, belief_samples
+    from elicitation.options import AskOptions, from_table
 
-    if belief not in ("verbalised", "sampled"):
+    for key in options:
+        if key not in _TAKEN:
+            raise InputError(f"{key} is unknown. {closest(key, _TAKEN)}")
+    if options.get("belief") == "token":
         raise InputError(
-            f"belief must be verbalised or sampled in Inspect; received {belief!r}. "
+            "belief must be verbalised or sampled in Inspect; received 'token'. "
             "coherence elicit reads probabilities of labels."
         )
-    for name, value in (("contexts", contexts), ("reps", reps), ("draws", draws), ("seed", seed)):
-        if value is not None and not isinstance(value, int):
-            raise InputError(f"{name} must be a whole number; received {value!r}.")
-    if not isinstance(iterated, bool):
-        raise InputError(f"iterated must be true or false; received {iterated!r}.")
-    if not prompts:
-        raise InputError("prompts must name a wording, such as standard; received none.")
     is_table = task_file is not None and task_file.lower().endswith((".csv", ".jsonl"))
-    args = Namespace(
-        command="elicit",
-        task=None if is_table else task_file or network,
-        questions=task_file if is_table else None,
-        target=target,
-        contexts=contexts,
-        reps=reps,
-        prompts=prompts if isinstance(prompts, str) else ",".join(prompts),
-        no_lie=not iterated,
-        belief=belief,
-        draws=draws,
-        seed=seed,
-        phrases=phrases,
-        positive=positive,
-        records=records,
-        min_records=min_records,
-        # Inspect's own --temperature and --max-tokens have their place on its command line.
-        temperature=1.0,
-        max_new_tokens=None,
-        answers="drawn",
-        min_mass=0.0,
-    )
-    plan = plan_of(args, source_of(args), design_of(args))
+    subject = {"questions": task_file} if is_table else {"task": task_file or network}
+    asked = from_table(AskOptions, {**subject, **options})
+    plan = plan_of(asked, source_of(asked), design_of(asked))
     return _task(BELIEFS, belief_samples(plan), temperature=1.0)
 
 
 @task(name="belief_coherence/bets")
-def bets(
-    items: str | None = None,
-    chance: float | None = None,
-    stake: float | None = None,
-    payout: float | None = None,
-    seed: int = 0,
-) -> Task:
-    """Questions on values, bets and ladders; parameters as the options of ``coherence bets``."""
-    from argparse import Namespace
-
+def bets(seed: int = 0, **terms: Any) -> Task:
+    """Questions on values, bets and ladders; terms as the options of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
-    from elicitation.commands.bets_questions import scored_questions
+    from elicitation.commands.bets_questions import TermOptions, scored_questions
     from elicitation.commands.inspect_samples import BETS, bet_samples
+    from elicitation.options import from_table
 
-    terms = Namespace(items=items, chance=chance, stake=stake, payout=payout)
-    samples = bet_samples(scored_questions(terms), seed=seed, max_new_tokens=ROOM)
+    questions = scored_questions(from_table(TermOptions, terms))
+    samples = bet_samples(questions, seed=seed, max_new_tokens=ROOM)
     return _task(BETS, samples, temperature=0.0)
 
 
 @task(name="belief_coherence/mixing")
-def mixing(draws: int = 100, seed: int = 0) -> Task:
-    """Draws at given rates; parameters as the options of ``coherence mix``."""
+def mixing(**options: Any) -> Task:
+    """Draws at given rates; ``draws`` and ``seed`` as the options of ``coherence mix``."""
     from coherence.errors import InputError
     from elicitation.commands.inspect_samples import MIXING, mixing_samples
+    from elicitation.commands.mix import MixOptions
+    from elicitation.options import from_table
 
-    if draws < 1 or seed < 0:
-        raise InputError(
-            f"draws must be at least 1 and seed at least 0; received {draws} and {seed}."
-        )
-    return _task(MIXING, mixing_samples(draws=draws, seed=seed), temperature=1.0)
+    if beside := set(options) - {"draws", "seed"}:
+        raise InputError(f"{min(beside)} is unknown; a task takes draws and seed.")
+    asked = from_table(MixOptions, options)
+    samples = mixing_samples(draws=100 if asked.draws is None else asked.draws, seed=asked.seed)
+    return _task(MIXING, samples, temperature=1.0)
 
 
 def _task(name: str, samples: "Sequence[Asked]", *, temperature: float) -> Task:

@@ -3,7 +3,6 @@
 No model is loaded, nothing is asked, and nothing is written.
 """
 
-import argparse
 from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from elicitation.commands.model_options import (
     is_hosted,
     require_empty,
 )
+from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from elicitation.questions.question import Question
 
 
-HIGHEST_PRICE = 1e9
-"""The highest price of a million tokens, in whatever currency."""
 _QUICKLY_READ = 8 << 30
 """Bytes of weights that are read, in seconds, to tell whose answers a store has."""
 BY_NAME = (
@@ -34,35 +32,12 @@ BY_NAME = (
 )
 
 
-def add_looking_options(
-    group: "argparse._ActionsContainer", rare: "argparse._ActionsContainer"
-) -> None:
-    """Declare the option, and prices among those that few users need."""
-    group.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how much would be asked, and how long it may take and cost",
-    )
-    for name, what in (("in", "questions"), ("out", "answers, thinking included")):
-        rare.add_argument(
-            f"--price-{name}",
-            type=float,
-            metavar="X",
-            help=f"price of a million tokens of {what}, for --dry-run",
-        )
-
-
-def check_prices(args: argparse.Namespace) -> None:
-    """Raise for prices that are none, or that nothing is made of."""
+def check_prices(options: ModelOptions) -> None:
+    """Raise for prices that nothing is made of."""
     from coherence.errors import InputError
 
     for name in ("price_in", "price_out"):
-        price = getattr(args, name)
-        if price is not None and not 0 <= price <= HIGHEST_PRICE:
-            raise InputError(
-                f"{name} must be at least 0 and at most {HIGHEST_PRICE:,.0f}; received {price}."
-            )
-        if price is not None and not args.dry_run:
+        if getattr(options, name) is not None and not options.dry_run:
             raise InputError(f"{name} belongs to --dry-run. Add that, or leave the price out.")
 
 
@@ -80,14 +55,14 @@ class Ahead:
     # fingerprints under which the store is asked for its answers; None where they are not known
     kept_as: "Callable[[], Collection[str] | None]" = lambda: None
 
-    def condition(self, args: argparse.Namespace, store: str) -> str:
+    def condition(self, options: ModelOptions, store: str) -> str:
         """Return how many are asked under which condition; nothing where all are asked."""
-        looks = [self.preview(args, store, sure=sure) for sure in (False, True) if self.perhaps]
+        looks = [self.preview(options, store, sure=sure) for sure in (False, True) if self.perhaps]
         number = looks[0].n_left - looks[1].n_left if looks else 0
         only = f", {number} of them only where the server continues texts and lists likely tokens"
         return only if number else ""
 
-    def preview(self, args: argparse.Namespace, store: str, *, sure: bool = False) -> "Preview":
+    def preview(self, options: ModelOptions, store: str, *, sure: bool = False) -> "Preview":
         """Count the questions that the store has no answer to, or those that are sure."""
         from elicitation.asking.overview import preview
 
@@ -97,14 +72,14 @@ class Ahead:
             # Weights are read for it, and Inspect is loaded: not where nothing is stored.
             fingerprints=self.kept_as() if Path(store).exists() else None,
             store=store,
-            system=getattr(args, "system", None),
+            system=options.system,
             portion=self.portion,
             count=self.count,
         )
 
 
 def fingerprints_of(
-    args: argparse.Namespace, model: str, *, continuing: bool = False
+    options: ModelOptions, model: str, *, continuing: bool = False
 ) -> "Collection[str] | None":
     """Return what the answers of a model are kept under, those `continuing` texts included.
 
@@ -115,17 +90,17 @@ def fingerprints_of(
 
     ways = (False, True) if continuing else (False,)
     try:
-        if is_hosted(args):
-            connected = [connect_to(args, model, continuing=way, opening=False) for way in ways]
+        if is_hosted(options):
+            connected = [connect_to(options, model, continuing=way, opening=False) for way in ways]
             return {each.fingerprint for each in connected}
-        if not _at_hand(model, args.revision):
+        if not _at_hand(model, options.revision):
             return None
-        chat, *said = (vars(args).get(name) for name in ("chat", "system", "prefill"))
-        placed = args.dtype, args.device, args.device_map, args.quantization
-        mine = _fingerprint(model, args.revision, False if continuing else chat, *said, *placed)
+        said = False if continuing else options.chat, options.system, options.prefill
+        placed = options.dtype, options.device, options.device_map, options.quantization
+        mine = _fingerprint(model, options.revision, *said, *placed)
         if mine is None:
             return None
-        reader = _reader(model, args.revision, None, None, "") if continuing else None
+        reader = _reader(model, options.revision, None, None, "") if continuing else None
     except CoherenceError:  # said when it is loaded or connected to
         return None
     if reader is None or not reader.chat:
@@ -166,7 +141,7 @@ def _fingerprint(
 
 
 def token_counter(
-    args: argparse.Namespace, model: str, *, plain: "Container[Question]" = ()
+    options: ModelOptions, model: str, *, plain: "Container[Question]" = ()
 ) -> "Callable[[Question], int] | None":
     """Return what counts the tokens of a question as a model that lies here reads it.
 
@@ -174,17 +149,16 @@ def token_counter(
     """
     from coherence.errors import InputError
 
-    if is_hosted(args) or not _at_hand(model, args.revision):
+    if is_hosted(options) or not _at_hand(model, options.revision):
         return None
-    options = {name: vars(args).get(name) for name in ("chat", "system", "prefill")}
     try:
-        usual = _reader(model, args.revision, *options.values())
+        usual = _reader(model, options.revision, options.chat, options.system, options.prefill)
     except InputError:  # said when it is loaded
         return None
 
     @cache
     def number(text: str, chat: bool | None) -> int:
-        reader = usual if chat is None else _reader(model, args.revision, chat, None, "")
+        reader = usual if chat is None else _reader(model, options.revision, chat, None, "")
         return len(reader.encode([text])[0])
 
     return lambda question: number(question.text, False if question in plain else None)
@@ -215,23 +189,23 @@ def _reader(
     return load_prompting(model, revision=revision, chat=chat, system=system, prefill=prefill or "")
 
 
-def print_ahead(args: argparse.Namespace, ahead: Ahead, store: str) -> None:
+def print_ahead(options: ModelOptions, ahead: Ahead, store: str) -> None:
     """Say what one model would be asked; raise where the run would for the store."""
     from elicitation.asking.store import read_store
 
-    if not args.resume and Path(store).exists():
+    if not options.resume and Path(store).exists():
         require_empty(store, sum(1 for _ in read_store(store)))
-    outlook = ahead.preview(args, store)
+    outlook = ahead.preview(options, store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     if outlook.by_name:
         print(f"note       {BY_NAME}")
-    print(f"to ask     {outlook.n_left}{ahead.condition(args, store)}")
+    print(f"to ask     {outlook.n_left}{ahead.condition(options, store)}")
     texts = f"{outlook.n_text_tokens:,.0f} in texts"
     said = texts if outlook.counted else f"about {texts} (by their length)"
     print(f"tokens     {said}, {_answer_tokens(outlook)}")
-    if args.price_in is not None or args.price_out is not None:
-        print(f"price      {_price(args, outlook)}")
+    if options.price_in is not None or options.price_out is not None:
+        print(f"price      {_price(options, outlook)}")
     if outlook.n_left:
         print(f"time       {_time(outlook)}")
 
@@ -249,8 +223,8 @@ def _answer_tokens(outlook: "Preview") -> str:
     return f"{most}, {outlook.n_expected_tokens:,.0f} if they are as long as those in the store"
 
 
-def _price(args: argparse.Namespace, outlook: "Preview") -> str:
-    per_text, per_answer = (args.price_in or 0.0) / 1e6, (args.price_out or 0.0) / 1e6
+def _price(options: ModelOptions, outlook: "Preview") -> str:
+    per_text, per_answer = (options.price_in or 0.0) / 1e6, (options.price_out or 0.0) / 1e6
     texts, most = outlook.n_text_tokens * per_text, outlook.n_answer_tokens * per_answer
     about = "" if outlook.counted else "about "
     said = f"{about}{texts:,.2f} for texts, at most {most:,.2f} for answers"

@@ -2,28 +2,23 @@
 
 import argparse
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
 from elicitation.commands.battery import (
-    SETTINGS,
     Battery,
+    BatteryOptions,
     Results,
-    add_battery_options,
     check_options,
     run_battery,
 )
 from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
-from elicitation.commands.model_options import (
-    drawn_at_a_time,
-    is_hosted,
-    load_causal,
-    name_in_store,
-)
-from elicitation.commands.settings import add_with_settings, take_settings
+from elicitation.commands.model_options import is_hosted, load_causal, name_in_store
+from elicitation.options import add_options, from_words, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,57 +34,59 @@ _WRITTEN = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class MixOptions(BatteryOptions):
+    """Options of the command."""
+
+    command: ClassVar[str] = "mix"
+
+    answers: tuple[str, ...] | None = option(
+        None,
+        "answers that are there instead, in one or several files: .csv or .parquet, see "
+        "docs/mixing.md, or logs of our task in Inspect (.eval)",
+        metavar="FILE",
+        nargs="+",
+    )
+    max_new_tokens: int | None = option(
+        None, "cut of every answer (default: what a readable answer needs at most)", least=1
+    )
+    draws: int | None = option(
+        None, "answers per condition, at temperature 1 (default: 100)", least=1
+    )
+    exact: bool = option(
+        False, "read the rates off the model's probabilities instead of drawing answers"
+    )
+
+
+OPTIONS = MixOptions
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, declare, SETTINGS)
-
-
-def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
-    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
-    add_battery_options(
-        parser,
-        rare,
-        several=True,
-        answers="answers that are there instead, in one or several files: .csv or .parquet, "
-        "see docs/mixing.md, or logs of our task in Inspect (.eval)",
-        seed="seed of the draws and of the intervals",
-        room="cut of every answer (default: what a readable answer needs at most)",
-    )
-    parser.add_argument(
-        "--draws",
-        type=int,
-        metavar="N",
-        help="answers per condition, at temperature 1 (default: 100)",
-    )
-    parser.add_argument(
-        "--exact",
-        action="store_true",
-        help="read the rates off the model's probabilities instead of drawing answers",
-    )
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print."""
-    take_settings(args, declare)
-    return run_battery(args, BATTERY)
+    return run_battery(from_words(OPTIONS, args), BATTERY)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(options: MixOptions) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
 
-    check_options(args, draws=1)
-    if args.answers is not None and (args.exact or args.draws is not None):
+    check_options(options)
+    if options.answer_files and (options.exact or options.draws is not None):
         raise InputError(
             "--exact and --draws are for --model; the answers of --answers are there already. "
             "Leave them out."
         )
-    if args.exact and args.draws is not None:
+    if options.exact and options.draws is not None:
         raise InputError(
             "--exact draws no answers, so that --draws has no meaning beside it. "
             "Leave one of them out."
         )
-    if args.exact and is_hosted(args):
+    if options.exact and is_hosted(options):
         raise InputError(
             "--exact needs the files of the model: a service lists likely first tokens, "
             "which bound its rates, no more. Leave --exact out to draw answers, or name a "
@@ -97,59 +94,59 @@ def _check(args: argparse.Namespace) -> None:
         )
 
 
-def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
+def _ahead(options: MixOptions, name: str, place: str) -> Ahead:
     """Return what a model would be asked."""
     from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
     questions = mixing_questions()
     planned = (
         [question.exact.asked for question in questions]
-        if args.exact
-        else mixing_draws(questions, _draws(args), args.seed, args.max_new_tokens)
+        if options.exact
+        else mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
     )
     return Ahead(
-        (name_in_store(args, place),),
+        (name_in_store(options, place),),
         planned,
-        count=token_counter(args, place),
-        kept_as=lambda: fingerprints_of(args, place),
+        count=token_counter(options, place),
+        kept_as=lambda: fingerprints_of(options, place),
     )
 
 
-def _draws(args: argparse.Namespace) -> int:
-    return 100 if args.draws is None else int(args.draws)
+def _draws(options: MixOptions) -> int:
+    return 100 if options.draws is None else options.draws
 
 
-def _read(args: argparse.Namespace) -> "pd.DataFrame":
+def _read(options: MixOptions) -> "pd.DataFrame":
     """Read tables of answers, or logs of our task in Inspect."""
     from coherence.batteries.mixing.answers import read_mixing_answers
     from coherence.errors import InputError
 
-    logs = [file for file in args.answers if is_log(file)]
+    files = options.answer_files
+    logs = [file for file in files if is_log(file)]
     if not logs:
-        return read_mixing_answers(*args.answers)
-    if len(logs) < len(args.answers):
+        return read_mixing_answers(*files)
+    if len(logs) < len(files):
         raise InputError(
-            "--answers must be tables or logs of Inspect, not both; received "
-            f"{', '.join(args.answers)}."
+            f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
         )
     from elicitation.commands.inspect_logs import read_inspect_mixing
 
     return read_inspect_mixing(logs)
 
 
-def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> "pd.DataFrame":
+def _ask(options: MixOptions, models: "Asked", store: "AnswerStore") -> "pd.DataFrame":
     """Return the answers of all models."""
     import pandas as pd
 
     tables = [
-        _ask_model(args, store, name, model, alone=len(models) == 1)
+        _ask_model(options, store, name, model, alone=len(models) == 1)
         for name, model in models.items()
     ]
     return pd.concat(tables, ignore_index=True)
 
 
 def _ask_model(
-    args: argparse.Namespace,
+    options: MixOptions,
     store: "AnswerStore",
     name: str,
     model: "str | HostedModel",
@@ -162,8 +159,8 @@ def _ask_model(
     from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 
     gc.collect()  # what is left of the model before: no two of them in memory
-    draws = _draws(args)
-    if args.exact:
+    draws = _draws(options)
+    if options.exact:
         # Minutes may go by before the first portion is read and the time left is known.
         print(
             f"coherence mix: reading the probabilities of answers to {len(mixing_questions())} "
@@ -173,27 +170,25 @@ def _ask_model(
     with answer_progress("" if alone else name) as progress:
         answers = elicit_mixing(
             # A model from a folder has no name here, so that it goes with the call.
-            load_causal(args, model, chat=args.chat, system=args.system, prefill=args.prefill)
-            if isinstance(model, str)
-            else model,
+            load_causal(options, model) if isinstance(model, str) else model,
             store,
             draws=draws,
-            exact=args.exact,
-            seed=args.seed,
-            batch_size=drawn_at_a_time(args),
-            max_new_tokens=args.max_new_tokens,
-            keep_going=args.keep_going,
+            exact=options.exact,
+            seed=options.seed,
+            batch_size=options.drawn_at_a_time,
+            max_new_tokens=options.max_new_tokens,
+            keep_going=options.keep_going,
             progress=progress,
         )
-    unparsed = 0.0 if args.exact else float(answers["answer"].isna().mean())
-    if unparsed > 0.5 and not is_hosted(args):
+    unparsed = 0.0 if options.exact else float(answers["answer"].isna().mean())
+    if unparsed > 0.5 and not is_hosted(options):
         print(
             f"warning: {unparsed:.1%} of answers of {clean(name)} are unparsed. --exact reads the "
             "probabilities of answers from the model instead.",
             file=sys.stderr,
         )
     questions = answers.groupby(["experiment", "p", "item", "order"])
-    if is_hosted(args) and draws > 1 and (questions["raw"].nunique() == 1).all():
+    if is_hosted(options) and draws > 1 and (questions["raw"].nunique() == 1).all():
         # A service that ignores the temperature looks like a model that cannot mix.
         print(
             f"coherence mix: all draws of a question got the same answer from {name}. "
@@ -203,14 +198,14 @@ def _ask_model(
     return answers.assign(model=name)
 
 
-def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
+def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.answers import mixing_runs
     from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
     from coherence.table.writing import write_table
 
-    scores = score_mixing(answers, rng=args.seed)
+    scores = score_mixing(answers, rng=options.seed)
     board = scores.leaderboard()
     several = len(board) > 1
     tables = {
@@ -220,7 +215,7 @@ def _score(args: argparse.Namespace, answers: "pd.DataFrame") -> Results:
         "leaderboard.csv": board if several else board[:0],
         # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
         # in two.
-        "answers.parquet": answers if args.answers is None else answers[:0],
+        "answers.parquet": answers[:0] if options.answer_files else answers,
         "runs.parquet": mixing_runs(answers),
     }
     results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])

@@ -8,21 +8,20 @@ import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted, numbered
 from elicitation.commands.battery import (
-    SETTINGS,
     Battery,
+    BatteryOptions,
     Results,
-    add_battery_options,
     check_options,
     run_battery,
 )
 from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
-from elicitation.commands.settings import add_with_settings, take_settings
+from elicitation.options import GRID, add_options, from_words, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,148 +48,146 @@ class Asking:
     runs: "list[pd.DataFrame]" = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RevealOptions(BatteryOptions):
+    """Options of the command."""
+
+    command: ClassVar[str] = "reveal"
+
+    # Texts are continued, and questions with options go through the model's own template.
+    chat: None = field(default=None, init=False)
+    system: None = field(default=None, init=False)
+    prefill: str = field(default="", init=False)
+    answers: str | None = option(
+        None, "questions that were asked elsewhere, filled in; needs no model", metavar="FILE"
+    )
+    base: str | None = option(
+        None, "folder of a base model, to stand beside --instruct", metavar="DIR"
+    )
+    instruct: str | None = option(
+        None,
+        "folder of the instruction-tuned model; stated answers are its own",
+        metavar="DIR",
+    )
+    questions: str | None = option(
+        None, "write all questions as CSV, to be asked elsewhere, and stop", metavar="FILE"
+    )
+    only_revealed: bool = option(
+        False, "ask neither for stated answers nor for bets, and run no checks"
+    )
+    reps: int = option(
+        5,
+        "actions drawn per bet, and answers of a hosted model per question (default: 5)",
+        least=1,
+    )
+    where: tuple[str, ...] = option(
+        (),
+        "keep settings whose scenario, variant, n, faces, bias, observation, ... is one of these; "
+        "may be given several times",
+        group=GRID,
+        metavar="NAME=A,B",
+    )
+    faces: str | None = option(
+        None, "faces of the dice, from 2 to 100 (default: 4,6,8,10,12)", group=GRID, metavar="LIST"
+    )
+    labels: tuple[str, ...] | None = option(
+        None,
+        "two labels to choose between, instead of Heads/Tails and Left/Right; repeatable",
+        group=GRID,
+        metavar="A/B",
+    )
+    extra: bool = option(
+        False, "add settings with several earlier results, and Poisson counts", group=GRID
+    )
+
+    @property
+    def pair(self) -> dict[str, str | None]:
+        """The base model and the tuned one."""
+        return {"base": self.base, "instruct": self.instruct}
+
+
+OPTIONS = RevealOptions
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_with_settings(parser, declare, SETTINGS)
-
-
-def declare(parser: argparse.ArgumentParser, rare: argparse.ArgumentParser) -> None:
-    """Declare the options; `rare` takes those that ``--set`` says, in a study file the same."""
-    add_battery_options(
-        parser,
-        rare,
-        chat=False,
-        answers="questions that were asked elsewhere, filled in; needs no model",
-        seed="seed of the simulated outcomes, the actions and the checks",
-        room="cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
-    )
-    parser.add_argument(
-        "--base", metavar="DIR", help="folder of a base model, to stand beside --instruct"
-    )
-    parser.add_argument(
-        "--instruct",
-        metavar="DIR",
-        help="folder of the instruction-tuned model; stated answers are its own",
-    )
-    parser.add_argument(
-        "--questions",
-        metavar="FILE",
-        help="write all questions as CSV, to be asked elsewhere, and stop",
-    )
-    _add_grid(parser)
-    parser.add_argument(
-        "--only-revealed",
-        action="store_true",
-        help="ask neither for stated answers nor for bets, and run no checks",
-    )
-    parser.add_argument(
-        "--reps",
-        type=int,
-        default=5,
-        metavar="N",
-        help="actions drawn per bet, and answers of a hosted model per question (default: 5)",
-    )
-
-
-def _add_grid(parser: argparse.ArgumentParser) -> None:
-    grid = parser.add_argument_group("grid", "852 settings without any of these")
-    grid.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="NAME=A,B",
-        help="keep settings whose scenario, variant, n, faces, bias, observation, ... is one of "
-        "these; may be given several times",
-    )
-    grid.add_argument(
-        "--faces", metavar="LIST", help="faces of the dice, from 2 to 100 (default: 4,6,8,10,12)"
-    )
-    grid.add_argument(
-        "--labels",
-        action="append",
-        metavar="A/B",
-        help="two labels to choose between, instead of Heads/Tails and Left/Right; repeatable",
-    )
-    grid.add_argument(
-        "--extra",
-        action="store_true",
-        help="add settings with several earlier results, and Poisson counts",
-    )
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, measure, draw, check, write."""
-    take_settings(args, declare)
-    if args.questions is not None:
-        _write_questions(args)
+    options = from_words(OPTIONS, args)
+    if options.questions is not None:
+        _write_questions(options, options.questions)
         return 0
-    return run_battery(args, BATTERY)
+    return run_battery(options, BATTERY)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(options: RevealOptions) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
 
-    check_options(args, reps=1)
-    if args.max_new_tokens is not None and not is_hosted(args):
+    check_options(options)
+    if options.max_new_tokens is not None and not is_hosted(options):
         raise InputError(
             "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
             "and nothing is drawn. Leave it out."
         )
-    _settings(args)  # a grid that is none is said before folders are made
+    _settings(options)  # a grid that is none is said before folders are made
 
 
-def _write_questions(args: argparse.Namespace) -> None:
+def _write_questions(options: RevealOptions, path: str) -> None:
     from coherence.errors import InputError
     from coherence.table.files import replacing
     from elicitation.batteries.revealed.questions import questions_table
 
     unused = ("model", "base", "instruct", "answers", "out", "paper", "dry_run")
-    said = [name for name in unused if getattr(args, name) not in (None, False)]
+    said = [name for name in unused if getattr(options, name) not in (None, False)]
     if beside := [f"--{name.replace('_', '-')}" for name in said]:
         raise InputError(
             f"--questions writes the questions and stops, so that {', '.join(beside)} has no "
             "meaning beside it. Leave it out."
         )
-    settings = _settings(args)
-    table = questions_table(settings, only_revealed=args.only_revealed)
+    settings = _settings(options)
+    table = questions_table(settings, only_revealed=options.only_revealed)
     # Answers are filled into this file, and a second call must not cost them.
-    with replacing(Path(args.questions), keep=True, option="--questions") as temporary:
+    with replacing(Path(path), keep=True, option="--questions") as temporary:
         table.to_csv(temporary, index=False)
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
     print(
-        f"{args.questions}: {counted(len(settings), 'setting')}, {counts} questions; "
+        f"{path}: {counted(len(settings), 'setting')}, {counts} questions; "
         "fill in 'probability' or 'answer'",
         file=sys.stderr,
     )
 
 
-def _settings(args: argparse.Namespace) -> "list[Setting]":
+def _settings(options: RevealOptions) -> "list[Setting]":
     from coherence.errors import InputError
     from elicitation.batteries.revealed.scenarios.grid import extra_settings, select, standard_grid
 
-    options: dict[str, object] = {}
-    if args.faces is not None:
-        words = [word.strip() for word in args.faces.split(",")]
+    chosen: dict[str, object] = {}
+    if options.faces is not None:
+        words = [word.strip() for word in options.faces.split(",")]
         if not all(word.isdigit() for word in words):
             raise InputError(
-                f"--faces must be whole numbers with commas between them; received {args.faces!r}."
+                "--faces must be whole numbers with commas between them; "
+                f"received {options.faces!r}."
             )
-        options["faces"] = [int(word) for word in words]
-    if args.labels is not None:
-        pairs = [tuple(label.strip() for label in word.split("/")) for word in args.labels]
+        chosen["faces"] = [int(word) for word in words]
+    if options.labels is not None:
+        pairs = [tuple(label.strip() for label in word.split("/")) for word in options.labels]
         if any(len(pair) != 2 for pair in pairs):
             raise InputError(
                 "--labels must be two labels with a slash between them; "
-                f"received {', '.join(args.labels)}."
+                f"received {', '.join(options.labels)}."
             )
-        options["labels"] = pairs
-    settings = standard_grid(**options)  # type: ignore[arg-type]
-    if args.extra:
+        chosen["labels"] = pairs
+    settings = standard_grid(**chosen)  # type: ignore[arg-type]
+    if options.extra:
         settings += extra_settings()
     where: dict[str, list[str]] = {}
-    for condition in args.where:
+    for condition in options.where:
         name, equals, values = condition.partition("=")
         if not equals:
             raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
@@ -199,7 +196,7 @@ def _settings(args: argparse.Namespace) -> "list[Setting]":
     return select(settings, where)
 
 
-def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
+def _ahead(options: RevealOptions, name: str, place: str) -> Ahead:
     """Return what a model would be asked."""
     from coherence.errors import InputError
     from elicitation.batteries.revealed.questions import (
@@ -208,24 +205,29 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
         wager_questions,
     )
 
-    settings, stored = _settings(args), name_in_store(args, place)
+    settings, stored = _settings(options), name_in_store(options, place)
     stated = [question for setting in settings for question in stated_questions(setting)]
     beliefs, bets = wager_questions(settings)
-    if args.only_revealed:
+    if options.only_revealed:
         stated, beliefs, bets = [], [], []
-    if not is_hosted(args):
+    if not is_hosted(options):
         # Texts are continued without a chat template, questions with options go through it.
         texts = [each.read.asked for each in [*belief_questions(settings), *beliefs]]
-        options = [each.read.asked for each in [*(stated if _states(args, name) else []), *bets]]
-        count = token_counter(args, place, plain=set(texts))
-        kept_as = partial(fingerprints_of, args, place, continuing=True)
-        return Ahead((stored,), [*texts, *options], count=count, kept_as=kept_as)
+        with_options = [*(stated if _states(options, name) else []), *bets]
+        count = token_counter(options, place, plain=set(texts))
+        kept_as = partial(fingerprints_of, options, place, continuing=True)
+        return Ahead(
+            (stored,),
+            [*texts, *(each.read.asked for each in with_options)],
+            count=count,
+            kept_as=kept_as,
+        )
     from elicitation.batteries.revealed.served import letter_draws, listed, worded
 
-    drawn = letter_draws(stated + bets, _drawing(args))
+    drawn = letter_draws(stated + bets, _drawing(options))
     words = belief_questions(worded(settings))
     try:
-        continuing = name_in_store(args, place, continuing=True)
+        continuing = name_in_store(options, place, continuing=True)
     except InputError:  # it answers in chats alone
         words = []
     if not drawn and not words:
@@ -234,24 +236,24 @@ def _ahead(args: argparse.Namespace, name: str, place: str) -> Ahead:
             "model's files, those about words a server that continues texts."
         )
     names = (stored, continuing) if words else (stored,)
-    kept_as = partial(fingerprints_of, args, place, continuing=bool(words))
+    kept_as = partial(fingerprints_of, options, place, continuing=bool(words))
     return Ahead(names, drawn, perhaps=list(map(listed, words)), kept_as=kept_as)
 
 
-def _states(args: argparse.Namespace, source: str) -> bool:
+def _states(options: RevealOptions, source: str) -> bool:
     # The stated answers of a base model to questions with options are no use to compare with; bets
     # are its actions all the same.
-    return args.base is None or source == "instruct"
+    return options.base is None or source == "instruct"
 
 
-def _drawing(args: argparse.Namespace) -> "Drawing":
+def _drawing(options: RevealOptions) -> "Drawing":
     from elicitation.batteries.revealed.served import ROOM, Drawing
 
-    room = ROOM if args.max_new_tokens is None else args.max_new_tokens
-    return Drawing(args.reps, args.seed, room, args.keep_going)
+    room = ROOM if options.max_new_tokens is None else options.max_new_tokens
+    return Drawing(options.reps, options.seed, room, options.keep_going)
 
 
-def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Asking:
+def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
     from elicitation.batteries.revealed.questions import (
         ask_wagers,
@@ -263,18 +265,18 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
     from elicitation.batteries.revealed.reading import in_chat
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
-    settings, battery = _settings(args), Asking()
+    settings, battery = _settings(options), Asking()
     for source, place in models.items():
         if not isinstance(place, str):
-            _ask_hosted(args, place, settings, store, battery)
+            _ask_hosted(options, place, settings, store, battery)
             continue
         # Texts are continued, not answered: without a chat template, whether there is one or not.
-        model = load_causal(args, place, chat=False)
-        asked = None if args.only_revealed else in_chat(model)
+        model = load_causal(options, place, continuing=True)
+        asked = None if options.only_revealed else in_chat(model)
         with answer_progress(f"{source}, beliefs") as progress:
             battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
         if asked is not None:
-            if _states(args, source):
+            if _states(options, source):
                 with answer_progress(f"{source}, stated answers") as progress:
                     battery.stated.append(
                         state(asked, settings, store, source=source, progress=progress)
@@ -286,7 +288,7 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
                 battery.bets.append(tabulate_bets(settings, bets, source=source))
                 battery.runs.append(
                     tabulate_wagers(
-                        settings, beliefs, bets, model=source, reps=args.reps, seed=args.seed
+                        settings, beliefs, bets, model=source, reps=options.reps, seed=options.seed
                     )
                 )
         del asked, model  # before the next one is loaded
@@ -294,7 +296,7 @@ def _ask(args: argparse.Namespace, models: "Asked", store: "AnswerStore") -> Ask
 
 
 def _ask_hosted(
-    args: argparse.Namespace,
+    options: RevealOptions,
     model: "HostedModel",
     settings: "list[Setting]",
     store: "AnswerStore",
@@ -310,15 +312,15 @@ def _ask_hosted(
 
     name = model.name
     # First what may end in an error: nothing is asked before all is known.
-    revealing = _continuing(args, name, settings)
+    revealing = _continuing(options, name, settings)
     if revealing is not None:
         with answer_progress(f"{name}, beliefs") as progress:
             battery.beliefs.append(
                 reveal_by_tokens(revealing, settings, store, source=name, progress=progress)
             )
-    if args.only_revealed:
+    if options.only_revealed:
         return
-    drawing = _drawing(args)
+    drawing = _drawing(options)
     with answer_progress(f"{name}, stated answers") as progress:
         battery.stated.append(
             state_in_words(model, settings, store, drawing, source=name, progress=progress)
@@ -330,7 +332,7 @@ def _ask_hosted(
 
 
 def _continuing(
-    args: argparse.Namespace, name: str, settings: "list[Setting]"
+    options: RevealOptions, name: str, settings: "list[Setting]"
 ) -> "HostedModel | None":
     """Return the model as it continues texts, or None where that tells nothing; say why not."""
     from coherence.errors import InputError
@@ -345,7 +347,7 @@ def _continuing(
     model = None
     if n_worded:
         try:
-            model = connect_to(args, name, continuing=True)
+            model = connect_to(options, name, continuing=True)
         except InputError as error:
             missing.append(f"Beliefs about words need completions, and {error}")
         except HostedError as error:
@@ -362,28 +364,34 @@ def _continuing(
         )
         model = None
     said = missing[1:] if n_worded == len(settings) else missing
-    if args.only_revealed and model is None:
+    if options.only_revealed and model is None:
         raise InputError(" ".join(["--only-revealed leaves nothing to ask.", *missing]))
     for line in said:
         print(f"coherence reveal: {line}", file=sys.stderr)
     return model
 
 
-def _read(args: argparse.Namespace) -> Asking:
+def _read(options: RevealOptions) -> Asking:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
     from elicitation.batteries.revealed.questions import tabulate_bets
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
-    settings = _settings(args)
-    answers = read_answer_file(args.answers, settings)
+    settings = _settings(options)
+    assert options.answers is not None, "a battery reads where files were named"
+    answers = read_answer_file(options.answers, settings)
     battery = Asking(beliefs=[beliefs_of(answers, settings)])
-    if args.only_revealed:
+    if options.only_revealed:
         return battery
     battery.stated.append(stated_of(answers, settings))
     for source, filled in answers.items():
         runs = tabulate_wagers(
-            settings, filled.beliefs, filled.bets, model=source, reps=args.reps, seed=args.seed
+            settings,
+            filled.beliefs,
+            filled.bets,
+            model=source,
+            reps=options.reps,
+            seed=options.seed,
         )
         battery.bets.append(tabulate_bets(settings, filled.bets, source=source))
         battery.runs.append(runs)
@@ -399,7 +407,7 @@ def _read(args: argparse.Namespace) -> Asking:
     return battery
 
 
-def _score(args: argparse.Namespace, battery: Asking) -> Results:
+def _score(options: RevealOptions, battery: Asking) -> Results:
     from coherence.batteries.revealed import scores as measures
     from coherence.batteries.revealed import tables as shown
     from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
@@ -447,7 +455,7 @@ def _score(args: argparse.Namespace, battery: Asking) -> Results:
         # Drawn anew: what lays a figure out changes it each time that it is saved.
         results.draw = partial(draw_misses, tables["beliefs"], misses)
     if runs is not None:
-        results.last = partial(_check_coherence, runs, seed=args.seed)
+        results.last = partial(_check_coherence, runs, seed=options.seed)
     return results
 
 

@@ -99,8 +99,7 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     prepare_folder(folder / RUNS)
     batteries = battery_units(study, folder)
     with alone_in(folder):
-        args.store, args.resume = folder / STORE, True
-        with answer_store(args, args.store) as store:
+        with answer_store(folder / STORE) as store:
             done = ask_units(units, store)
         ask_batteries(batteries, done)
     _tell(done)

@@ -1,113 +1,60 @@
-"""Tables of a study file as options of the commands that ask.
+"""Tables of a study file as options of the commands that ask: what each table may say.
 
-A key of the file is an option of ``coherence elicit`` (of a battery: of its command), with ``_``
-for ``-``. The parsers of these commands say which options there are and what they take, so that a
-study can say whatever a session can, and nothing is declared twice.
+A key of the file is an option of ``coherence elicit`` (of a battery: of its command).
 """
 
-import argparse
 import importlib
-import json
+import sys
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from coherence.cli.main import MODULES
 from coherence.errors import InputError, closest
-from elicitation.commands.settings import QuietParser
+from elicitation.options import SUBJECT, WAYS, AskOptions, declared
 from elicitation.questions.tasks import is_network_file
 
-DESIGN = (
-    "answers",
-    "min_mass",
-    "reps",
-    "prompts",
-    "belief",
-    "draws",
-    "no_lie",
-    "temperature",
-    "max_new_tokens",
-)
-"""Keys that a study, a model or a task may hold: in which ways questions are asked."""
+_ITEMS = declared(AskOptions)
 CASES = ("contexts", "seed")
 """Keys that decide which cases are drawn: equal for all models, which are compared by case."""
-TASK = ("task", "questions", "target", "phrases", "positive", "records", "min_records")
+DESIGN, TASK = (
+    tuple(
+        key for key, item in _ITEMS.items() if item.metadata["group"] == group and key not in CASES
+    )
+    for group in (WAYS, SUBJECT)
+)
+"""Keys that a study, a model or a task may hold: in which ways questions are asked; those of a
+task: what about."""
 NOT_IN_A_STUDY = (
     *("out", "store", "resume", "status", "dry_run", "show_prompts"),
-    *("price_in", "price_out", "help"),
+    *("price_in", "price_out"),
 )
 """Options of ``elicit`` that the study itself decides on."""
+MODEL_KEYS = tuple(key for key in _ITEMS if key not in {*DESIGN, *CASES, *TASK, *NOT_IN_A_STUDY})
+"""Keys that say who is asked and how it is reached."""
 _DRAWN_ONLY = ("reps", "temperature")
 _FILES = ("questions", "phrases", "records")
 
 
-@cache
-def parser_of(command: str) -> argparse.ArgumentParser:
-    """Return the parser of a command that asks, which raises an `InputError` for wrong words."""
-    parser = QuietParser(prog=f"coherence {command}", add_help=False, allow_abbrev=False)
-    importlib.import_module(MODULES[command]).declare(parser, parser)
-    return parser
-
-
-@cache
-def _actions(command: str) -> dict[str, argparse.Action]:
-    """Return the options of a command by their key in a file."""
-    # Of an option and its negation, --chat and --no-chat, the first is the key.
-    return {
-        action.option_strings[0].removeprefix("--").replace("-", "_"): action
-        for action in parser_of(command)._actions
-        if action.option_strings
-    }
+def battery_options(command: str) -> type[Any]:
+    """Return the options of the command of a battery."""
+    options: type[Any] = importlib.import_module(MODULES[command]).OPTIONS
+    return options
 
 
 def keys_of(command: str) -> tuple[str, ...]:
-    """Return the keys of a command's options."""
-    return tuple(_actions(command))
+    """Return the keys of a battery's options."""
+    return tuple(declared(battery_options(command)))
 
 
-@cache
-def model_keys() -> tuple[str, ...]:
-    """Return the keys that say who is asked and how it is reached."""
-    beside = {*DESIGN, *CASES, *TASK, *NOT_IN_A_STUDY}
-    return tuple(key for key in keys_of("elicit") if key not in beside)
-
-
-def words_of(command: str, key: str, value: Any) -> list[str]:
-    """Return what a key and its value would be on the command line."""
-    action = _actions(command)[key]
-    option = f"--{key.replace('_', '-')}"
-    flag = action.nargs == 0
-    if flag != isinstance(value, bool):
-        takes = "true or false" if flag else "a value, not true or false"
-        raise InputError(f"{key} must be {takes}; received {_shown(value)}.")
-    if flag:
-        if isinstance(action, argparse.BooleanOptionalAction):
-            return [option if value else f"--no-{option.removeprefix('--')}"]
-        return [option] if value else []
-    if isinstance(value, Mapping):
-        return [f"{option}={json.dumps(value)}"]
-    values = value if isinstance(value, list) else [value]
-    if not all(isinstance(each, str | int | float) for each in values) or not values:
-        raise InputError(f"{key} must be a text, a number or a list; received {_shown(value)}.")
-    # A value that begins with a dash is a value: the equals sign says so.
-    if action.nargs == "+":
-        return [option, *map(str, values)]
-    if type(action).__name__ in ("_AppendAction", "_ExtendAction"):
-        return [f"{option}={each}" for each in values]
-    return [f"{option}={','.join(map(str, values))}"]
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, default=str)[:80]
-
-
-def parse(command: str, table: Mapping[str, Any]) -> argparse.Namespace:
-    """Return the options of a command as a table of the file says them."""
-    words = [word for key, value in table.items() for word in words_of(command, key, value)]
-    options = parser_of(command).parse_args(words)
-    options.command = command
-    return options
+def renamed(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return a table with the name of today for a key of yesterday."""
+    if "no_lie" not in table:
+        return dict(table)
+    print(f"coherence study: no_lie in {where} is now iterated = false", file=sys.stderr)
+    return {key: value for key, value in table.items() if key != "no_lie"} | {
+        "iterated": not table["no_lie"]
+    }
 
 
 def unknown_keys(table: Mapping[str, Any], known: tuple[str, ...]) -> list[str]:

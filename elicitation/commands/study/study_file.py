@@ -15,19 +15,20 @@ from typing import Any, TypeVar
 from coherence.agents import AGENTS
 from coherence.checks import CHECKS
 from coherence.errors import InputError, closest, suggestion
-from elicitation.commands.looking import HIGHEST_PRICE
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
+    MODEL_KEYS,
     NOT_IN_A_STUDY,
     TASK,
+    battery_options,
     beside_the_file,
     keys_of,
     merged,
-    model_keys,
-    parse,
+    renamed,
     unknown_keys,
 )
+from elicitation.options import HIGHEST_PRICE, AskOptions, from_table
 from elicitation.questions.prompt_file import read_toml
 
 SECTIONS = ("study", "models", "tasks", "batteries", "analysis")
@@ -117,13 +118,17 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     file = Path(path)
     content = read_toml(file, "study")
     errors = unknown_keys(content, SECTIONS)
-    study = _table(content, "study", errors)
+    study = renamed(_table(content, "study", errors), "[study]")
     shared = (*DESIGN, *CASES, *_FOR_ALL)
     errors += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
     name = _text_of(study, "name", file.stem, "[study]", errors)
     usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)
-    models = _entries(content, "models", lambda table: _model(table, file.parent), errors)
-    tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), errors)
+    models = _entries(
+        content, "models", lambda table: _model(renamed(table, "[[models]]"), file.parent), errors
+    )
+    tasks = _entries(
+        content, "tasks", lambda table: _task(renamed(table, "[[tasks]]"), file.parent), errors
+    )
     batteries = _entries(content, "batteries", _battery, errors)
     analysis = _table(content, "analysis", errors)
     errors += [f"[analysis] {text}" for text in analysis_errors(analysis)]
@@ -176,14 +181,14 @@ def _entries(
 
 
 def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
-    ways = (*model_keys(), *DESIGN)
+    ways = (*MODEL_KEYS, *DESIGN)
     _refuse(unknown_keys(table, ("name", *_PRICES, *ways)))
     if ("agent" in table) == ("model" in table):
         raise InputError(
             "needs either model (a folder, a .gguf file, OWNER/NAME of the hub, PROVIDER/NAME of a "
             "hosted one, or the name at a server) or agent (such as leaky)."
         )
-    if "agent" in table and (beside := set(table) & set(model_keys()) - {"agent", "keep_going"}):
+    if "agent" in table and (beside := set(table) & set(MODEL_KEYS) - {"agent", "keep_going"}):
         raise InputError(f"{min(beside)} belongs to a model; an agent answers by itself.")
     if "agent" in table and table["agent"] not in AGENTS:
         raise InputError(
@@ -219,11 +224,11 @@ def _battery(table: dict[str, Any]) -> BatteryEntry:
     command = table.get("battery")
     if command not in BATTERIES:
         raise InputError(f"battery must be one of {', '.join(BATTERIES)}; received {command!r}.")
-    own = {*model_keys(), *NOT_IN_A_STUDY, *_STUDY_OWNS}
+    own = {*MODEL_KEYS, *NOT_IN_A_STUDY, *_STUDY_OWNS}
     known = tuple(key for key in keys_of(command) if key not in own)
     options = {key: value for key, value in table.items() if key not in _OF_BATTERY}
     _refuse(unknown_keys(options, (*known, *_OF_BATTERY)))
-    parse(command, options)
+    from_table(battery_options(command), options)
     models = table.get("models")
     if models is not None and (not isinstance(models, list) or not models):
         raise InputError(f"models must be a list of names of models; received {models!r}.")
@@ -294,7 +299,7 @@ def _pair_errors(
                 errors.append(f"{where} an agent answers about networks, not about questions.")
                 continue
             try:
-                parse("elicit", merged(usual, model.options, task.options))
+                from_table(AskOptions, merged(usual, model.options, task.options))
             except InputError as error:
                 errors.append(f"{where} {error}")
     stems = Counter(

@@ -5,7 +5,6 @@ again, and every table is laid out from it. From outside a table is finished whe
 the study file says now, and the store has every answer that the file asks for.
 """
 
-import argparse
 import contextlib
 import importlib
 import io
@@ -22,10 +21,10 @@ from coherence.cli.main import MODULES
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.table.printable import counted
-from elicitation.commands.battery import places_of
+from elicitation.commands.battery import BatteryOptions, places_of, run_battery
 from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
-from elicitation.commands.model_options import drawn_at_a_time, warn_of_versions
-from elicitation.commands.study.options import keys_of, merged, model_keys, parse
+from elicitation.commands.model_options import warn_of_versions
+from elicitation.commands.study.options import MODEL_KEYS, battery_options, keys_of, merged
 from elicitation.commands.study.study_file import (
     BatteryEntry,
     ModelEntry,
@@ -33,11 +32,13 @@ from elicitation.commands.study.study_file import (
     TaskEntry,
     file_stem,
 )
+from elicitation.options import AskOptions, ModelOptions, from_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
+    from elicitation.commands.battery import Battery
     from elicitation.commands.looking import Ahead
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 STORE, RUNS, BATTERIES, SUMMARY = "answers.sqlite", "runs", "batteries", "summary.txt"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
-    *("command", "api_key_env", "max_connections", "max_retries", "timeout"),
+    *("api_key_env", "max_connections", "max_retries", "timeout"),
     *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
     *("dry_run", "price_in", "price_out", "show_prompts"),
 )
@@ -87,7 +88,7 @@ class Unit:
 
     model: ModelEntry  # who is asked
     task: TaskEntry  # about what
-    options: argparse.Namespace  # options of ``coherence elicit``
+    options: AskOptions  # options of ``coherence elicit``
     folder: Path  # folder of the study
     # cases of tasks, shared by the units of a study: drawn once, for all models
     sources: dict[str, Source]
@@ -164,7 +165,7 @@ class Unit:
                 model,
                 plan,
                 store,
-                batch_size=drawn_at_a_time(self.options),
+                batch_size=self.options.drawn_at_a_time,
                 keep_going=self.options.keep_going,
                 progress=progress,
             )
@@ -195,9 +196,9 @@ class Unit:
         return tally.asked
 
 
-def _said(options: argparse.Namespace) -> dict[str, Any]:
+def _said(options: ModelOptions) -> dict[str, Any]:
     """Return the options that a question, an answer or its reading depends on."""
-    said = {key: value for key, value in vars(options).items() if key not in _MATTERS_NOT}
+    said = {key: value for key, value in asdict(options).items() if key not in _MATTERS_NOT}
     return dict(json.loads(json.dumps(said, default=str)))
 
 
@@ -237,7 +238,7 @@ def units_of(study: Study, folder: Path) -> list[Unit]:
         Unit(
             model,
             task,
-            parse("elicit", merged(study.usual, model.options, task.options)),
+            from_table(AskOptions, merged(study.usual, model.options, task.options)),
             folder,
             sources,
         )
@@ -324,17 +325,25 @@ class BatteryUnit:
         return Path(f"{self.folder}.json")
 
     @cached_property
-    def options(self) -> argparse.Namespace:
+    def options(self) -> BatteryOptions:
         """Options of its command: what it takes of the model's, and the battery's."""
-        taken = set(keys_of(self.battery.command)) & set(model_keys())
+        taken = set(keys_of(self.battery.command)) & set(MODEL_KEYS)
         own = {key: value for key, value in self.model.options.items() if key in taken}
-        options = parse(self.battery.command, {**own, **self.battery.options})
-        options.out, options.store = str(self.folder), str(self.study_folder / STORE)
+        folders = {"out": str(self.folder), "store": str(self.study_folder / STORE)}
+        options: BatteryOptions = from_table(
+            battery_options(self.battery.command), {**own, **self.battery.options, **folders}
+        )
         return options
+
+    @property
+    def battery_of_command(self) -> "Battery[Any, Any]":
+        """How its command reads, asks and scores."""
+        battery: Battery[Any, Any] = importlib.import_module(MODULES[self.battery.command]).BATTERY
+        return battery
 
     def ahead(self) -> "Ahead":
         """Return what it asks; raise for options that do not go together."""
-        battery = importlib.import_module(MODULES[self.battery.command]).BATTERY
+        battery = self.battery_of_command
         try:
             battery.check(self.options)
             ((name, place),) = places_of(self.options).items()
@@ -376,11 +385,10 @@ def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
         before = unit.is_finished
         if not before:  # a kill must not leave new tables beside the record of other options
             unit.record.unlink(missing_ok=True)
-        module = importlib.import_module(MODULES[unit.battery.command])
         # What the command would print belongs to its tables, not between those of other units.
         try:
             with contextlib.redirect_stdout(io.StringIO()) as said:
-                module.run(unit.options)
+                run_battery(unit.options, unit.battery_of_command)
         except CoherenceError as error:
             done.failures.append((unit.label, str(error)))
             continue

@@ -92,7 +92,7 @@ def test_options_reach_the_session(tmp_path, run, suffix):
     out = tmp_path / f"runs.{suffix}"
     words = f"elicit --agent leaky --task asia --target bronc --contexts 3 --reps 2 --out {out}"
     # Without a temperature the two repetitions are one question.
-    said = run(f"{words} --prompts 'standard, bayes' --no-lie --temperature 0 --seed 4").err
+    said = run(f"{words} --prompts 'standard, bayes' --no-iterated --temperature 0 --seed 4").err
     assert "12 rows, 9 answers asked, 0 reused" in said
     runs = read_runs(out)
     assert set(runs["task"]) == {"asia:bronc"}
@@ -110,7 +110,7 @@ def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkey
 
 def test_exact_answers(model_folder, tmp_path, run):
     out = tmp_path / "runs.csv"
-    words = f"elicit --model {model_folder} --task asia --contexts 2 --answers exact --no-lie"
+    words = f"elicit --model {model_folder} --task asia --contexts 2 --answers exact --no-iterated"
     words += f" --prompts standard --out {out}"
     assert "at most 0 in answers" in run(f"{words} --dry-run").out
     assert (
@@ -136,7 +136,7 @@ def test_exact_answers(model_folder, tmp_path, run):
 def test_where_few_answers_are_parsed_other_ways_of_answering_are_named(
     model_folder, tmp_path, run
 ):
-    words = f"elicit --model {model_folder} --task asia --contexts 2 --reps 1 --no-lie"
+    words = f"elicit --model {model_folder} --task asia --contexts 2 --reps 1 --no-iterated"
     words += f" --max-new-tokens 2 --out {tmp_path}/runs.csv"
     said = run(words).err
     assert "warning: 100.0% of answers are unparsed. --answers exact" in said
@@ -149,7 +149,7 @@ def test_where_a_model_thinks_first_the_way_named_works_when_it_is_typed(
     folder = shutil.copytree(model_folder, tmp_path / "thinks")
     template = "{% for m in messages %}{{ m.content }}{% endfor %}<think>"
     (folder / "chat_template.jinja").write_text(template)
-    words = f"elicit --model {folder} --task asia --contexts 2 --no-lie --prompts standard"
+    words = f"elicit --model {folder} --task asia --contexts 2 --no-iterated --prompts standard"
     said = run(f"{words} --reps 1 --max-new-tokens 2 --out {tmp_path}/drawn.csv").err
     advised = '--set "prefill=</think>"'
     assert f"{advised} ends the thinking; then --answers exact" in said
@@ -196,7 +196,7 @@ def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
 def test_a_data_set_takes_fewer_records(tmp_path, run):
     words = f"elicit --agent rational --task breast_cancer --contexts 6 --reps 1 --out {tmp_path}"
     for least in (100, 30):
-        run(f"{words}/{least}.csv --set min_records={least} --no-lie")
+        run(f"{words}/{least}.csv --set min_records={least} --no-iterated")
     many, few = (set(pd.read_csv(tmp_path / f"{n}.csv")["context"]) for n in (100, 30))
     assert many != few
 

@@ -23,7 +23,7 @@ WORDS = "--where scenario=preference --where variant=single --labels Heads/Tails
 SESSIONS = {
     "elicit": "elicit --task asia --contexts 4 --reps 2 --prompts standard",
     "elicit, exact": "elicit --task asia --contexts 4 --prompts standard --answers exact",
-    "elicit, forced": "elicit --task asia --contexts 4 --reps 2 --no-lie --answers forced",
+    "elicit, forced": "elicit --task asia --contexts 4 --reps 2 --no-iterated --answers forced",
     "mix": "mix --draws 2",
     "mix, exact": "mix --exact",
     "bets": "bets --items {things}",
@@ -223,7 +223,7 @@ def test_answers_of_a_local_model_under_other_settings_are_not_counted(
 
 
 def test_other_contexts_make_another_agent(run, tmp_path):
-    words = f"elicit --agent leaky --task asia --reps 1 --no-lie --out {tmp_path}/r.csv"
+    words = f"elicit --agent leaky --task asia --reps 1 --no-iterated --out {tmp_path}/r.csv"
     run(f"{words} --contexts 12")
     assert "to ask     0\n" in run(f"{words} --contexts 12 --dry-run").out
     more = run(f"{words} --contexts 14 --dry-run").out

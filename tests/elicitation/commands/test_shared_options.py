@@ -11,7 +11,7 @@ from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_pla
 from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
 
 SESSIONS = {
-    "elicit": "--task asia --contexts 2 --reps 1 --no-lie --prompts standard --out {out}/r.csv",
+    "elicit": "--task asia --contexts 2 --reps 1 --no-iterated --prompts mse --out {out}/r.csv",
     "reveal": "--where scenario=choice --where variant=single --where n=2 --out {out}",
     "bets": "--items {things} --out {out}",
     "mix": "--draws 1 --out {out}",

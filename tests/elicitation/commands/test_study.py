@@ -30,7 +30,7 @@ SMALL = """
 contexts = 12
 reps = 2
 prompts = ["standard"]
-no_lie = true
+iterated = false
 
 [[models]]
 agent = "leaky"
@@ -53,7 +53,7 @@ contexts = 10
 checks = ["residual_covariance"]
 """
 UNITS = [("leaky", "asia"), ("leaky", "cancer, few"), ("steady", "asia"), ("steady", "cancer, few")]
-TINY = '[study]\ncontexts=8\nreps=1\nprompts=["standard"]\nno_lie=true\n'
+TINY = '[study]\ncontexts=8\nreps=1\nprompts=["standard"]\niterated = false\n'
 
 
 class Study:
@@ -217,7 +217,7 @@ def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, mo
     write_network(load_network("asia"), study.path.parent / "clinic.bif")
     monkeypatch.chdir("/")
     text = (
-        '[study]\nreps = 5\ntemperature = 0.7\nprompts = ["standard"]\nno_lie = true\n'
+        '[study]\nreps = 5\ntemperature = 0.7\nprompts = ["standard"]\niterated = false\n'
         '[[models]]\nmodel = "models/tiny"\nanswers = "exact"\n'
         '[[models]]\nmodel = "GPT-x"\nserver = "http://a"\nextra_body = {top_k = 20}\n'
         '[[models]]\nmodel = "A/b"\nname = "mine"\n'

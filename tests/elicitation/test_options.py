@@ -1,0 +1,93 @@
+"""Options said on a command line, by ``--set``, in a study file and to Inspect.
+
+Breaks if one of these takes what another refuses, or says another reason, or if the name of
+yesterday no longer does what it did.
+"""
+
+import argparse
+
+import pytest
+
+from coherence import InputError
+from elicitation.options import AskOptions, add_options, declared, flag_of, from_table, from_words
+
+WRONG = {
+    "reps": ["x", "0", "1.5"],
+    "temperature": ["hot", "-1", "nan"],
+    "answers": ["drown"],
+    "belief": ["felt"],
+    "seed": ["-1"],
+    "min_mass": ["2"],
+    "draws": ["0"],
+    "timeout": ["soon"],
+    "resume": ["no"],
+    "price_in": ["-1", "inf"],
+    "extra_body": ["[1]", "{"],
+}
+RIGHT = {
+    "reps": ("3", 3, 3),
+    "temperature": ("0", 0, 0.0),
+    "answers": ("exact", "exact", "exact"),
+    "prompts": ("mse,bayes", ["mse", "bayes"], "mse,bayes"),
+    "min_mass": ("0.5", 0.5, 0.5),
+    "resume": ("false", False, False),
+    "system": ("-x=1", "-x=1", "-x=1"),
+    "extra_body": ('{"top_k": 5}', {"top_k": 5}, {"top_k": 5}),
+}
+
+
+def typed(key, word):
+    """Return options as the command line says one of them, and what it is called there."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_options(parser, AskOptions)
+    advanced = declared(AskOptions)[key].metadata["advanced"]
+    words = ["--set", f"{key}={word}"] if advanced else [f"{flag_of(key)}={word}"]
+    return words, lambda: from_words(AskOptions, parser.parse_args(words))
+
+
+@pytest.mark.parametrize(("key", "word"), [(key, word) for key in WRONG for word in WRONG[key]])
+def test_what_one_place_refuses_all_refuse_for_one_reason(key, word):
+    words, said = typed(key, word)
+    with pytest.raises(InputError) as typed_error:
+        said()
+    with pytest.raises(InputError) as file_error:
+        from_table(AskOptions, {key: word})
+    name = f"--set {key}" if words[0] == "--set" else flag_of(key)
+    assert str(typed_error.value) == str(file_error.value).replace(key, name, 1)
+
+
+@pytest.mark.parametrize("key", RIGHT)
+def test_what_one_place_takes_all_take_alike(key):
+    word, value, expected = RIGHT[key]
+    _, said = typed(key, word)
+    assert getattr(said(), key) == getattr(from_table(AskOptions, {key: value}), key) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        ({"reps": True}, "reps must be a value, not true or false"),
+        ({"iterated": 1}, "iterated must be true or false"),
+        ({"prompts": {"a": 1}.keys()}, "prompts must be a text, a number or a list"),
+        ({"rep": 1}, "rep is unknown"),
+    ],
+)
+def test_values_of_a_file_that_no_word_can_be(table, named):
+    with pytest.raises(InputError, match=named):
+        from_table(AskOptions, table)
+
+
+def test_options_are_frozen_and_absent_ones_have_their_defaults():
+    options = from_table(AskOptions, {})
+    assert options == AskOptions()
+    with pytest.raises(AttributeError):
+        options.reps = 2
+
+
+def test_the_name_of_yesterday_leaves_the_law_out_and_says_so(tmp_path, run):
+    words = f"elicit --agent leaky --task asia --contexts 12 --reps 1 --out {tmp_path}/r.csv"
+    today = run(f"{words} --no-iterated --dry-run").out
+    said = run(f"{words} --no-lie --dry-run")
+    assert said.out == today != run(f"{words} --dry-run").out
+    assert "--no-lie is now --no-iterated" in said.err
+    assert "--no-lie" not in run("elicit --help").out
