@@ -190,15 +190,15 @@ def questions(n: int) -> list[str]:
     plan = plan_task(task, task.cases(n // 4, seed=0), Design(reps=1)).questions
     return list(
         dict.fromkeys(
-            question.text for question in plan if question.topic.role in ("belief", "conditional")
+            question.text for question in plan if question.spec.role in ("belief", "conditional")
         )
     )[:n]
 
 
-def train_reader(folder: str) -> None:
+def train_tiny_causal(folder: str) -> None:
     """Train a small model that answers in two lines."""
-    from elicitation.training.organisms.reader import Recipe
-    from elicitation.training.organisms.reader import train_reader as train
+    from elicitation.training.organisms.tiny_causal import Recipe
+    from elicitation.training.organisms.tiny_causal import train_tiny_causal as train
 
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
     train(
@@ -314,7 +314,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.reader or scratch
         if not options.reader:
-            train_reader(folder)
+            train_tiny_causal(folder)
             torch.set_num_threads(options.threads)
         tokenizer, network = (
             load_causal_model(folder, dtype="float32", device="cpu").tokenizer,

@@ -18,8 +18,8 @@ from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.tasks import Task
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.organisms import tokenizer
-from elicitation.training.organisms.course import Recipe
-from elicitation.training.organisms.reader import train_reader
+from elicitation.training.organisms.curriculum import Recipe
+from elicitation.training.organisms.tiny_causal import train_tiny_causal
 
 BATCH = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
 
@@ -28,12 +28,12 @@ def compare(task: Task, folder: Path, steps: int) -> str:
     """Train a reader, and say how far its beliefs move."""
     recipe = Recipe(steps=steps, hidden=32, inner=64, layers=2, heads=2, learning_rate=1e-2,
                     batch=BATCH)  # fmt: skip
-    train_reader(folder, task, recipe=recipe, n_cases=0)
+    train_tiny_causal(folder, task, recipe=recipe, n_cases=0)
     model = load_causal_model(folder, device="cpu", dtype="float32", threads=1)
     part = AnswerForm("lines", ("No", "Yes")).parts[0]
     numbers = np.array([float(spelling.outcome) for spelling in part.spellings])
     questions = plan_task(task, task.cases(30, seed=1), Design(reps=1)).questions
-    texts = dict.fromkeys(q.text for q in questions if q.topic.role == "belief")
+    texts = dict.fromkeys(q.text for q in questions if q.spec.role == "belief")
     moves, shares = [], []
     for text in list(texts)[:40]:
         start = model.encode([text], answer=part.prefill)[0]

@@ -43,5 +43,5 @@ from .questions.tasks import Task as Task
 from .questions.tasks import load_task as load_task
 from .simulated_model import AgentModel as AgentModel
 from .simulated_model import agent_for_task as agent_for_task
-from .training.finetuning import Lessons as Lessons
+from .training.finetuning import TrainingSet as TrainingSet
 from .training.finetuning import fine_tune as fine_tune

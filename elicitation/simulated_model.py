@@ -21,7 +21,7 @@ from coherence.agents import ACTIONS, Agent, given_part, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.questions.plan import Design, plan_task
-from elicitation.questions.question import Topic
+from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
 from elicitation.spelling.forms import AnswerForm
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Known:
+class QuestionTruth:
     """What an agent knows when it is asked a question."""
 
-    topic: Topic  # what the question is about; of those with the same text the first
+    spec: QuestionSpec  # what the question is about; of those with the same text the first
     case: int  # row of the cases, from 0
     context: str  # the case, whose taste all of its questions share
     theta: float  # realised state, 0 or 1; only a clairvoyant agent makes use of it
@@ -76,7 +76,7 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     if isinstance(agent, str):
         agent = named_agent(agent)
     # By text: a model sees the question and nothing else.
-    known: dict[str, Known] = {}
+    known: dict[str, QuestionTruth] = {}
     stated = _spoken_of(agent, cases)
     known_cases = cells_of(cases)
     plan = plan_task(task, cases, Design(reps=1))
@@ -84,23 +84,23 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     questions = [*plan.questions, *sampled.questions]
     if agent.unstated:
         # Evidence with a state of z supposed may be that of another case, which has its own belief.
-        questions.sort(key=lambda question: question.topic.role == "conditional")
+        questions.sort(key=lambda question: question.spec.role == "conditional")
     for question in questions:
-        topic, position = question.topic, question.case
+        spec, position = question.spec, question.case
         case = known_cases[position]
         exact, spoken, spread = float(case["p_true"]), stated[position], tuple[float, ...]()
-        if topic.role == "conditional":
-            given_z = plan.truth[position][topic.key]["p_true"]
+        if spec.role == "conditional":
+            given_z = plan.truth[position][spec.key]["p_true"]
             # As in `coherence.simulate`: what is planted must be the same in words and in numbers.
             if agent.unstated:
                 given_z = given_part(*map(np.asarray, (spoken, exact, given_z))).item()
             exact = spoken = (1 - agent.iterated_bias) * given_z + agent.iterated_bias * 0.5
-        elif topic.role == "auxiliary":
+        elif spec.role == "auxiliary":
             spread = tuple(of["p_z_true"] for of in plan.truth[position].values())
         known.setdefault(
             question.text,
-            Known(
-                *(topic, position, str(case["context"]), float(case["theta"])),
+            QuestionTruth(
+                *(spec, position, str(case["context"]), float(case["theta"])),
                 *(exact, spoken, spread),
             ),
         )
@@ -127,18 +127,18 @@ class AgentModel:
     ----------
     agent : Agent
         Who answers.
-    known : mapping of str to Known
+    known : mapping of str to QuestionTruth
         The texts that it understands.
     """
 
-    def __init__(self, agent: Agent, known: Mapping[str, Known]) -> None:
+    def __init__(self, agent: Agent, known: Mapping[str, QuestionTruth]) -> None:
         if not isinstance(agent, Agent):
             raise InputError(
                 f"agent must be a coherence.Agent; received {agent!r}. Take one by its name with "
                 "agent_for_task."
             )
         if not isinstance(known, Mapping) or not all(
-            isinstance(text, str) and isinstance(of, Known) for text, of in known.items()
+            isinstance(text, str) and isinstance(of, QuestionTruth) for text, of in known.items()
         ):
             raise InputError(
                 "known must map texts to what the agent knows of them; received "
@@ -150,7 +150,7 @@ class AgentModel:
         facts = [
             [
                 text,
-                asdict(of.topic) | {"case": of.case, "rep": 0, "text": text},
+                _as_stored(of.spec) | {"case": of.case, "rep": 0, "text": text},
                 *(of.context, of.theta, of.exact, of.spread),
                 *([of.spoken] if agent.unstated else []),
             ]
@@ -251,29 +251,29 @@ class AgentModel:
             raise InputError(f"form must be an AnswerForm; received {form!r}. Take a question's.")
         return [self._spread(self._find(text), form) for text in texts]
 
-    def _spread(self, known: Known, form: AnswerForm) -> tuple[dict[str, float], ...]:
-        topic = known.topic
-        if topic.role == "auxiliary":
+    def _spread(self, known: QuestionTruth, form: AnswerForm) -> tuple[dict[str, float], ...]:
+        spec = known.spec
+        if spec.role == "auxiliary":
             return tuple(
                 {f"{share:.2f}": 1.0} for share, _ in zip(known.spread, form.parts, strict=False)
             )
         if math.isnan(known.exact):
             return ({},)
         belief = self._believe(known)
-        if topic.role == "decision":
+        if spec.role == "decision":
             taste = self._taste(known)
             theta, acted_on = np.array([known.theta]), self._act_on(known)
             policies = self.agent.policies(acted_on, theta, taste)
             return ({_decision(a, acted_on): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
-        reports = report_probabilities(self.agent, float(belief[0]), topic.key or "standard")
+        reports = report_probabilities(self.agent, float(belief[0]), spec.key or "standard")
         for stated, share in reports.items():
             # The first of two lines is that of No.
             name = _number(stated if form.kind == "number" else 1 - float(_number(stated)))
             spread[name] = spread.get(name, 0.0) + share
         return (spread,)
 
-    def _find(self, text: str) -> Known:
+    def _find(self, text: str) -> QuestionTruth:
         if text not in self._known:
             raise InputError(
                 f"agent {self.name} knows the questions of its cases alone; "
@@ -281,46 +281,54 @@ class AgentModel:
             )
         return self._known[text]
 
-    def _believe(self, known: Known) -> NDArray[np.float64]:
+    def _believe(self, known: QuestionTruth) -> NDArray[np.float64]:
         # Certainty has infinite log-odds, and stays certainty.
         with np.errstate(divide="ignore", over="ignore"):
             return self.agent.believe(np.array([known.spoken]))
 
-    def _act_on(self, known: Known) -> NDArray[np.float64]:
+    def _act_on(self, known: QuestionTruth) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", over="ignore"):
             return self.agent.act_on(np.array([known.spoken]), np.array([known.exact]))
 
-    def _say(self, known: Known, rng: np.random.Generator) -> str:
-        topic = known.topic
-        if topic.role == "auxiliary":
+    def _say(self, known: QuestionTruth, rng: np.random.Generator) -> str:
+        spec = known.spec
+        if spec.role == "auxiliary":
             return "\n".join(
                 f"{label}: {share:.2f}"
-                for label, share in zip(topic.lines, known.spread, strict=True)
+                for label, share in zip(spec.lines, known.spread, strict=True)
             )
         # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
         belief = self._believe(known)
-        if topic.role == "decision":
+        if spec.role == "decision":
             return self._decide(known, self._act_on(known), rng)
-        stated = float(self.agent.report(belief, topic.key or "standard", rng)[0])
+        stated = float(self.agent.report(belief, spec.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
-        if topic.way != "verbalised":
+        if spec.belief_method != "verbalised":
             return "Yes" if rng.random() < stated else "No"
-        if topic.form == "number":
+        if spec.form == "number":
             return _number(stated)
         # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
-    def _decide(self, known: Known, belief: NDArray[np.float64], rng: np.random.Generator) -> str:
+    def _decide(
+        self, known: QuestionTruth, belief: NDArray[np.float64], rng: np.random.Generator
+    ) -> str:
         theta, taste = np.array([known.theta]), self._taste(known)
         return _decision(str(self.agent.choose(belief, theta, taste, rng)[0]), belief)
 
-    def _taste(self, known: Known) -> NDArray[np.float64]:
+    def _taste(self, known: QuestionTruth) -> NDArray[np.float64]:
         # A taste belongs to the case: repetitions share it, as in the runs that
         # `coherence.simulate` draws.
         draws = _generator("taste", known.context).normal(size=(1, len(ACTIONS)))
         return draws * self.agent.taste
+
+
+def _as_stored(spec: QuestionSpec) -> dict[str, Any]:
+    """Return a spec by the names that fingerprints of stores which exist were made from."""
+    known = {name: of for name, of in asdict(spec).items() if name != "answer_mode"}
+    return {("way" if name == "belief_method" else name): of for name, of in known.items()}
 
 
 def _decision(action: str, belief: NDArray[np.float64]) -> str:
@@ -364,7 +372,7 @@ def _generator(*parts: Any) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:8], "big")))
 
 
-class _Still(np.random.Generator):
+class _ZeroNoise(np.random.Generator):
     """A generator whose noise is always at its middle."""
 
     # Equal shocks to all utilities leave their order as it is, so their value does not matter.
@@ -379,7 +387,7 @@ class _Still(np.random.Generator):
         return 0.5
 
 
-_noiseless = _Still(np.random.Philox(key=0))
+_noiseless = _ZeroNoise(np.random.Philox(key=0))
 
 
 def _noise(request: Request) -> np.random.Generator:

@@ -38,11 +38,11 @@ def main() -> None:
     from tqdm import tqdm
 
     from elicitation.questions.tasks import Task
-    from elicitation.training.organisms.course import Recipe
-    from elicitation.training.organisms.reader import train_reader
+    from elicitation.training.organisms.curriculum import Recipe
+    from elicitation.training.organisms.tiny_causal import train_tiny_causal
 
     with tqdm(total=args.steps, unit="step", file=sys.stderr) as bar:
-        card = train_reader(
+        card = train_tiny_causal(
             args.out,
             Task.load(args.task),
             recipe=Recipe(steps=args.steps, threads=args.threads),

@@ -33,7 +33,7 @@ LENGTHY = re.compile(r"coherence (?:organisms|reveal|bets train|elicit|import|st
 # What trains several models, or one and then asks it a whole battery, simulates whole batteries, or
 # is a whole study: the best part of a minute of processor time and more.
 SLOW = re.compile(
-    r"coherence (?:organisms|bets train)|train_reader.*coherence (?:mix|reveal|bets|networks)|"
+    r"coherence (?:organisms|bets train)|train_tiny_causal.*coherence (?:mix|reveal|bets|networks)|"
     r"mixing_lesson|coherence study run \S+ --out study\n",
     re.DOTALL,
 )

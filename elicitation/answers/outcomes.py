@@ -105,9 +105,9 @@ def outcome_probabilities(
     --------
     >>> import tempfile
     >>> from elicitation import load_causal_model
-    >>> from elicitation.training.organisms.blank import make_blank
+    >>> from elicitation.training.organisms.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> found = outcome_probabilities(model, ["The die shows"], ["1", "2"])
     >>> found.probabilities.columns.tolist()
     ['1', '2']
@@ -231,9 +231,9 @@ def audit_outcomes(
     --------
     >>> import tempfile
     >>> from elicitation import load_causal_model
-    >>> from elicitation.training.organisms.blank import make_blank
+    >>> from elicitation.training.organisms.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> audit = audit_outcomes(model, ["The die shows"], ["1", "2"])
     >>> audit.spellings["outcome"].unique().tolist()
     ['1', '2']

@@ -31,7 +31,7 @@ from coherence.decoding.reply import take_apart
 from coherence.table.schema import LOW_MASS
 from elicitation.answers.distributions import Distribution
 from elicitation.models.base import Answer
-from elicitation.questions.question import Question, Topic
+from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 
 ACTION_LABELS = ("no", "yes", "defer")
@@ -76,7 +76,7 @@ class ReadAnswer:
     @property
     def thought_aloud(self) -> bool:
         """Whether the model thought before it answered, in the text or apart from it."""
-        if self.question.topic.way == "token":
+        if self.question.spec.belief_method == "token":
             return False
         thinking = self.stored.thinking or take_apart(self.stored.text).thinking
         return bool(thinking and thinking.strip())
@@ -87,51 +87,51 @@ def read_answer(question: Question, answer: Answer, *, min_mass: float = 0.0) ->
     return ReadAnswer(
         question,
         answer,
-        decode_answer(question.topic, answer, asked=question.text, min_mass=min_mass),
+        decode_answer(question.spec, answer, asked=question.text, min_mass=min_mass),
     )
 
 
 def decode_answer(
-    topic: Topic, answer: Answer, *, asked: str = "", min_mass: float = 0.0
+    spec: QuestionSpec, answer: Answer, *, asked: str = "", min_mass: float = 0.0
 ) -> Reading:
     """Read an answer by what it is about; lines of what was asked are no part of it."""
-    # The way comes first: a belief that is read off has the role of a stated one.
-    if topic.way == "token":
+    # First of all: a belief that is read off has the role of a stated one.
+    if spec.belief_method == "token":
         return token_belief(answer.text, min_mass)
-    if topic.way == "exact":
-        distribution, form = Distribution.load(answer.text), topic.answer_form
+    if spec.answer_mode == "exact":
+        distribution, form = Distribution.load(answer.text), spec.answer_form
         if form.kind in ("decision", "choice"):
             return exact_action(distribution, form, min_mass)
-        if topic.role == "auxiliary":
+        if spec.role == "auxiliary":
             return exact_shares(distribution, form, min_mass)
         return exact_belief(distribution, form, min_mass)
-    mass = answer.answer_mass if topic.way == "forced" else None
+    mass = answer.answer_mass if spec.answer_mode == "forced" else None
     if mass is None:
-        return _decode_words(topic, answer, asked)
+        return _decode_words(spec, answer, asked)
     status = mass_status(mass, min_mass)
     if status == UNPARSED:
         return Reading(None, status, mass)
     # Numbers that were drawn line by line need not sum to 1 as stated ones must.
-    by_lines = topic.role == "auxiliary" and len(topic.lines) > 2
+    by_lines = spec.role == "auxiliary" and len(spec.lines) > 2
     read = (
-        forced_shares(answer.text, topic.answer_form)
+        forced_shares(answer.text, spec.answer_form)
         if by_lines
-        else _decode_words(topic, answer, asked)
+        else _decode_words(spec, answer, asked)
     )
     return Reading(read.value, worst([read.status, status]), mass)
 
 
-def _decode_words(topic: Topic, answer: Answer, asked: str) -> Reading:
+def _decode_words(spec: QuestionSpec, answer: Answer, asked: str) -> Reading:
     text, ended = without_echo(answer.text, asked), answer.finish_reason
     read: Any
-    if topic.one_of_few:
-        read = decode_choice(text, topic.lines, finish_reason=ended)
-    elif topic.role == "decision":
+    if spec.is_choice:
+        read = decode_choice(text, spec.lines, finish_reason=ended)
+    elif spec.role == "decision":
         read = decode_decision(text, finish_reason=ended)
-    elif topic.role == "auxiliary":
-        read = decode_distribution(text, topic.lines, finish_reason=ended)
+    elif spec.role == "auxiliary":
+        read = decode_distribution(text, spec.lines, finish_reason=ended)
     else:
-        read = decode_belief(text, form=topic.form, finish_reason=ended)
+        read = decode_belief(text, form=spec.form, finish_reason=ended)
     return Reading(read.value, read.status)
 
 

@@ -1,8 +1,8 @@
-"""From answers to the runs table: one row per context, repetition and framing or state of z.
+"""From answers to the runs table: one row per context, repetition and prompt variant or state of z.
 
-The action, asked for by itself, stands on the rows of the reference framing. A row's status is the
-gravest of its answers; what could be read of it is kept, the rest is null. Truth comes from the
-network, exactly, or from the table of questions, as far as it is there.
+The action, asked for by itself, stands on the rows of the reference prompt variant. A row's status
+is the gravest of its answers; what could be read of it is kept, the rest is null. Truth comes from
+the network, exactly, or from the table of questions, as far as it is there.
 """
 
 import json
@@ -19,7 +19,7 @@ from coherence.table.schema import RECORDED
 from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
 from elicitation.models.base import Answer
 from elicitation.questions.plan import reference_of
-from elicitation.questions.question import Topic
+from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import Truth, features_of
 
 COLUMNS = {
@@ -59,13 +59,6 @@ COLUMNS = {
 """In this order, with the features before the status; None takes the type of the values."""
 SPREAD = ("p_sd", "p_q05", "p_q95")
 """Spread of a belief that is a distribution."""
-_KINDS = {
-    "verbalised": "stated:drawn",
-    "forced": "stated:forced",
-    "exact": "stated:exact",
-    "token": "token",
-    "sampled": "sampled",
-}
 # The gravest first; a server's own words for anything else are left to the store.
 _ENDS = ("content_filter", "length", "stop")
 
@@ -77,8 +70,8 @@ class _Place:
     answers: list[ReadAnswer]
 
     @property
-    def topic(self) -> Topic:
-        return self.answers[0].question.topic
+    def spec(self) -> QuestionSpec:
+        return self.answers[0].question.spec
 
     @property
     def first(self) -> Answer:
@@ -86,38 +79,44 @@ class _Place:
 
     @cached_property
     def reading(self) -> Reading:
-        if self.topic.way != "sampled":
+        if self.spec.belief_method != "sampled":
             return self.answers[0].reading
         return sampled_belief([answer.reading for answer in self.answers])
 
     @property
     def raw(self) -> str:
         """The answer as it came; of many draws, how often each came; a distribution by its line."""
-        topic, text = self.topic, self.first.text
-        if topic.way == "exact":
+        spec, text = self.spec, self.first.text
+        if spec.answer_mode == "exact":
             parts = json.loads(text)
             # The numbers of a line are those of its label: of No and Yes, the probability of No.
-            lines = topic.lines if topic.form == "lines" else ("Yes",)
-            in_lines = topic.role not in ("decision", "choice")
+            lines = spec.lines if spec.form == "lines" else ("Yes",)
+            in_lines = spec.role not in ("decision", "choice")
             return json.dumps(
                 dict(zip(lines, parts, strict=False)) if in_lines else parts[0], ensure_ascii=False
             )
-        if topic.way != "sampled":
+        if spec.belief_method != "sampled":
             return text
         texts = Counter(answer.stored.text for answer in self.answers)
         return json.dumps(dict(texts.most_common()), ensure_ascii=False)
+
+    @property
+    def _kind(self) -> str:
+        spec = self.spec
+        stated = spec.belief_method == "verbalised"
+        return f"stated:{spec.answer_mode}" if stated else spec.belief_method
 
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
         read = self.reading
         cells = {
             "p": read.value,
-            "belief_kind": _KINDS[self.topic.way],
+            "belief_kind": self._kind,
             "asked": self.answers[0].question.text,
             "raw_belief": self.raw,
             "seed": self.first.seed,
         }
-        if self.topic.way == "exact":
+        if self.spec.answer_mode == "exact":
             cells |= dict(zip(SPREAD, (read.sd, read.q05, read.q95), strict=True))
         # A belief that is read off has a mass on Yes and No; the text of a stated one has a
         # likelihood.
@@ -127,11 +126,11 @@ class _Place:
 
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
-        topic, value = self.topic, self.reading.value
+        spec, value = self.spec, self.reading.value
         asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
-        if topic.way == "exact":
+        if spec.answer_mode == "exact":
             # An action that is a distribution has a column for each label.
-            labels = topic.lines if topic.role == "choice" else ACTION_LABELS
+            labels = spec.lines if spec.role == "choice" else ACTION_LABELS
             shares = value or dict.fromkeys(labels)
             return {f"action_{label}": shares[label] for label in labels} | asked
         return {"action": value, "logprob_action": self.first.logprob} | asked
@@ -147,23 +146,23 @@ def assemble_runs(
     """
     places: dict[tuple[int, int, str, str], _Place] = {}
     for answer in read:
-        question, topic = answer.question, answer.question.topic
-        place = (question.case, question.rep, topic.role, topic.key)
+        question, spec = answer.question, answer.question.spec
+        place = (question.case, question.rep, spec.role, spec.key)
         places.setdefault(place, _Place([])).answers.append(answer)
-    # By case and repetition; sorting is stable, so that framings stay in the order of the plan.
+    # By case and repetition; sorting is stable, so that variants stay in the order of the plan.
     places = dict(sorted(places.items(), key=lambda item: item[0][:2]))
-    topics = [answer.question.topic for answer in read]
+    specs = [answer.question.spec for answer in read]
     reference = reference_of(
-        list(dict.fromkeys(topic.key for topic in topics if topic.role == "belief"))
+        list(dict.fromkeys(spec.key for spec in specs if spec.role == "belief"))
     )
-    acting = next((topic.role for topic in topics if topic.role in ("decision", "choice")), None)
+    acting = next((spec.role for spec in specs if spec.role in ("decision", "choice")), None)
     # Lists, as a cell that is taken from a column by position copies the notes of the table.
     cells = {name: cases[name].tolist() for name in ("z", "p_true") if name in cases.columns}
     rows, positions = [], []
     for (position, rep, role, key), belief in places.items():
         if role not in ("belief", "conditional"):
             continue
-        # Actions are asked without a framing. On the rows of all framings one action would count
+        # Actions are asked without a variant. On the rows of all variants one action would count
         # as several.
         second = "auxiliary" if role == "conditional" else acting if key == reference else None
         other = places.get((position, rep, second, "")) if second else None

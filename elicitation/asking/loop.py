@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from coherence.errors import CoherenceError
-from elicitation.asking.patience import Patience
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.unreadable import UnreadableLimit
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
@@ -34,11 +34,11 @@ class Strategy:
     """How answers are had: in words, drawn from a form, as a distribution, ..."""
 
     answers: Callable[[Sequence[Question]], AnswerStream]
-    worth_a_write: int = 1  # so many answers are written at once
-    # Where the last digits of an answer depend on its neighbours, questions are asked in portions
-    # of so many; with `whole` all of a portion of which any answer is missing.
-    portion: int | None = None
-    whole: bool = True
+    write_every: int = 1  # so many answers are written at once
+    # Where the last digits of an answer depend on its neighbours, questions are asked in batches
+    # of so many; with `recompute_batches` all of a batch of which any answer is missing.
+    batch_size: int | None = None
+    recompute_batches: bool = True
 
 
 class Respondent(Protocol):
@@ -59,7 +59,7 @@ def ask_missing(
     store: AnswerStore,
     strategy: Strategy,
     *,
-    patience: Patience | None = None,
+    unreadable: UnreadableLimit | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Answer], int]:
     """Have every question answered, from the store where it can be; return how many were asked."""
@@ -67,32 +67,32 @@ def ask_missing(
     # Equal questions have one key: they are asked once and answered everywhere.
     needed = dict(zip(keys, questions, strict=True))
     answers = store.get(needed)
-    portions = portions_left(keys, answers, strategy.portion, whole=strategy.whole)
-    asked = {key for portion in portions for key in portion}
-    # Of a portion that is asked again, what the store had is left aside: it was computed among
+    batches = batches_left(keys, answers, strategy.batch_size, recompute=strategy.recompute_batches)
+    asked = {key for batch in batches for key in batch}
+    # Of a batch that is asked again, what the store had is left aside: it was computed among
     # other neighbours.
     answers = {key: stored for key, stored in answers.items() if key not in asked}
     waiting: list[tuple[Question, Answer]] = []
     last = time.monotonic()
 
     def note(key: str) -> None:
-        if patience:
-            patience.saw(needed[key], answers[key])
+        if unreadable:
+            unreadable.record(needed[key], answers[key])
 
     def keep() -> None:
         nonlocal last
         # Nothing leaves `waiting` before it is written: Ctrl-C may come at any line of this.
-        batch, replies = [question for question, _ in waiting], [reply for _, reply in waiting]
+        asked_now, replies = [question for question, _ in waiting], [reply for _, reply in waiting]
         try:
-            store.put(batch, replies, model=respondent.name, fingerprint=respondent.fingerprint)
+            store.put(asked_now, replies, model=respondent.name, fingerprint=respondent.fingerprint)
         except CoherenceError:
             waiting.clear()  # a store that failed would fail again at the end
             raise
         waiting.clear()
-        written = [question.key(respondent.fingerprint) for question in batch]
+        written = [question.key(respondent.fingerprint) for question in asked_now]
         # Read back what the store holds: another process may have been first with some of these.
         answers.update(store.get(written))
-        if strategy.portion is not None:
+        if strategy.batch_size is not None:
             for key, reply in zip(written, replies, strict=True):
                 answers[key] = replace(answers[key], text=reply.text)
         for key in written:
@@ -105,21 +105,21 @@ def ask_missing(
         note(key)
     if progress:
         progress(len(answers), len(needed))
-    # A portion that was asked and kept stays kept, whatever becomes of the next.
-    for portion in filter(None, portions):
-        if patience:
-            patience.check()
+    # A batch that was asked and kept stays kept, whatever becomes of the next.
+    for batch in filter(None, batches):
+        if unreadable:
+            unreadable.check()
         # Closing ends what a server still has under way, instead of leaving it to the collector.
-        with closing(strategy.answers([needed[key] for key in portion])) as stream:
+        with closing(strategy.answers([needed[key] for key in batch])) as stream:
             try:
                 for pairs in stream:
                     waiting += pairs
                     due = time.monotonic() - last >= _SECONDS_BETWEEN_WRITES
-                    ending = patience is not None and patience.may_end(len(waiting))
-                    if len(waiting) >= strategy.worth_a_write or due or ending:
+                    ending = unreadable is not None and unreadable.reached(len(waiting))
+                    if len(waiting) >= strategy.write_every or due or ending:
                         keep()
-                    if patience:
-                        patience.check()
+                    if unreadable:
+                        unreadable.check()
             finally:
                 # Also after Ctrl-C and after an error of the model: what it said is paid for.
                 if waiting:
@@ -132,12 +132,12 @@ def ask_missing(
     return [answers[key] for key in keys], len(asked)
 
 
-def portions_left(
-    keys: Sequence[str], held: Container[str], portion: int | None, *, whole: bool = True
+def batches_left(
+    keys: Sequence[str], held: Container[str], batch_size: int | None, *, recompute: bool = True
 ) -> list[list[str]]:
-    """Return all keys without an answer, in portions, or the portions in which any has none."""
-    if portion is None or not whole:
+    """Return all keys without an answer, in batches, or the batches in which any has none."""
+    if batch_size is None or not recompute:
         keys = [key for key in keys if key not in held]
-    size = portion or max(len(keys), 1)
-    portions = (list(dict.fromkeys(keys[at : at + size])) for at in range(0, len(keys), size))
-    return [batch for batch in portions if not all(key in held for key in batch)]
+    size = batch_size or max(len(keys), 1)
+    batches = (list(dict.fromkeys(keys[at : at + size])) for at in range(0, len(keys), size))
+    return [batch for batch in batches if not all(key in held for key in batch)]

@@ -8,26 +8,21 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
 from elicitation.answers.reading import decode_answer
-from elicitation.asking.loop import portions_left
+from elicitation.asking.loop import batches_left
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import OTHER, Question, Topic
+from elicitation.questions.question import Question, QuestionSpec
 
 BYTES_PER_TOKEN = 4.0  # of texts in UTF-8: a letter of English has one, a Chinese word some three
 """A rule of thumb for texts in English; a dry run without a tokenizer is as rough as this."""
 
 BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
-# Answers of one batch are stored in one instant. A gap longer than these seconds for each answer
-# of the batch after it, or an hour, is a pause between sessions.
-_LONGEST_ANSWER, _LONGEST_BATCH = 60.0, 3600.0
 
 
 def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -76,14 +71,14 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> folder.cleanup()
     """
     counts: Counter[tuple[str, str, str, str]] = Counter()
-    topic_of = cache(Topic.load)  # a store may have millions of answers, of few kinds
+    spec_of = cache(QuestionSpec.load)  # a store may have millions of answers, of few kinds
     for row in read_store(path):
-        topic = topic_of(row.about)
-        name, status = BATTERY if row.about else UNKNOWN, UNKNOWN if row.answer else DAMAGED
-        if topic is not None and row.answer is not None:
-            name = f"belief: {topic.key}" if topic.role == "belief" else topic.role
-            name += ", distribution" if topic.way == "exact" else ""
-            status = decode_answer(topic, row.answer).status
+        spec = spec_of(row.spec_json)
+        name, status = BATTERY if row.spec_json else UNKNOWN, UNKNOWN if row.answer else DAMAGED
+        if spec is not None and row.answer is not None:
+            name = f"belief: {spec.key}" if spec.role == "belief" else spec.role
+            name += ", distribution" if spec.answer_mode == "exact" else ""
+            status = decode_answer(spec, row.answer).status
         counts[row.model, row.fingerprint, name, status] += 1
     # A name in two versions, by weights or precision, is two models.
     names = Counter(
@@ -112,8 +107,6 @@ class Preview:
     # tokens of their answers if they are as long as those that the store has of this model; None
     # where it has none with a count
     n_expected_tokens: float | None
-    # time for the rest at the speed of the answers in the store; None where it has too few
-    seconds: float | None
     # tokens of the questions and answers that are stored; None where the model did not count them
     n_text_tokens_stored: int | None = None
     n_answer_tokens_stored: int | None = None
@@ -134,10 +127,10 @@ def preview(
     fingerprints: Collection[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     system: str | None = None,
-    portion: int | None = None,
+    batch_size: int | None = None,
     count: Callable[[Question], int] | None = None,
 ) -> Preview:
-    """Count what a plan would ask; a time is told from answers already given.
+    """Count what a plan would ask.
 
     Parameters
     ----------
@@ -153,8 +146,8 @@ def preview(
         The store, if there is one yet.
     system : str, optional
         System message that goes with every question.
-    portion : int, optional
-        Where questions are asked again in portions of so many, if any of a portion has no answer.
+    batch_size : int, optional
+        Where questions are asked again in batches of so many, if any of a batch has no answer.
     count : callable, optional
         Returns the tokens of a question as a local model reads it. Answers whose probabilities are
         computed then take none. None estimates the tokens, of a hosted model.
@@ -177,11 +170,9 @@ def preview(
     questions = plan.questions if isinstance(plan, Plan) else plan
     names = {model_name} if isinstance(model_name, str) else set(model_name)
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    topic_of = cache(Topic.load)
     kept: dict[str, tuple[int | None, int | None]] = {}  # tokens of question and answer, by key
     found: set[str] = set()
     lengths: list[int] = []
-    written: dict[bool, list[str]] = {False: [], True: []}  # by whether a distribution was read
     for row in stored:
         mine = row.model in names if fingerprints is None else row.fingerprint in fingerprints
         if not mine or row.answer is None:
@@ -189,9 +180,6 @@ def preview(
         kept[row.key] = row.answer.n_prompt_tokens, row.answer.n_tokens
         found.add(row.fingerprint)
         lengths += [] if row.answer.n_tokens is None else [row.answer.n_tokens]
-        way = (topic_of(row.about) or OTHER).way
-        if way != "forced":  # these came in an instant, after a reading
-            written[way == "exact"].append(row.answer.created or "")
 
     def stored_key(question: Question) -> str | None:
         keys = map(question.key, found)
@@ -201,7 +189,7 @@ def preview(
     needed = {question.key(""): question for question in questions}
     held = {key: at for key, question in needed.items() if (at := stored_key(question))}
     keys = [question.key("") for question in questions]
-    asked = {key for batch in portions_left(keys, held, portion) for key in batch}
+    asked = {key for batch in batches_left(keys, held, batch_size) for key in batch}
     missing = [needed[key] for key in needed if key in asked]
     taken = [kept[at] for key, at in held.items() if key not in asked]
     # All answers to a question that are drawn in a form follow from one reading of the question,
@@ -212,9 +200,6 @@ def preview(
         if question.form is not None
         and not stored_key(reading := Question.of_form(question.text, question.form))
     }
-    work = {False: sum(each.form is None for each in missing), True: len(readings)}
-    paces = {kind: _seconds_per_answer(written[kind]) for kind, number in work.items() if number}
-    known = [work[kind] * pace for kind, pace in paces.items() if pace is not None]
     if count is None:
         n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
         n_text_tokens = n_bytes / BYTES_PER_TOKEN
@@ -239,7 +224,6 @@ def preview(
             if lengths and rooms
             else None
         ),
-        seconds=sum(known) if len(known) == len(paces) else None,
         n_text_tokens_stored=sum_of_tokens(text for text, _ in taken),
         n_answer_tokens_stored=sum_of_tokens(answer for _, answer in taken),
         counted=count is not None,
@@ -251,24 +235,3 @@ def sum_of_tokens(counts: Iterable[int | None]) -> int | None:
     """Return the sum; None where the model did not count all of them."""
     known = list(counts)
     return None if None in known else sum(each for each in known if each is not None)
-
-
-def _seconds_per_answer(created: Iterable[str]) -> float | None:
-    """Time from the first answer to the last without pauses, per answer; None of a single batch.
-
-    The typical gap is no pace: of several answers under way at once most come together.
-    """
-    # The answers of a batch have one time, that of their transaction.
-    batches = Counter(map(datetime.fromisoformat, created))
-    gaps = [
-        ((later - earlier).total_seconds(), batches[later])
-        for earlier, later in pairwise(sorted(batches))
-    ]
-    usual = [
-        (gap, number) for gap, number in gaps if gap < min(_LONGEST_ANSWER * number, _LONGEST_BATCH)
-    ]
-    # A model that thinks may take longer for every single answer.
-    usual = usual or [(gap, number) for gap, number in gaps if gap < _LONGEST_BATCH]
-    if not usual:
-        return None
-    return sum(gap for gap, _ in usual) / sum(number for _, number in usual)

@@ -18,7 +18,7 @@ from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask, masks_alone
+from elicitation.asking.strategies import ask, constrains_tokens
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
 from elicitation.questions.question import Question
@@ -236,7 +236,7 @@ def run_plan(
         for question, answer in zip(plan.questions, answers, strict=True)
     ]
     runs = assemble_runs(plan.cases, read, plan.truth, task=plan.task, model=model.name)
-    if masks_alone(model):
+    if constrains_tokens(model):
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
     # At temperature 0 the draws of a text are one answer.

@@ -81,7 +81,7 @@ class StoredRow:
     # model, fingerprint: who answered
     model: str
     fingerprint: str
-    about: str = ""  # see `Question`
+    spec_json: str = ""  # see `Question`
     answer: Answer | None = None  # None where the row is not as it was written
 
 
@@ -220,7 +220,7 @@ class AnswerStore:
             details = {name: getattr(answer, name) for name in DETAILS}
             # What is not known takes no place; half a surrogate pair is an escape in JSON.
             details = {name: value for name, value in details.items() if value is not None}
-            extra = json.dumps({**details, "about": question.about})
+            extra = json.dumps({**details, "about": question.spec_json})
             # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (question.key(fingerprint), model, fingerprint, digest)

@@ -20,17 +20,17 @@ from elicitation.answers.distributions import (
     gives_distributions,
 )
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
-from elicitation.asking.patience import PATIENCE, Patience, Readable
 from elicitation.asking.store import AnswerStore
+from elicitation.asking.unreadable import UNREADABLE_LIMIT, Readable, UnreadableLimit
 from elicitation.models.base import Answer, BoundingModel, ForcingModel, Model, StreamingModel
-from elicitation.questions.question import OTHER, Question, Topic
+from elicitation.questions.question import NO_SPEC, Question, QuestionSpec
 
 # A model answers a few at first and twice as many in every further call, up to a batch: a slow one
 # then loses little of its work at an early end, and the time left is known soon.
 _FIRST_CALL = 8
 EXACT_AT_ONCE = 8
-"""Exact readings are kept in portions of so many at most: larger ones were no faster."""
-_BEGINNING = 20  # characters: framings differ by then, cases hardly
+"""Exact readings are kept in batches of so many at most: larger ones were no faster."""
+_BEGINNING = 20  # characters: prompt variants differ by then, cases hardly
 
 
 def ask(
@@ -62,7 +62,7 @@ def ask(
             stage.questions,
             store,
             stage.strategy,
-            patience=Patience(readable, hint=hint) if readable and in_words else None,
+            unreadable=UnreadableLimit(readable, hint=hint) if readable and in_words else None,
             progress=show if progress and n_answers else None,
         )
         named = zip(stage.questions, answers, strict=True)
@@ -87,7 +87,7 @@ def _stages(
     formed = [each for each in questions if each.form is not None]
     drawn = [each for each in formed if not each.exact]
     stages = [_Stage(free, in_words(model, batch_size), free)]
-    if masks_alone(model):
+    if constrains_tokens(model):
         stages.append(_Stage(formed, masked(model), formed))
     elif formed:
         if cold := [each for each in formed if each.request.temperature != 1]:
@@ -113,7 +113,7 @@ def in_words(model: Model, batch_size: int) -> Strategy:
         words = [each for each in rest if not each.labels]
         labelled = [each for each in rest if each.labels]
         # By their keys, which mixes all kinds of questions, the longest text first: the first
-        # answers then stand for all, so that one framing of which none can be read ends no session.
+        # answers then stand for all, so that one variant of which none can be read ends no session.
         words[1:] = sorted(words[1:], key=lambda each: each.key(model.fingerprint))
         if isinstance(model, BoundingModel) and labelled:
             bounds = model.stream_label_bounds([(each.text, each.labels) for each in labelled])
@@ -125,7 +125,7 @@ def in_words(model: Model, batch_size: int) -> Strategy:
             rest = [each for each in rest if each.labels]
         elif words:
             # As many as may end a session stand for all others.
-            first = words[: -(-PATIENCE // batch_size) * batch_size]
+            first = words[: -(-UNREADABLE_LIMIT // batch_size) * batch_size]
             begun = set(first)
             rest = [*first, *(each for each in rest if each not in begun)]
         size, start = min(_FIRST_CALL, batch_size), 0
@@ -146,7 +146,7 @@ def in_words(model: Model, batch_size: int) -> Strategy:
             yield from streamed(model, words, stream)
 
     # Of a stream nobody knows when the next answer comes, or whether the process lives to see it.
-    return Strategy(answers, worth_a_write=1 if isinstance(model, StreamingModel) else batch_size)
+    return Strategy(answers, write_every=1 if isinstance(model, StreamingModel) else batch_size)
 
 
 def streamed(
@@ -179,7 +179,7 @@ def streamed(
         )
 
 
-def masks_alone(model: object) -> bool:
+def constrains_tokens(model: object) -> bool:
     """Return whether answers in a form come from a model's own masks, token by token."""
     return isinstance(model, ForcingModel) and not gives_distributions(model)
 
@@ -206,8 +206,8 @@ def as_distributions(model: Model, batch_size: int) -> Strategy:
         yield list(zip(missing, said, strict=True))
 
     # The last digits depend on the texts that are computed together.
-    portion = min(batch_size, EXACT_AT_ONCE)
-    return Strategy(answers, worth_a_write=batch_size, portion=portion, whole=False)
+    at_once = min(batch_size, EXACT_AT_ONCE)
+    return Strategy(answers, write_every=batch_size, batch_size=at_once, recompute_batches=False)
 
 
 def drawn_from(held: Mapping[str, Answer], fingerprint: str) -> Strategy:
@@ -223,7 +223,7 @@ def drawn_from(held: Mapping[str, Answer], fingerprint: str) -> Strategy:
             spread = distribution(_distribution_of(each).key(fingerprint))
             yield [(each, draw_in_form(spread, each.form, each.request.seed))]
 
-    return Strategy(answers, worth_a_write=1000)
+    return Strategy(answers, write_every=1000)
 
 
 def _paired(
@@ -243,19 +243,19 @@ def _distribution_of(question: Question) -> Question:
     if question.exact:
         return question
     assert question.form is not None
-    return Question.of_form(question.text, question.form, about=_exactly(question.topic))
+    return Question.of_form(question.text, question.form, spec_json=_exactly(question.spec))
 
 
 @cache
-def _exactly(topic: Topic) -> str:
+def _exactly(spec: QuestionSpec) -> str:
     """What a distribution is about, for those who look into the store."""
-    return "" if topic == OTHER else replace(topic, way="exact").about
+    return "" if spec == NO_SPEC else replace(spec, answer_mode="exact").spec_json
 
 
 def _distributions(questions: Sequence[Question]) -> list[Question]:
     """Return every distribution once, in an order that a model reads fast.
 
-    Texts of one portion should have one form, begin alike and be as long as each other: what they
+    Texts of one batch should have one form, begin alike and be as long as each other: what they
     begin with is read once, and the rest is padded to the longest.
     """
     needed = {(each.text, each.form): _distribution_of(each) for each in questions}

@@ -22,7 +22,7 @@ from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import EXACT_AT_ONCE, ask
 from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
 from elicitation.models.base import Answer, LabelModel, Model, ScoringModel
-from elicitation.questions.question import Question, Topic
+from elicitation.questions.question import Question, QuestionSpec
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -115,9 +115,9 @@ class MixingQuestion:
         return OutcomeQuestion(self.text, self.answers, opened=True)
 
     @property
-    def about(self) -> str:
+    def spec_json(self) -> str:
         """How to read the answer, for those who look into the store."""
-        return Topic("choice", self.experiment, self.answers).about
+        return QuestionSpec("choice", self.experiment, self.answers).spec_json
 
 
 def mixing_questions() -> list[MixingQuestion]:
@@ -336,7 +336,7 @@ def mixing_draw(
         temperature=1.0,
         max_new_tokens=longest,
         max_lines=question.max_lines,
-        about=question.about,
+        spec_json=question.spec_json,
     )
 
 

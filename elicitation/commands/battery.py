@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.commands.looking import Ahead, check_prices, print_ahead
+from elicitation.commands.dry_run import PlannedAnswers, check_prices, print_planned
 from elicitation.commands.model_options import answer_store, connect_to, is_hosted
 from elicitation.options import MODEL, ModelOptions, option
 
@@ -102,7 +102,7 @@ class Battery(Generic[Chosen, Answers]):
     written: str  # pattern of all files that the command may write, but for the store
     earlier: str  # pattern of the tables of the paper
     check: Callable[[Chosen], None]  # raises for options that do not go together
-    ahead: Callable[[Chosen, str, str], Ahead]  # of a model: its name here, its place
+    planned: Callable[[Chosen, str, str], PlannedAnswers]  # of a model: its name here, its place
     read: Callable[[Chosen], Answers]
     ask: "Callable[[Chosen, Asked, AnswerStore], Answers]"
     score: Callable[[Chosen, Answers], Results]
@@ -216,7 +216,7 @@ def _look(options: Chosen, battery: "Battery[Chosen, Answers]") -> None:
     for number, (name, place) in enumerate(places.items()):
         if len(places) > 1:
             print(f"{'' if number == 0 else chr(10)}model      {clean(name)}")
-        print_ahead(options, battery.ahead(options, name, place), store_of(options))
+        print_planned(options, battery.planned(options, name, place), store_of(options))
 
 
 def store_of(options: BatteryOptions) -> str:

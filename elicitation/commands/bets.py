@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
 )
 from elicitation.commands.bets_questions import PAPER, TermOptions, scored_questions
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
-from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
 from elicitation.commands.model_options import is_hosted, load_local, name_in_store
 from elicitation.options import add_options, declared, flag_of, from_words, option
 
@@ -184,20 +184,20 @@ def _check(options: BetsOptions) -> None:
         )
 
 
-def _ahead(options: BetsOptions, name: str, place: str) -> Ahead:
+def _planned(options: BetsOptions, name: str, place: str) -> PlannedAnswers:
     """Return what a model would be asked."""
     names, questions = (name_in_store(options, place),), scored_questions(options)
     if is_hosted(options):
         from elicitation.batteries.bets.words import bet_draws
 
         drawn = bet_draws(questions, **_drawing(options))
-        return Ahead(names, drawn, kept_as=lambda: fingerprints_of(options, place))
-    from elicitation.batteries.bets.models import PORTION, option_questions
+        return PlannedAnswers(names, drawn, kept_as=lambda: fingerprints_of(options, place))
+    from elicitation.batteries.bets.models import BATCH, option_questions
 
-    return Ahead(
+    return PlannedAnswers(
         names,
         option_questions(questions),
-        portion=PORTION,
+        batch_size=BATCH,
         count=token_counter(options, place),
         kept_as=lambda: fingerprints_of(options, place),
     )
@@ -345,7 +345,7 @@ BATTERY = Battery(
     written=_WRITTEN,
     earlier=PAPER,
     check=_check,
-    ahead=_ahead,
+    planned=_planned,
     read=_read,
     ask=_ask,
     score=_score,

@@ -124,7 +124,7 @@ def _fit(
     show: "BatchProgress",
 ) -> dict[str, Any]:
     from coherence.batteries.bets.scores import right_roles
-    from elicitation.batteries.bets.models import lessons_from, with_values
+    from elicitation.batteries.bets.models import training_set_from, with_values
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune
 
@@ -134,7 +134,7 @@ def _fit(
             questions = value_questions(items, splits=[split], templates=[modality])
         else:
             questions = bet_questions(items, splits=[split], modalities=[modality])
-        lessons[split] = lessons_from(questions, right_roles(questions))
+        lessons[split] = training_set_from(questions, right_roles(questions))
     # A small model forgets values while it learns bets; see `with_values`.
     if options.from_scratch:
         lessons["train"] = with_values(lessons["train"], items)

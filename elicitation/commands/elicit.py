@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted
+from elicitation.commands.dry_run import check_prices, print_planned
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
-    ahead_of,
     design_of,
     load_model,
     plan_of,
+    planned_answers,
     source_of,
 )
-from elicitation.commands.looking import check_prices, print_ahead
 from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
 from elicitation.options import AskOptions, add_options, from_words
 
@@ -65,7 +65,7 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_ahead(options, ahead_of(options, source, plan), store)
+        print_planned(options, planned_answers(options, source, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
@@ -264,7 +264,7 @@ def _print_prompts(plan: "Plan", n: int) -> None:
     first = {question.text: question for question in reversed(plan.questions)}
     asked = sorted(first.values(), key=plan.questions.index)[:n]
     for number, question in enumerate(asked, start=1):
-        topic = question.topic
-        what = f"{topic.role} ({topic.key})" if topic.key else topic.role
+        spec = question.spec
+        what = f"{spec.role} ({spec.key})" if spec.key else spec.role
         print(f"--- {number}: {clean(what)}, context {question.case + 1}")
         print("\n".join(clean(line) for line in question.text.splitlines()))

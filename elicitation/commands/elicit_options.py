@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
 from elicitation.commands.model_options import connect_to, is_hosted, load_local, name_in_store
 from elicitation.options import PROMPTS, AskOptions
 
@@ -38,7 +38,7 @@ def design_of(options: AskOptions) -> "Design":
 
 
 def _prompts(options: AskOptions) -> "tuple[tuple[str, ...], PromptSet]":
-    """Read the list of framings; a file brings all of its own at its place in the list."""
+    """Read the list of prompt variants; a file brings all of its own at its place in the list."""
     from elicitation.questions.prompt_file import load_prompts
     from elicitation.questions.prompts import NETWORK_PROMPTS, TABLE_PROMPTS
 
@@ -46,8 +46,8 @@ def _prompts(options: AskOptions) -> "tuple[tuple[str, ...], PromptSet]":
     names: list[str] = []
     for word in (word.strip() for word in options.prompts.split(",")):
         if word.endswith(".toml"):
-            templates, framings = load_prompts(word, templates)
-            names += framings or PROMPTS  # a file may change the question for the action alone
+            templates, variants = load_prompts(word, templates)
+            names += variants or PROMPTS  # a file may change the question for the action alone
         elif word:
             names.append(word)
     return tuple(names), templates
@@ -113,15 +113,15 @@ def named_model(options: AskOptions) -> str:
     )
 
 
-def ahead_of(options: AskOptions, source: Source, plan: "Plan") -> Ahead:
+def planned_answers(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:
     """Return what the model would be asked."""
     names = (named_model(options),)
     if options.agent is not None:  # it is its own cases, and made in an instant
         made = partial(load_model, options, source)
-        return Ahead(names, plan.questions, kept_as=lambda: {made().fingerprint})
+        return PlannedAnswers(names, plan.questions, kept_as=lambda: {made().fingerprint})
     model = str(options.model)
     count, kept_as = token_counter(options, model), partial(fingerprints_of, options, model)
-    return Ahead(names, plan.questions, count=count, kept_as=kept_as)
+    return PlannedAnswers(names, plan.questions, count=count, kept_as=kept_as)
 
 
 def load_model(options: AskOptions, source: Source) -> "Model":

@@ -25,7 +25,7 @@ from elicitation.batteries.mixing import (
 )
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan, reference_of
-from elicitation.questions.question import Question, Topic
+from elicitation.questions.question import Question, QuestionSpec
 from elicitation.questions.tasks import features_of
 
 if TYPE_CHECKING:
@@ -50,30 +50,30 @@ class Asked:
 
 def belief_samples(plan: Plan) -> "Sequence[Asked]":
     """Return the questions of a plan, in its order."""
-    topics = [question.topic for question in plan.questions]
-    framings = [topic.key for topic in topics if topic.role == "belief"]
-    reference = reference_of(list(dict.fromkeys(framings)))
+    specs = [question.spec for question in plan.questions]
+    variants = [spec.key for spec in specs if spec.role == "belief"]
+    reference = reference_of(list(dict.fromkeys(variants)))
     of_case = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
     names = [*of_case, *features_of(plan.cases)]
     known = plan.cases[[name for name in names if name in plan.cases.columns]]
     cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]
     samples = []
-    for question, topic in zip(plan.questions, topics, strict=True):
+    for question, spec in zip(plan.questions, specs, strict=True):
         metadata = {
             "task": plan.task,
             "case": question.case,
             "rep": question.rep,
-            "kind": topic.role,
-            "prompt": topic.key if topic.role == "belief" else None,
+            "kind": spec.role,
+            "prompt": spec.key if spec.role == "belief" else None,
             **cases[question.case],
-            "lines": list(topic.lines),
-            "form": topic.form,
-            "way": topic.way,
+            "lines": list(spec.lines),
+            "form": spec.form,
+            "way": spec.belief_method,
         }
-        if topic.role == "conditional":
+        if spec.role == "conditional":
             given = plan.truth[question.case]
-            metadata |= {"prompt": reference, "z_state": topic.key, "z_states": list(given)}
-            metadata |= {name: _plain(given[topic.key][name]) for name in _OF_Z}
+            metadata |= {"prompt": reference, "z_state": spec.key, "z_states": list(given)}
+            metadata |= {name: _plain(given[spec.key][name]) for name in _OF_Z}
         samples.append(_asked(question, metadata))
     return samples
 
@@ -82,9 +82,9 @@ def question_of(metadata: Mapping[str, Any], text: str) -> Question:
     """Return the question that `belief_samples` put."""
     role = metadata["kind"]
     key = {"belief": metadata["prompt"], "conditional": metadata.get("z_state")}.get(role, "")
-    topic = Topic(role, key, tuple(metadata["lines"]), metadata["form"], metadata["way"])
-    request = Request(text, metadata["seed"], topic.max_new_tokens)
-    return Question(request, topic=topic, case=metadata["case"], rep=metadata["rep"])
+    spec = QuestionSpec(role, key, tuple(metadata["lines"]), metadata["form"], metadata["way"])
+    request = Request(text, metadata["seed"], spec.max_new_tokens)
+    return Question(request, spec=spec, case=metadata["case"], rep=metadata["rep"])
 
 
 def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> "Sequence[Asked]":

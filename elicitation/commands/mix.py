@@ -16,7 +16,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
 from elicitation.commands.model_options import is_hosted, load_causal, name_in_store
 from elicitation.options import add_options, from_words, option
 
@@ -94,7 +94,7 @@ def _check(options: MixOptions) -> None:
         )
 
 
-def _ahead(options: MixOptions, name: str, place: str) -> Ahead:
+def _planned(options: MixOptions, name: str, place: str) -> PlannedAnswers:
     """Return what a model would be asked."""
     from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
@@ -104,7 +104,7 @@ def _ahead(options: MixOptions, name: str, place: str) -> Ahead:
         if options.exact
         else mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
     )
-    return Ahead(
+    return PlannedAnswers(
         (name_in_store(options, place),),
         planned,
         count=token_counter(options, place),
@@ -258,7 +258,7 @@ BATTERY = Battery(
     written=_WRITTEN,
     earlier=r"mixing\.(md|tex|csv)",
     check=_check,
-    ahead=_ahead,
+    planned=_planned,
     read=_read,
     ask=_ask,
     score=_score,

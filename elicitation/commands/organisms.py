@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from elicitation.training.organisms.reader import OrganismProgress
+    from elicitation.training.organisms.tiny_causal import OrganismProgress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         raise InputError("--out DIR is missing. Name the folder that the model folders go to.")
     from elicitation.questions.tasks import Task
-    from elicitation.training.organisms.course import Recipe
-    from elicitation.training.organisms.reader import train_organisms
+    from elicitation.training.organisms.curriculum import Recipe
+    from elicitation.training.organisms.tiny_causal import train_organisms
 
     steps = {} if args.steps is None else {"steps": args.steps}
     with _progress() as progress:

@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.looking import Ahead, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
 from elicitation.options import GRID, add_options, from_words, option
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.scenarios.setting import Setting
-    from elicitation.batteries.revealed.served import Drawing
+    from elicitation.batteries.revealed.served import SamplingOptions
     from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
 
@@ -196,7 +196,7 @@ def _settings(options: RevealOptions) -> "list[Setting]":
     return select(settings, where)
 
 
-def _ahead(options: RevealOptions, name: str, place: str) -> Ahead:
+def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     """Return what a model would be asked."""
     from coherence.errors import InputError
     from elicitation.batteries.revealed.questions import (
@@ -216,7 +216,7 @@ def _ahead(options: RevealOptions, name: str, place: str) -> Ahead:
         with_options = [*(stated if _states(options, name) else []), *bets]
         count = token_counter(options, place, plain=set(texts))
         kept_as = partial(fingerprints_of, options, place, continuing=True)
-        return Ahead(
+        return PlannedAnswers(
             (stored,),
             [*texts, *(each.read.asked for each in with_options)],
             count=count,
@@ -224,7 +224,7 @@ def _ahead(options: RevealOptions, name: str, place: str) -> Ahead:
         )
     from elicitation.batteries.revealed.served import letter_draws, listed, worded
 
-    drawn = letter_draws(stated + bets, _drawing(options))
+    drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:
         continuing = name_in_store(options, place, continuing=True)
@@ -237,7 +237,7 @@ def _ahead(options: RevealOptions, name: str, place: str) -> Ahead:
         )
     names = (stored, continuing) if words else (stored,)
     kept_as = partial(fingerprints_of, options, place, continuing=bool(words))
-    return Ahead(names, drawn, perhaps=list(map(listed, words)), kept_as=kept_as)
+    return PlannedAnswers(names, drawn, perhaps=list(map(listed, words)), kept_as=kept_as)
 
 
 def _states(options: RevealOptions, source: str) -> bool:
@@ -246,11 +246,11 @@ def _states(options: RevealOptions, source: str) -> bool:
     return options.base is None or source == "instruct"
 
 
-def _drawing(options: RevealOptions) -> "Drawing":
-    from elicitation.batteries.revealed.served import ROOM, Drawing
+def _sampling(options: RevealOptions) -> "SamplingOptions":
+    from elicitation.batteries.revealed.served import ROOM, SamplingOptions
 
     room = ROOM if options.max_new_tokens is None else options.max_new_tokens
-    return Drawing(options.reps, options.seed, room, options.keep_going)
+    return SamplingOptions(options.reps, options.seed, room, options.keep_going)
 
 
 def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Asking:
@@ -320,14 +320,14 @@ def _ask_hosted(
             )
     if options.only_revealed:
         return
-    drawing = _drawing(options)
+    sampling = _sampling(options)
     with answer_progress(f"{name}, stated answers") as progress:
         battery.stated.append(
-            state_in_words(model, settings, store, drawing, source=name, progress=progress)
+            state_in_words(model, settings, store, sampling, source=name, progress=progress)
         )
     if wagered(settings):
         with answer_progress(f"{name}, bets") as progress:
-            bets = bet_in_words(model, settings, store, drawing, progress=progress)
+            bets = bet_in_words(model, settings, store, sampling, progress=progress)
         battery.bets.append(tabulate_bets(settings, bets, source=name))
 
 
@@ -487,7 +487,7 @@ BATTERY = Battery(
     written=_WRITTEN,
     earlier=r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)",
     check=_check,
-    ahead=_ahead,
+    planned=_planned,
     read=_read,
     ask=_ask,
     score=_score,

@@ -261,13 +261,13 @@ class OutcomeModel(Protocol):
         spellings: "Sequence[Spelling]",
         *,
         tolerance: float,
-        finer: "Callable[[NDArray[np.float64]], float] | None" = None,
+        tolerance_for: "Callable[[NDArray[np.float64]], float] | None" = None,
         itemised: bool = False,
     ) -> "SpellingMasses":
         """Return the probabilities that the answers to texts begin with spellings.
 
         Token sequences are given up as long as they have no more than `tolerance` together, and no
-        more than `finer` makes of the masses that were read so.
+        more than `tolerance_for` makes of the masses that were read so.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a session will ask, before anyone is asked: every case, framing and repetition.
+"""What a session will ask, before anyone is asked: every case, prompt variant and repetition.
 
 Cases come from a network, whose phrases give the words, or from a table of questions. Each question
 is answered in a context of its own: no text asks for a belief and an action, and no answer sees
@@ -16,6 +16,7 @@ from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
 from coherence.errors import InputError, closest, listing
 from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX
+from elicitation.options import Answers, Way
 from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
     BELIEF,
@@ -25,7 +26,7 @@ from elicitation.questions.prompts import (
     case_words,
     label_words,
 )
-from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Answers, Question, Topic, Way
+from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Question, QuestionSpec
 from elicitation.questions.tasks import (
     Subject,
     Truth,
@@ -36,7 +37,7 @@ from elicitation.questions.tasks import (
 )
 
 REFERENCE = "standard"
-_Asked = tuple[int, Topic, str]
+_Asked = tuple[int, QuestionSpec, str]
 """Row of the cases, what is asked of it, and the text."""
 
 
@@ -46,8 +47,8 @@ class Design:
 
     # repetitions, positive; None takes 5, or 1 of exact answers, which do not vary
     reps: int | None = None
-    # Framings of a verbalised belief. Actions are set beside "standard", or beside the first
-    # framing where it is missing.
+    # Prompt variants of a verbalised belief. Actions are set beside "standard", or beside the first
+    # prompt variant where it is missing.
     prompts: Sequence[str] = tuple(BELIEF)
     # whether to ask the two questions of the law of iterated expectation; only of verbalised
     # beliefs about a network
@@ -155,7 +156,7 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     Raises
     ------
     InputError
-        A framing that the templates do not have, or cases about what has no words.
+        A prompt variant that the templates do not have, or cases about what has no words.
 
     Examples
     --------
@@ -175,13 +176,13 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
         evidence = evidence_of(case)
         words = case_words(task.phrases, evidence, task.target)
         once += _beliefs(position, words, templates, design)
-        decision = Topic("decision", "", DECISION_LABELS)
+        decision = QuestionSpec("decision", "", DECISION_LABELS)
         once.append((position, decision, templates.decision.fill(**words)))
-        # The law is about stated numbers: a read-off belief has no framing to set them beside.
+        # The law is about stated numbers: a read-off belief has no variant to set them beside.
         if design.iterated and design.belief == "verbalised" and pd.notna(case["z"]):
             once += _law(position, task, evidence, str(case["z"]), templates)
     truth: Truth = {}
-    if any(topic.role == "conditional" for _, topic, _ in once):
+    if any(spec.role == "conditional" for _, spec, _ in once):
         truth = conditional_truth(cases, task.network, task.phrases, task.target)
     # A network knows every theta, so that the column is never null, as that of a table may be.
     types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
@@ -211,7 +212,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     Raises
     ------
     InputError
-        A framing that the templates do not have, or the table breaks a rule.
+        A prompt variant that the templates do not have, or the table breaks a rule.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
                 options="\n".join(options),
                 **label_words(options),
             )
-            once.append((position, Topic("choice", "", options), text))
+            once.append((position, QuestionSpec("choice", "", options), text))
     return Plan(list(_numbered(once, design)), task, table, min_mass=design.min_mass)
 
 
@@ -263,13 +264,17 @@ def _beliefs(
         words = words | label_words(BELIEF_LABELS)
         chosen = [templates.belief[name] for name in prompts]
         return [
-            (position, Topic("belief", each.name, BELIEF_LABELS, each.form), each.fill(**words))
+            (
+                position,
+                QuestionSpec("belief", each.name, BELIEF_LABELS, each.form),
+                each.fill(**words),
+            )
             for each in chosen
         ]
-    topic = Topic("belief", design.belief, BELIEF_LABELS, way=design.belief)
+    spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, belief_method=design.belief)
     # The draws are one text; their numbers tell them apart.
     n_draws = design.draws if design.belief == "sampled" else 1
-    return [(position, topic, templates.yes_no.fill(**words))] * n_draws
+    return [(position, spec, templates.yes_no.fill(**words))] * n_draws
 
 
 def _law(
@@ -283,11 +288,11 @@ def _law(
     words = case_words(task.phrases, evidence, task.target, z=z)
     text = templates.auxiliary.fill(**words)
     # One question for the whole distribution of z: its shares are the weights of the law.
-    asked: list[_Asked] = [(position, Topic("auxiliary", "", tuple(labels.values())), text)]
+    asked: list[_Asked] = [(position, QuestionSpec("auxiliary", "", tuple(labels.values())), text)]
     for state in labels:
         words = case_words(task.phrases, evidence, task.target, z=z, state=state)
         text = templates.conditional.fill(**words)
-        asked.append((position, Topic("conditional", state, BELIEF_LABELS), text))
+        asked.append((position, QuestionSpec("conditional", state, BELIEF_LABELS), text))
     return asked
 
 
@@ -296,40 +301,39 @@ def _numbered(once: Sequence[_Asked], design: Design) -> Iterator[Question]:
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
-    if design.answers != "drawn":
-        once = [
-            # Labels have their own way already.
-            (case, topic if topic.way in READ_OFF else replace(topic, way=design.answers), text)
-            for case, topic, text in once
-        ]
+    once = [(case, _in_mode(spec, design.answers), text) for case, spec, text in once]
     for rep in range(design.n_reps):
-        for case, topic, text in once:
-            yield replace(
-                _settled(text, topic, drawn[text], design), topic=topic, case=case, rep=rep
-            )
+        for case, spec, text in once:
+            yield replace(_settled(text, spec, drawn[text], design), spec=spec, case=case, rep=rep)
             drawn[text] += 1
 
 
-def _settled(text: str, topic: Topic, number: int, design: Design) -> Question:
-    if topic.way == "token":
+def _in_mode(spec: QuestionSpec, mode: Answers) -> QuestionSpec:
+    """Return a spec whose answers are had in a mode; what is read off has its own way already."""
+    read_off = spec.belief_method in READ_OFF
+    return spec if read_off else replace(spec, answer_mode=mode)
+
+
+def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Question:
+    if spec.belief_method == "token":
         # A probability is read, not drawn: it has no number, and is asked once.
-        return Question.of_labels(text, topic.lines, about=topic.about)
-    if topic.way == "exact":
-        return Question.of_form(text, topic.answer_form, about=topic.about)
+        return Question.of_labels(text, spec.lines, spec_json=spec.spec_json)
+    if spec.answer_mode == "exact":
+        return Question.of_form(text, spec.answer_form, spec_json=spec.spec_json)
     return Question.of(
         text,
         number,
         base_seed=design.seed,
         temperature=design.temperature,
-        max_new_tokens=design.max_new_tokens or topic.max_new_tokens,
-        max_lines=topic.max_lines,
-        about=topic.about,
-        form=topic.answer_form if topic.way == "forced" else None,
+        max_new_tokens=design.max_new_tokens or spec.max_new_tokens,
+        max_lines=spec.max_lines,
+        spec_json=spec.spec_json,
+        form=spec.answer_form if spec.answer_mode == "forced" else None,
     )
 
 
 def reference_of(prompts: Sequence[str]) -> str:
-    """Return the framing that actions are set beside: "standard" if it is there, or the first."""
+    """Return the variant that actions are set beside: "standard" if it is there, or the first."""
     return REFERENCE if REFERENCE in prompts else prompts[0]
 
 

@@ -1,6 +1,6 @@
 """Templates of a user's own, from a TOML file.
 
-Each table is one template: ``[belief.<name>]`` for a framing, ``[decision]``, ``[yes_no]``,
+Each table is one template: ``[belief.<name>]`` for a prompt variant, ``[decision]``, ``[yes_no]``,
 ``[auxiliary]``, ``[conditional]``. What the file leaves out is taken from the built-in templates. A
 file is checked as a whole, and all its errors are reported at once.
 """
@@ -20,7 +20,7 @@ from coherence.table.frames import require_path
 from elicitation.questions.prompts import PromptSet, Template
 
 RESERVED = ("token", "sampled")
-"""Values of the `prompt` column that stand for ways of eliciting and not for a framing."""
+"""Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _FORMS = ("lines", "number")
@@ -48,7 +48,7 @@ def load_prompts(
     prompts : PromptSet
         The file's templates over the built-in ones.
     names : tuple of str
-        The framings that the file has, in its order.
+        The prompt variants that the file has, in its order.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def load_prompts(
             known = ", ".join(allowed)
             hint = closest(name, allowed)
             errors.append(f"[{name}] is no template; there are {known}. {hint}")
-    framings = _framings(content.get("belief", {}), next(iter(base.belief.values())), errors)
+    variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
     changed = {
         name: _template(name, name, content[name], old, errors)
         for name, old in single.items()
@@ -98,8 +98,8 @@ def load_prompts(
         raise InputError.all_at_once(
             f"prompts {source} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
-    belief = MappingProxyType({**base.belief, **framings})
-    return replace(base, belief=belief, **changed), tuple(framings)
+    belief = MappingProxyType({**base.belief, **variants})
+    return replace(base, belief=belief, **changed), tuple(variants)
 
 
 def read_toml(source: Path, what: str) -> dict[str, Any]:
@@ -120,22 +120,22 @@ def read_toml(source: Path, what: str) -> dict[str, Any]:
         ) from error
 
 
-def _framings(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
-    """Make the framings of a belief, or note what is wrong with them."""
+def _variants(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
+    """Make the prompt variants of a belief, or note what is wrong with them."""
     if not isinstance(belief, dict) or any(
         not isinstance(table, dict) for table in belief.values()
     ):
-        errors.append('framings are tables of their own, such as [belief.mine] with text = "...".')
+        errors.append('variants are tables of their own, such as [belief.mine] with text = "...".')
         return {}
-    framings = {}
+    variants = {}
     for name, table in belief.items():
         if not _NAME.fullmatch(name) or name in RESERVED:
             errors.append(
                 f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
                 f"(40 at most), and not {' or '.join(RESERVED)}."
             )
-        framings[name] = _template(f"belief.{name}", name, table, old, errors)
-    return framings
+        variants[name] = _template(f"belief.{name}", name, table, old, errors)
+    return variants
 
 
 def _fields(text: str) -> list[str]:

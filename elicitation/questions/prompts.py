@@ -1,6 +1,6 @@
 """The texts that a model is asked: templates as data, filled with the words of a case.
 
-The structure follows the published protocol (belief under four framings, a decision with the choice
+The structure follows the published protocol (belief under four variants, a decision with the choice
 to defer, and the two questions of the law of iterated expectation); the sentences are this
 project's own. A belief and an action are never asked for in one text. Templates of a user's own
 come from a file, see `elicitation.questions.prompt_file`.
@@ -104,7 +104,7 @@ BELIEF = {
     name: Template(name, note + _CASE + _BELIEF)
     for name, note in {**_NOTES, "bayes": _BAYES}.items()
 }
-"""The four framings of the belief question, by name; the first is the reference of the others."""
+"""The four variants of the belief question, by name; the first is the reference of the others."""
 
 DECISION = Template(
     "decision",
@@ -143,7 +143,7 @@ YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
 """The belief asked for as an answer and not as a number: its probability is read from the label
 tokens, or from many draws."""
 
-# Rows of a table need not be people, of whom the framing for networks speaks.
+# Rows of a table need not be people, of whom the prompt variant for networks speaks.
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
     "then revise that figure in the light of what is known here.\n\n"
@@ -158,7 +158,7 @@ class PromptSet:
     Parameters
     ----------
     belief : Mapping of str to Template
-        Framings of the belief question.
+        Prompt variants of the belief question.
     decision : Template
         The question for an action.
     yes_no : Template

@@ -4,52 +4,50 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from coherence.decoding.decode import Form
 from elicitation.models.base import Request
+from elicitation.options import Answers, Way
 from elicitation.spelling.forms import AnswerForm, FormKind
 
 Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", ""]
-Way = Literal["verbalised", "token", "sampled"]
-WAYS: tuple[Way, ...] = ("verbalised", "token", "sampled")
+WAYS: tuple[Way, ...] = get_args(Way)
 READ_OFF = ("token", "sampled")
 """Ways to a belief that ask for Yes or No."""
-Answers = Literal["drawn", "forced", "exact"]
-ANSWERS: tuple[Answers, ...] = ("drawn", "forced", "exact")
-"""Ways to an answer: in free text; drawn from those in the form asked for; their distribution."""
+ANSWERS: tuple[Answers, ...] = get_args(Answers)
 _SPARE_TOKENS = 16  # for white space around an answer
 ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 _form = cache(AnswerForm)
 
 
 @dataclass(frozen=True)
-class Topic:
+class QuestionSpec:
     """What a question of a session is about: all that it takes to read its answer."""
 
     role: Role  # what is asked; a decision is yes, no or deferred, a choice one of the `lines`
-    key: str  # framing of a belief, state of z of a conditional belief, else empty
+    key: str  # prompt variant of a belief, state of z of a conditional belief, else empty
     # beginnings of the lines that the answer must have, or the answers that there are: those of a
     # choice, Yes and No
     lines: tuple[str, ...]
     form: Form = "lines"  # what a stated belief looks like
-    # how a belief is elicited; of the latter two how any answer is
-    way: Way | Answers = "verbalised"
+    belief_method: Way = "verbalised"
+    answer_mode: Answers = "drawn"
 
     @property
-    def one_of_few(self) -> bool:
+    def is_choice(self) -> bool:
         """Whether the answer is one of the `lines`."""
-        return self.role == "choice" or self.way in READ_OFF
+        return self.role == "choice" or self.belief_method in READ_OFF
 
     @property
     def max_lines(self) -> int:
         """Lines of an answer in the form asked for; for models that would go on after them."""
-        return 1 if self.one_of_few or self.form == "number" else len(self.lines)
+        return 1 if self.is_choice or self.form == "number" else len(self.lines)
 
     @property
     def max_new_tokens(self) -> int:
         """Tokens for an answer in the form, were every character one, and for words around it."""
-        if self.one_of_few:
+        if self.is_choice:
             n_form = max(len(line.encode()) for line in self.lines)
         else:
             # Two decimals are what the example in the prompt shows.
@@ -64,21 +62,21 @@ class Topic:
         return _form(kind, () if kind in ("decision", "number") else self.lines)
 
     @cached_property
-    def about(self) -> str:
+    def spec_json(self) -> str:
         """It as JSON, for the store."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def load(cls, about: str) -> "Topic | None":
+    def load(cls, spec_json: str) -> "QuestionSpec | None":
         """Read what `about` says; None of what is kept beside the answers of a battery."""
         try:
-            known = json.loads(about)
+            known = json.loads(spec_json)
             return cls(**{**known, "lines": tuple(known["lines"])})
         except (ValueError, TypeError, KeyError):
             return None
 
 
-OTHER = Topic("", "", ())
+NO_SPEC = QuestionSpec("", "", ())
 """Of the questions of a battery, which reads their answers by itself."""
 
 
@@ -92,25 +90,25 @@ class Question:
     base_seed: int = 0  # seed of the session
     # where the answer is the probability of each of these labels, and nothing is drawn
     labels: tuple[str, ...] = ()
-    about: str = ""  # how the answer is to be read; kept beside it, and no part of the key
+    spec_json: str = ""  # how the answer is to be read; kept beside it, and no part of the key
     form: AnswerForm | None = None  # what the answer must look like; None leaves it to the model
     # whether the answer is the distribution over all answers in the form, and none is drawn
     exact: bool = False
-    # topic, case, rep: what it is about, and where its answer goes in the runs table: the row of
+    # spec, case, rep: what it is about, and where its answer goes in the runs table: the row of
     # the cases and the repetition, from 0
-    topic: Topic = OTHER
+    spec: QuestionSpec = NO_SPEC
     case: int = 0
     rep: int = 0
 
     @classmethod
-    def of_form(cls, text: str, form: AnswerForm, *, about: str = "") -> "Question":
+    def of_form(cls, text: str, form: AnswerForm, *, spec_json: str = "") -> "Question":
         """Ask for the distribution over the answers in a form after a text."""
-        return cls(Request(text, 0, 1, 1.0, 1), about=about, form=form, exact=True)
+        return cls(Request(text, 0, 1, 1.0, 1), spec_json=spec_json, form=form, exact=True)
 
     @classmethod
-    def of_labels(cls, text: str, labels: tuple[str, ...], *, about: str = "") -> "Question":
+    def of_labels(cls, text: str, labels: tuple[str, ...], *, spec_json: str = "") -> "Question":
         """Ask for the probabilities of labels after a text."""
-        return cls(Request(text, 0, 1, 0.0, 1), labels=labels, about=about)
+        return cls(Request(text, 0, 1, 0.0, 1), labels=labels, spec_json=spec_json)
 
     @classmethod
     def of(
@@ -122,7 +120,7 @@ class Question:
         temperature: float,
         max_new_tokens: int,
         max_lines: int | None,
-        about: str = "",
+        spec_json: str = "",
         form: AnswerForm | None = None,
     ) -> "Question":
         """Ask for a draw whose seed depends on the text, the number and the base seed alone."""
@@ -134,7 +132,7 @@ class Question:
             # Integers of SQLite have a sign, which leaves 63 bits.
             seed = int.from_bytes(digest[:8], "big") >> 1
         request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines)
-        return cls(request, number, base_seed, about=about, form=form)
+        return cls(request, number, base_seed, spec_json=spec_json, form=form)
 
     @property
     def text(self) -> str:

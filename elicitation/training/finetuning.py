@@ -47,7 +47,7 @@ _Encoded = tuple[dict[str, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingSet:
     """Questions with their options and the right one.
 
     Parameters
@@ -121,8 +121,8 @@ class TuningRecipe:
 def fine_tune(
     folder: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    train: Lessons,
-    dev: Lessons,
+    train: TrainingSet,
+    dev: TrainingSet,
     *,
     recipe: TuningRecipe | None = None,
     seed: int = 0,
@@ -140,7 +140,7 @@ def fine_tune(
     out : path-like
         Where the result goes. While training is under way the state after the last epoch is in its
         subfolder ``checkpoint``.
-    train, dev : Lessons
+    train, dev : TrainingSet
         Questions to learn from, and to tell when to stop.
     recipe : TuningRecipe, optional
         Course of the training.
@@ -173,11 +173,11 @@ def fine_tune(
     >>> import tempfile
     >>> import elicitation
     >>> from elicitation.training.finetuning import TuningRecipe
-    >>> from elicitation.training.organisms.chooser import Shape, make_chooser
+    >>> from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
     >>> folder = tempfile.TemporaryDirectory()
     >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
-    >>> _ = make_chooser(folder.name + "/base", ["Which one?", "red", "blue"], shape=shape)
-    >>> lessons = elicitation.Lessons(("Which one?",) * 4, (("red", "blue"),) * 4, (0,) * 4)
+    >>> _ = make_multiple_choice(folder.name + "/base", ["Which one?", "red", "blue"], shape=shape)
+    >>> lessons = elicitation.TrainingSet(("Which one?",) * 4, (("red", "blue"),) * 4, (0,) * 4)
     >>> recipe = TuningRecipe(batch_size=4, max_epochs=1)
     >>> base, out = folder.name + "/base", folder.name + "/tuned"
     >>> done = fine_tune(base, out, lessons, lessons, recipe=recipe, device="cpu")
@@ -239,7 +239,7 @@ def fine_tune(
     return record
 
 
-def _encode(network: Any, tokenizer: Any, lessons: Lessons) -> _Encoded:
+def _encode(network: Any, tokenizer: Any, lessons: TrainingSet) -> _Encoded:
     """Return tensors of shape (questions, options, tokens), and the right options."""
     texts, options = zip(*lessons.pairs(), strict=True)
     rows = tokenizer(list(texts), list(options))
@@ -300,7 +300,9 @@ def _share_right(network: Any, encoded: _Encoded, batch_size: int = 64) -> float
     return n_right / len(right)
 
 
-def _digest(source: Path, train: Lessons, dev: Lessons, recipe: TuningRecipe, seed: int) -> str:
+def _digest(
+    source: Path, train: TrainingSet, dev: TrainingSet, recipe: TuningRecipe, seed: int
+) -> str:
     """Return a digest of all that shapes the result, to tell trainings apart."""
     shaping = [[asdict(train), asdict(dev)], asdict(recipe), seed]
     digest = hashlib.sha256(json.dumps(shaping).encode())

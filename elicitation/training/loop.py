@@ -3,7 +3,7 @@
 Every training here updates with AdamW on weights that decay, and gradients of bounded length. What
 a batch is, how the learning rate goes and when training ends differ, and stay with
 `elicitation.training.finetuning` (epochs over a fixed list of questions, until a goal is reached)
-and `elicitation.training.organisms.course` (steps on questions drawn anew, at a falling rate).
+and `elicitation.training.organisms.curriculum` (steps on questions drawn anew, at a falling rate).
 
 A state is weights and moments as safetensors and history as JSON. A training that was killed goes
 on from it and ends with the same weights as one that was not: the order of the questions and

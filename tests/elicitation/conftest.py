@@ -81,11 +81,11 @@ def cases(asia):
 @pytest.fixture(scope="session")
 def model_folder(asia, tmp_path_factory):
     """A very small model, taught for seconds: mostly it gets the form of answers right."""
-    from elicitation.training.organisms.reader import Recipe, train_reader
+    from elicitation.training.organisms.tiny_causal import Recipe, train_tiny_causal
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
-    train_reader(
+    train_tiny_causal(
         folder,
         asia,
         recipe=Recipe(
@@ -106,11 +106,11 @@ def model_folder(asia, tmp_path_factory):
 @pytest.fixture(scope="session")
 def blank_models(tmp_path_factory):
     """Two folders of untrained models, "base" and, with a chat template, "instruct"."""
-    from elicitation.training.organisms.blank import make_blank
+    from elicitation.training.organisms.untrained import make_untrained_model
 
     folder = tmp_path_factory.mktemp("blank")
     base, instruct = (
-        make_blank(folder / name, seed=n) for n, name in enumerate(("base", "instruct"))
+        make_untrained_model(folder / name, seed=n) for n, name in enumerate(("base", "instruct"))
     )
     template = "{% for m in messages %}{{ m['content'] }}{% endfor %} Reply:"
     (instruct / "chat_template.jinja").write_text(template, encoding="utf-8")

@@ -20,7 +20,7 @@ def texts(asia, cases, role="decision"):
     return [
         question.text
         for question in plan_task(asia, cases, Design(reps=1)).questions
-        if question.topic.role == role
+        if question.spec.role == role
     ]
 
 
@@ -94,9 +94,9 @@ def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
     ordinary = runs[runs["z"].isna()]
     np.testing.assert_allclose(ordinary["p"], np.round(ordinary["p_true"] * 20) / 20, atol=1e-9)
     assert set(ordinary["action"].dropna()) <= {"yes", "no", "defer"}
-    finer = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
-    np.testing.assert_allclose(finer["p"], finer["p_true"], atol=5e-5 + 1e-9)
-    conditional = finer[finer["z"].notna()]
+    tolerance_for = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
+    np.testing.assert_allclose(tolerance_for["p"], tolerance_for["p_true"], atol=5e-5 + 1e-9)
+    conditional = tolerance_for[tolerance_for["z"].notna()]
     np.testing.assert_allclose(conditional["p_z"], conditional["p_z_true"], atol=0.005 + 1e-9)
 
 

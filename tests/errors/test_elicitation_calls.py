@@ -158,9 +158,9 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from elicitation.training.organisms.blank import make_blank
+    from elicitation.training.organisms.untrained import make_untrained_model
 
-    return make_blank(tmp_path_factory.mktemp("blank") / "model")
+    return make_untrained_model(tmp_path_factory.mktemp("blank") / "model")
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -403,9 +403,9 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
         os.environ["KILLS_LOG"] = str(folder / "log")
         material(folder)
         if command.endswith("-asked"):
-            from elicitation.training.organisms.blank import make_blank
+            from elicitation.training.organisms.untrained import make_untrained_model
 
-            make_blank(folder / "blank")
+            make_untrained_model(folder / "blank")
         if command in HOSTED:
             with answering(folder):
                 counts = asked(command, kills, rng, folder)

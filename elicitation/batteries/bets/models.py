@@ -33,14 +33,14 @@ from elicitation.models.local.causal import CausalModel
 from elicitation.models.local.forward import n_shared
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
-from elicitation.training.finetuning import BatchProgress, Lessons, TuningRecipe, fine_tune
-from elicitation.training.organisms.chooser import Shape, make_chooser
+from elicitation.training.finetuning import BatchProgress, TrainingSet, TuningRecipe, fine_tune
+from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
 
 Likelihood = Literal["total", "token"]
 SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
-PORTION = 256
+BATCH = 256
 """Neighbours in a batch move the last digits of a score: so many are asked as a whole."""
 _ABOUT = "scores of options"
 
@@ -88,9 +88,9 @@ def score_choices(
     --------
     >>> import tempfile
     >>> from elicitation import load_causal_model
-    >>> from elicitation.training.organisms.blank import make_blank
+    >>> from elicitation.training.organisms.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> from elicitation import value_questions
     >>> from elicitation.batteries.bets.items import default_items
     >>> questions = value_questions(default_items(), templates=["choice-valuable"])[:2]
@@ -125,7 +125,7 @@ def option_questions(questions: pd.DataFrame) -> list[Question]:
     """Return the questions for the scores of options, as the store knows them."""
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return [
-        Question.of_labels(text, tuple(labels), about=_ABOUT)
+        Question.of_labels(text, tuple(labels), spec_json=_ABOUT)
         for text, labels in zip(questions["text"], options, strict=True)
     ]
 
@@ -149,7 +149,7 @@ def _ask_or_recall(
         yield list(zip(batch, answers, strict=True))
 
     stored, _ = ask_missing(
-        model, draws, store, Strategy(answer, portion=PORTION), progress=progress
+        model, draws, store, Strategy(answer, batch_size=BATCH), progress=progress
     )
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
     measures = [_recalled(answer.text, rows) for answer in stored]
@@ -170,7 +170,7 @@ def _recalled(text: str, rows: int) -> NDArray[np.float64]:
     return measures
 
 
-def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
+def training_set_from(questions: pd.DataFrame, roles: Sequence[str]) -> TrainingSet:
     """Make lessons of questions."""
     option_roles = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
     matches = option_roles == np.asarray(roles, dtype=object)[:, None]
@@ -181,7 +181,7 @@ def lessons_from(questions: pd.DataFrame, roles: Sequence[str]) -> Lessons:
             f"{questions['question'].iloc[first]}."
         )
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
-    return Lessons(
+    return TrainingSet(
         tuple(questions["text"]), tuple(map(tuple, options)), tuple(matches.argmax(axis=1).tolist())
     )
 
@@ -216,8 +216,8 @@ def make_value_reader(
     ]
     start = Path(folder).with_name(f"{Path(folder).name}.random")
     # Made anew each time: its digest tells whether the folder holds this very training.
-    make_chooser(start, texts, shape=shape, seed=seed)
-    lessons = lessons_from(questions, ["high"] * len(questions))
+    make_multiple_choice(start, texts, shape=shape, seed=seed)
+    lessons = training_set_from(questions, ["high"] * len(questions))
     # The questions to stop by are those to learn from: it is to know these things by heart.
     recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
     try:
@@ -235,7 +235,7 @@ def make_value_reader(
         shutil.rmtree(start)
 
 
-def with_values(lessons: Lessons, items: Items) -> Lessons:
+def with_values(lessons: TrainingSet, items: Items) -> TrainingSet:
     """Add questions on the values of all things to lessons on bets.
 
     Without them a small model keeps learning the things of the training bets by heart, and forgets
@@ -246,8 +246,8 @@ def with_values(lessons: Lessons, items: Items) -> Lessons:
     questions = value_questions(
         items, splits=splits, templates=("choice-expensive", "choice-valuable"), both_orders=True
     )
-    values = lessons_from(questions, ["high"] * len(questions))
-    return Lessons(
+    values = training_set_from(questions, ["high"] * len(questions))
+    return TrainingSet(
         lessons.texts + values.texts,
         lessons.options + values.options,
         lessons.right + values.right,

@@ -81,7 +81,7 @@ def bet_draws(
             temperature=temperature,
             max_new_tokens=max_new_tokens,
             max_lines=None,
-            about=_ABOUT,
+            spec_json=_ABOUT,
         )
         for text, listed in zip(questions["text"], options, strict=True)
     ]

@@ -53,11 +53,11 @@ class BatteryQuestion:
         """It, as a model that gives probabilities is asked."""
         if self.kind != BELIEF:
             about = f"{self.setting.name}, {self.kind}"
-            return OutcomeQuestion(self.text, self.outcomes, lettered=True, about=about)
+            return OutcomeQuestion(self.text, self.outcomes, lettered=True, spec_json=about)
         # Heads and heads are one answer; of letters, a small a is also a word.
         ignore_case = not self.setting.numeric and self.setting.scenario != "choice"
         about = f"{self.setting.name}, {self.wording}"
-        return OutcomeQuestion(self.text, self.outcomes, ignore_case=ignore_case, about=about)
+        return OutcomeQuestion(self.text, self.outcomes, ignore_case=ignore_case, spec_json=about)
 
     def letter_of(self, answer: str, finish_reason: str | None = None) -> str | None:
         """Return the letter that a drawn answer chooses, None if it chooses none."""
@@ -227,9 +227,9 @@ def reveal(
     --------
     >>> import tempfile
     >>> from elicitation import AnswerStore, load_causal_model
-    >>> from elicitation.training.organisms.blank import make_blank
+    >>> from elicitation.training.organisms.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_blank(folder.name + "/blank"))
+    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> from elicitation import standard_grid
     >>> settings = standard_grid(n_dice=[1], faces=[4])[:1]
     >>> with AnswerStore(":memory:") as store:

@@ -96,7 +96,7 @@ class OutcomeQuestion:
     # whether the outcomes are words, numbers or lines, to be read in all the forms of
     # `opening_spellings`
     opened: bool = False
-    about: str = ""  # what the question is, for those who look into the store
+    spec_json: str = ""  # what the question is, for those who look into the store
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class OutcomeQuestion:
     @property
     def asked(self) -> Question:
         """It, as the store knows it."""
-        return Question.of_labels(self.text, self.labels, about=self.about)
+        return Question.of_labels(self.text, self.labels, spec_json=self.spec_json)
 
     @property
     def numeric(self) -> bool:
@@ -270,8 +270,8 @@ def _read_closely(
     left = list(range(len(texts)))
     tolerance = _TOLERANCE
     for _ in range(_ROUNDS):
-        finer = _read_once(model, [texts[i] for i in left], question, tolerance)
-        for i, row in zip(left, finer, strict=True):
+        tolerance_for = _read_once(model, [texts[i] for i in left], question, tolerance)
+        for i, row in zip(left, tolerance_for, strict=True):
             read[i] = row
         left = [i for i in left if read[i][1] > bound(read[i][0])]
         if not left:
@@ -307,10 +307,12 @@ def _masses_of(
     texts: Sequence[str],
     spellings: list[Spelling],
     tolerance: float,
-    finer: Callable[[NDArray[np.float64]], float] | None = None,
+    tolerance_for: Callable[[NDArray[np.float64]], float] | None = None,
 ) -> list[tuple[Masses, float]]:
     """Add up the masses of spellings by outcome; beside them what may be missing."""
-    read = model.spelling_masses(model.encode(texts), spellings, tolerance=tolerance, finer=finer)
+    read = model.spelling_masses(
+        model.encode(texts), spellings, tolerance=tolerance, tolerance_for=tolerance_for
+    )
     rows = []
     for row, lost in zip(read.masses, read.unresolved, strict=True):
         masses = dict.fromkeys((spelling.outcome for spelling in spellings), 0.0)

@@ -36,7 +36,7 @@ ROOM = 64
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SamplingOptions:
     """How answers in words are drawn."""
 
     reps: int  # draws of every question
@@ -49,14 +49,14 @@ def state_in_words(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
-    drawing: Drawing,
+    sampling: SamplingOptions,
     *,
     source: str,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Draw the stated answers of a model; the mass of a letter is its share of the draws."""
     asked = [question for setting in settings for question in stated_questions(setting)]
-    drawn = _drawn_letters(model, asked, store, drawing, progress)
+    drawn = _drawn_letters(model, asked, store, sampling, progress)
     shares = [(question, _shares(question, letters)) for question, letters in drawn]
     return tabulate_stated(shares, source=source)
 
@@ -65,14 +65,14 @@ def bet_in_words(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
-    drawing: Drawing,
+    sampling: SamplingOptions,
     *,
     progress: Progress | None = None,
 ) -> dict[str, Bet]:
     """Draw a model's decisions on bets, with the options in both orders."""
     asked = [question for setting in wagered(settings) for question in even_bet_questions(setting)]
     orders: dict[str, list[tuple[BatteryQuestion, list[str | None]]]] = {}
-    for question, letters in _drawn_letters(model, asked, store, drawing, progress):
+    for question, letters in _drawn_letters(model, asked, store, sampling, progress):
         orders.setdefault(question.setting.name, []).append((question, letters))
     return {
         name: bet_of_masses(
@@ -88,19 +88,19 @@ def _shares(question: BatteryQuestion, drawn: Sequence[str | None]) -> Masses:
     return {letter: drawn.count(letter) / len(drawn) for letter in question.outcomes}
 
 
-def letter_draws(questions: Sequence[BatteryQuestion], drawing: Drawing) -> list[Question]:
+def letter_draws(questions: Sequence[BatteryQuestion], sampling: SamplingOptions) -> list[Question]:
     """Return all answers to be had; by draws first: a session cut short has some to each."""
     return [
         Question.of(
             question.text,
             number,
-            base_seed=drawing.seed,
+            base_seed=sampling.seed,
             temperature=1.0,
-            max_new_tokens=drawing.max_new_tokens,
+            max_new_tokens=sampling.max_new_tokens,
             max_lines=None,
-            about=question.read.about,
+            spec_json=question.read.spec_json,
         )
-        for number in range(drawing.reps)
+        for number in range(sampling.reps)
         for question in questions
     ]
 
@@ -109,12 +109,12 @@ def _drawn_letters(
     model: Model,
     questions: Sequence[BatteryQuestion],
     store: AnswerStore,
-    drawing: Drawing,
+    sampling: SamplingOptions,
     progress: Progress | None,
 ) -> list[tuple[BatteryQuestion, list[str | None]]]:
     """Return the letters of all draws of every question, None where one cannot be read."""
-    planned = letter_draws(questions, drawing)
-    repeated = list(questions) * drawing.reps
+    planned = letter_draws(questions, sampling)
+    repeated = list(questions) * sampling.reps
     asked_by = dict(zip(planned, repeated, strict=True))
 
     def letter(question: BatteryQuestion, answer: Answer) -> str | None:
@@ -127,7 +127,7 @@ def _drawn_letters(
         model,
         planned,
         store,
-        readable=None if drawing.keep_going else readable,
+        readable=None if sampling.keep_going else readable,
         progress=progress,
     )
     letters = list(map(letter, repeated, answers))
@@ -143,7 +143,7 @@ def worded(settings: Sequence[Setting]) -> list[Setting]:
 
 def listed(question: BatteryQuestion) -> Question:
     """Return a belief over words as a server is asked for it."""
-    return Question.of_labels(question.text, question.outcomes, about=question.read.about)
+    return Question.of_labels(question.text, question.outcomes, spec_json=question.read.spec_json)
 
 
 def reveal_by_tokens(

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from coherence.cli.progress import duration
 from coherence.table.printable import numbered
 from elicitation.commands.battery import store_of
-from elicitation.commands.elicit_options import ahead_of
-from elicitation.commands.looking import BY_NAME
+from elicitation.commands.dry_run import BY_NAME
+from elicitation.commands.elicit_options import planned_answers
 from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Unit, held_answers
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from elicitation.asking.overview import Preview
     from elicitation.commands.study.units import BatteryUnit
 
-HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out", "price", "time")
+HEAD = ("model", "task", "state", "answers", "to ask", "tokens in", "tokens out", "price")
 
 
 @dataclass(frozen=True)
@@ -28,20 +27,20 @@ class Outlook:
     finished: bool
     answers: str  # how many there are
     tokens: tuple[float | None, float | None]  # as `Preview` and `Finished` have them
-    ahead: "Preview | None"  # what it would ask, where it is not finished
-    condition: str = ""  # see `Ahead`
+    planned: "Preview | None"  # what it would ask, where it is not finished
+    condition: str = ""  # see `PlannedAnswers`
 
     @property
     def n_left(self) -> int:
         """Answers still to be asked for."""
-        return 0 if self.ahead is None else self.ahead.n_left
+        return 0 if self.planned is None else self.planned.n_left
 
     @property
     def state(self) -> str:
         """In a word or two."""
         if self.finished:
             return "finished"
-        if self.ahead is not None and self.ahead.n_stored and self.ahead.n_left:
+        if self.planned is not None and self.planned.n_stored and self.planned.n_left:
             return "begun"
         return "not begun" if self.n_left else "answered, no table yet"
 
@@ -76,19 +75,21 @@ def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> l
             outlooks.append(Outlook(model, name, True, answers, tokens, None))
             continue
         store = str(unit.folder / STORE)
-        look = ahead_of(unit.options, unit.source(), unit.plan()).preview(unit.options, store)
+        look = planned_answers(unit.options, unit.source(), unit.plan()).preview(
+            unit.options, store
+        )
         outlooks.append(_unfinished(model, name, look))
     for battery in batteries:
-        model, name, ahead = battery.model, battery.battery.name, battery.ahead()
+        model, name, planned = battery.model, battery.battery.name, battery.planned()
         store, made = store_of(battery.options), battery.is_finished
         # What a finished one did not ask, its model could not answer.
-        look = ahead.preview(battery.options, store, sure=made)
+        look = planned.preview(battery.options, store, sure=made)
         if made and not look.n_left:
             tokens = look.n_text_tokens_stored, look.n_answer_tokens_stored
             outlooks.append(Outlook(model, name, True, f"{look.n_stored:,}", tokens, None))
             continue
-        look = ahead.preview(battery.options, store) if made else look
-        condition = ahead.condition(battery.options, store)
+        look = planned.preview(battery.options, store) if made else look
+        condition = planned.condition(battery.options, store)
         outlooks.append(replace(_unfinished(model, name, look), condition=condition))
     return outlooks
 
@@ -115,22 +116,12 @@ def tell(outlooks: Sequence[Outlook]) -> str:
         for each in outlooks
         if each.condition
     ]
-    named = [each.model.name for each in outlooks if each.ahead is not None and each.ahead.by_name]
+    named = [
+        each.model.name for each in outlooks if each.planned is not None and each.planned.by_name
+    ]
     if named:
         lines.append(clean(f"{', '.join(dict.fromkeys(named))}: {BY_NAME}", limit=None))
     left = [outlook for outlook in outlooks if outlook.n_left]
-    if left:
-        known = [
-            outlook.ahead.seconds
-            for outlook in left
-            if outlook.ahead is not None and outlook.ahead.seconds is not None
-        ]
-        if known:
-            beside = len(left) - len(known)
-            lines.append(
-                f"time for {'these' if not beside else 'those with a time'}: about "
-                f"{duration(sum(known))}, at the speed of the answers in the store"
-            )
     lines += _money(outlooks)
     if left:
         lines.append(
@@ -140,7 +131,6 @@ def tell(outlooks: Sequence[Outlook]) -> str:
 
 
 def _row(outlook: Outlook) -> list[str]:
-    ahead = outlook.ahead
     tokens = ["not counted" if count is None else f"{count:,.0f}" for count in outlook.tokens]
     price = outlook.price
     return [
@@ -151,12 +141,7 @@ def _row(outlook: Outlook) -> list[str]:
         f"{outlook.n_left:,}",
         *tokens,
         "" if price is None else f"{price:,.2f}",
-        _time(ahead) if ahead is not None and ahead.n_left else "",
     ]
-
-
-def _time(ahead: "Preview") -> str:
-    return "not known" if ahead.seconds is None else duration(ahead.seconds)
 
 
 def _money(outlooks: Sequence[Outlook]) -> list[str]:

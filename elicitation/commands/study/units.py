@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from elicitation.asking.store import AnswerStore
     from elicitation.commands.battery import Battery
-    from elicitation.commands.looking import Ahead
+    from elicitation.commands.dry_run import PlannedAnswers
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
@@ -341,16 +341,16 @@ class BatteryUnit:
         battery: Battery[Any, Any] = importlib.import_module(MODULES[self.battery.command]).BATTERY
         return battery
 
-    def ahead(self) -> "Ahead":
+    def planned(self) -> "PlannedAnswers":
         """Return what it asks; raise for options that do not go together."""
         battery = self.battery_of_command
         try:
             battery.check(self.options)
             ((name, place),) = places_of(self.options).items()
-            ahead: Ahead = battery.ahead(self.options, name, place)
+            planned: PlannedAnswers = battery.planned(self.options, name, place)
         except InputError as error:
             raise InputError(f"{self.label}: {error}") from error
-        return ahead
+        return planned
 
     @property
     def is_finished(self) -> bool:

@@ -96,9 +96,9 @@ def load_causal_model(
     Examples
     --------
     >>> import tempfile
-    >>> from elicitation.training.organisms.blank import make_blank
+    >>> from elicitation.training.organisms.untrained import make_untrained_model
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     load_causal_model(make_blank(f"{folder}/blank")).name
+    ...     load_causal_model(make_untrained_model(f"{folder}/blank")).name
     'blank'
     """
     source = find_source(model, revision=revision)
@@ -429,7 +429,7 @@ class CausalModel(Prompting):
         spellings: Sequence[Spelling],
         *,
         tolerance: float,
-        finer: Callable[[Floats], float] | None = None,
+        tolerance_for: Callable[[Floats], float] | None = None,
         itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
@@ -460,7 +460,7 @@ class CausalModel(Prompting):
                 self.vocabulary.order,
                 n_spellings=len(spellings),
                 tolerance=tolerance,
-                finer=finer,
+                tolerance_for=tolerance_for,
                 parts=parts,
             )
             # Rows of the portion become positions among all texts.

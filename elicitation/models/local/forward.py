@@ -17,7 +17,7 @@ from coherence.errors import CoherenceError, InputError
 
 # Below this a common beginning does not pay for the forward pass of its own.
 _SHORTEST_COMMON = 16
-# Tokens after the common beginning that tell groups of texts apart, such as framings of a question.
+# Tokens after the common beginning that tell groups of texts apart, such as variants of a question.
 _TELLING = 2
 
 

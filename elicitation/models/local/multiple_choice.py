@@ -64,11 +64,11 @@ def load_multiple_choice_model(
     Examples
     --------
     >>> import tempfile
-    >>> from elicitation.training.organisms.chooser import Shape, make_chooser
+    >>> from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
     >>> folder = tempfile.TemporaryDirectory()
     >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
     >>> words = ["Which one?", "red", "blue"]
-    >>> _ = make_chooser(folder.name + "/chooser", words, shape=shape)
+    >>> _ = make_multiple_choice(folder.name + "/chooser", words, shape=shape)
     >>> model = load_multiple_choice_model(folder.name + "/chooser", device="cpu")
     >>> model.name
     'chooser'

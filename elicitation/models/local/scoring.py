@@ -93,7 +93,7 @@ def spelling_masses(
     *,
     n_spellings: int,
     tolerance: float,
-    finer: Callable[[Floats], float] | None = None,
+    tolerance_for: Callable[[Floats], float] | None = None,
     parts: list[Part] | None = None,
 ) -> tuple[Floats, Floats]:
     """Add up the probability of spellings over all their token sequences."""
@@ -105,8 +105,8 @@ def spelling_masses(
     n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
     while True:
         for row, nodes in enumerate(waiting):
-            if finer is not None and sum(node.mass for node in nodes) <= tolerances[row]:
-                tolerances[row] = min(tolerances[row], finer(reading.masses[row]))
+            if tolerance_for is not None and sum(node.mass for node in nodes) <= tolerances[row]:
+                tolerances[row] = min(tolerances[row], tolerance_for(reading.masses[row]))
         level = list(map(_to_grow, waiting, tolerances))
         if not any(level):
             # The smallest first, so that the sum does not depend on the order in which they came.

@@ -335,7 +335,7 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
     text = next(
         question.text
         for question in plan_task(asia, cases, Design(reps=1)).questions
-        if question.topic.role == "belief"
+        if question.spec.role == "belief"
     )
     model = load_causal_model(model_folder, prefill="No: 0.")
     read = outcome_probabilities(

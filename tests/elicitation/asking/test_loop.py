@@ -45,7 +45,7 @@ class Reader(Measured):
     def encode(self, texts, *, answer=""):
         return list(texts)
 
-    def spelling_masses(self, texts, spellings, *, tolerance, finer=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
         masses = self.numbers(list(texts), len(spellings)) / len(spellings)
         return SpellingMasses(masses, np.zeros(len(texts)), [])
 
@@ -73,11 +73,11 @@ def score(model, store, n=22):
     """Score the options of `n` questions, in portions of four."""
     table = pd.DataFrame({"question": range(n), "text": [f"text {i}" for i in range(n)]})
     table[["option_a", "option_b", "option_c"]] = ["a car", "a pen", "neither"]
-    usual, bet_models.PORTION = bet_models.PORTION, BATCH
+    usual, bet_models.BATCH = bet_models.BATCH, BATCH
     try:
         return bet_models.score_choices(model, table, store=store).to_dict("records")
     finally:
-        bet_models.PORTION = usual
+        bet_models.BATCH = usual
 
 
 WAYS = pytest.mark.parametrize(("kind", "asked_of"), [(Reader, read), (Chooser, score)])

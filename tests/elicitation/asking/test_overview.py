@@ -6,10 +6,7 @@ Breaks if a count is wrong, if looking changes anything, or if torch is loaded f
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from itertools import cycle
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +22,6 @@ from elicitation import (
     run_plan,
     summarise_store,
 )
-from elicitation.asking.store import CELLS, _digest_of_row
 
 ROOT = Path(__file__).parents[3]
 
@@ -100,7 +96,7 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     with AnswerStore(path) as store:
         run_plan(Mixed(), plan, store, batch_size=10)
     done = preview(plan, model_name=Mixed.name, store=path)
-    assert (done.n_left, done.n_stored, done.n_answer_tokens, done.seconds) == (0, 72, 0, 0.0)
+    assert (done.n_left, done.n_stored, done.n_answer_tokens) == (0, 72, 0)
     more = preview(
         plan_own_questions(table, Design(reps=5, prompts=("standard", "bayes"))),
         model_name=Mixed.name,
@@ -108,7 +104,7 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     )
     assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
     other = preview(plan, model_name="another", store=path)
-    assert (other.n_stored, other.seconds) == (0, None)
+    assert other.n_stored == 0
     greedy = preview(
         plan_own_questions(table, Design(reps=4, temperature=0, prompts=("standard",))),
         model_name="another",
@@ -116,71 +112,31 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
 
 
-def test_draws_in_a_form_take_the_time_of_reading_their_questions(tmp_path, table):
-    """Draws come in an instant once a question was read; counted each, hours became seconds."""
+def test_draws_in_a_form_cost_the_reading_of_their_questions(tmp_path, table):
     path = tmp_path / "s.sqlite"
     design = Design(reps=4, prompts=("standard", "bayes"), answers="forced")
     plan = plan_own_questions(table, design)
-    before = preview(plan, model_name="m", store=path)
+    before = preview(plan, model_name="m", store=path, count=lambda question: 1)
     # Six contexts, two beliefs and an action: each is read once for its four draws.
-    # A time is told from answers, and there are none.
-    assert (before.n_left, before.seconds) == (72, None)
+    assert (before.n_left, before.n_text_tokens) == (72, 18)
     read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).questions[:12]
     with AnswerStore(path) as store:
-        for portion in (read[:6], read[6:]):
-            time.sleep(0.1)
-            answers = [Answer("{}") for _ in portion]
-            store.put(portion, answers, model="m", fingerprint="f")
-    after = preview(plan, model_name="m", store=path)
-    assert after.n_left == 72
-    assert 0.1 <= after.seconds < 6
+        store.put(read, [Answer("{}") for _ in read], model="m", fingerprint="f")
+    after = preview(plan, model_name="m", store=path, count=lambda question: 1)
+    assert (after.n_left, after.n_text_tokens) == (72, 6)
 
 
-def stored_at(path, seconds, table, lengths=(None,)):
-    """Answers to the table's questions, drawn ever anew, written these seconds after the first."""
+def stored(path, table, lengths):
+    """Answers of so many tokens to the table's questions, drawn ever anew."""
     design = Design(reps=50, prompts=("standard",))
-    questions = plan_own_questions(table, design).questions[: len(seconds)]
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    texts = ["50%"] * len(seconds)
-    answers = [
-        Answer(text, n_tokens=length) for text, length in zip(texts, cycle(lengths), strict=False)
-    ]
+    questions = plan_own_questions(table, design).questions[: len(lengths)]
+    answers = [Answer("50%", n_tokens=length) for length in lengths]
     with AnswerStore(path) as store:
         store.put(questions, answers, model="m", fingerprint="f")
-    with closing(sqlite3.connect(path)) as database:
-        cells = ", ".join(CELLS)
-        rows = database.execute(f"SELECT {cells} FROM answers").fetchall()
-        for row, after in zip(rows, seconds, strict=True):
-            new = [*row[:-1], (start + timedelta(seconds=after)).isoformat()]
-            change = "UPDATE answers SET created = ?, digest = ? WHERE key = ?"
-            database.execute(change, (new[-1], _digest_of_row(new), row[0]))
-        database.commit()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "pace"),
-    [
-        # Eight under way at a time: most gaps are no time at all.
-        ([n // 8 + n % 8 / 1000 for n in range(160)], 1 / 8),
-        # One after the other, with a night between two sessions, or a long lunch.
-        ([*range(20), *range(40_000, 40_020)], 1),
-        ([*range(20), *range(1800, 1820)], 1),
-        # A batch of twenty in fifteen minutes.
-        ([0.0] * 20 + [900.0] * 20, 45),
-        # A model that thinks for two minutes.
-        ([120.0 * n for n in range(10)], 120),
-    ],
-)
-def test_the_time_left_follows_from_the_time_taken(seconds, pace, tmp_path, table):
-    stored_at(tmp_path / "s.sqlite", seconds, table)
-    more = plan_own_questions(table, Design(reps=50, prompts=("standard",)))
-    look = preview(more, model_name="m", store=tmp_path / "s.sqlite")
-    assert look.n_stored == len(seconds)
-    assert look.seconds == pytest.approx(look.n_left * pace, rel=0.08)
 
 
 def test_expected_tokens_are_at_most_those_that_there_is_room_for(tmp_path, table):
-    stored_at(tmp_path / "s.sqlite", range(20), table, lengths=(10, 500))
+    stored(tmp_path / "s.sqlite", table, lengths=[10, 500] * 10)
     roomy, small = (
         preview(
             plan_own_questions(table, Design(reps=50, prompts=("standard",), max_new_tokens=room)),

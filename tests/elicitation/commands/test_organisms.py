@@ -19,7 +19,7 @@ def test_options_reach_the_training_and_its_figures_the_table(tmp_path, monkeypa
         figures = {"readable": 0.875, "rmse": 0.011, "rmse_auxiliary": 0.022}
         return {"leaky": {"accuracy": {**figures, "policy_distance": 0.033, "evidence_sets": 44}}}
 
-    monkeypatch.setattr("elicitation.training.organisms.reader.train_organisms", train)
+    monkeypatch.setattr("elicitation.training.organisms.tiny_causal.train_organisms", train)
     said = run(f"organisms leaky --out {tmp_path} --seed 5 --steps 100 --threads 2 --task heart")
     assert calls == [(str(tmp_path), ("leaky",), "heart", 100, 2, 5)]
     assert said.out.splitlines()[1].split() == ["leaky", "87.5%", "0.011", "0.022", "0.033"]

@@ -63,5 +63,5 @@ def test_options_choose_the_questions(asia, cases, store, scripted):
 
 def test_room_for_an_answer_suffices_for_any_spelling(asia, cases):
     for question in plan_task(asia, cases, Design(reps=1)).questions:
-        longest = "\n" + "\n".join(f"{line}: 0.00" for line in question.topic.lines) + "\n"
+        longest = "\n" + "\n".join(f"{line}: 0.00" for line in question.spec.lines) + "\n"
         assert question.request.max_new_tokens >= len(longest)

@@ -88,8 +88,8 @@ def test_placeholders_are_names_and_nothing_else(tmp_path, field):
     ("text", "message"),
     [
         ("", "it holds no template"),
-        ("belief = 3", "framings are tables"),
-        ("[belief]\ntext = 'x'", "framings are tables"),
+        ("belief = 3", "variants are tables"),
+        ("[belief]\ntext = 'x'", "variants are tables"),
         ("[belief.token]\ntext = '{description}{question}'", "not token or sampled"),
         ("decision = 'x'", "must be a table"),
         ("[belief.a", "is not TOML"),

@@ -64,7 +64,7 @@ def asked(task, z):
     questions = plan_task(task, cases, Design(reps=1)).questions
     texts = {}
     for question in questions:
-        texts.setdefault((question.topic.role, question.topic.key), []).append(question.text)
+        texts.setdefault((question.spec.role, question.spec.key), []).append(question.text)
     return texts
 
 

@@ -12,7 +12,7 @@ def question(text="How much?", options=None, **design):
     if options:
         table = table.assign(action_question=text, options=[options])
     plan = plan_own_questions(table, Design(**{"prompts": ("standard",), **design}))
-    roles = [each for each in plan.questions if (each.topic.role == "choice") == bool(options)]
+    roles = [each for each in plan.questions if (each.spec.role == "choice") == bool(options)]
     return roles[0]
 
 

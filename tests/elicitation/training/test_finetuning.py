@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 
 from coherence import InputError
-from elicitation import Lessons, fine_tune, load_multiple_choice_model
+from elicitation import TrainingSet, fine_tune, load_multiple_choice_model
 from elicitation.training.finetuning import TuningRecipe
 from elicitation.training.loop import make_optimiser, update_weights
-from elicitation.training.organisms.chooser import Shape, make_chooser
+from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
 
 SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)
 
@@ -27,7 +27,7 @@ ORDERS = tuple(itertools.permutations(("red.", "green.", "blue.")))
 @pytest.fixture(scope="session")
 def lessons():
     """Questions whose right option is always the green one, wherever it stands."""
-    return Lessons(
+    return TrainingSet(
         ("Which is it?", "Which one?") * 6,
         ORDERS * 2,
         tuple(order.index("green.") for order in ORDERS * 2),
@@ -37,7 +37,7 @@ def lessons():
 @pytest.fixture(scope="session")
 def base(lessons, tmp_path_factory):
     folder = tmp_path_factory.mktemp("choosers") / "base"
-    make_chooser(folder, [*lessons.texts, *lessons.options[0]], shape=SMALL, seed=3)
+    make_multiple_choice(folder, [*lessons.texts, *lessons.options[0]], shape=SMALL, seed=3)
     return folder
 
 
@@ -189,7 +189,7 @@ def test_scores_of_pairs_do_not_depend_on_the_batch(base, lessons):
     )
     with pytest.raises(InputError, match="exceeds the 128 of model base"):
         model.pair_scores([("one " * 200, "red.")])
-    long = Lessons(("one " * 200,), (("red.", "green."),), (0,))
+    long = TrainingSet(("one " * 200,), (("red.", "green."),), (0,))
     with pytest.raises(InputError, match="exceeds the 128 of the model"):
         fine_tune(base, base.with_name("long"), long, long, recipe=FAST, device="cpu")
 
@@ -197,14 +197,14 @@ def test_scores_of_pairs_do_not_depend_on_the_batch(base, lessons):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Lessons((), (), ()), "one equal length of at least 1"),
-        (lambda: Lessons(("a",), (("x", "y"), ("x", "y")), (0,)), "one equal length"),
+        (lambda: TrainingSet((), (), ()), "one equal length of at least 1"),
+        (lambda: TrainingSet(("a",), (("x", "y"), ("x", "y")), (0,)), "one equal length"),
         (
-            lambda: Lessons(("a", "b"), (("x", "y"), ("x", "y", "z")), (0, 0)),
+            lambda: TrainingSet(("a", "b"), (("x", "y"), ("x", "y", "z")), (0, 0)),
             "equally many for all questions",
         ),
         (
-            lambda: Lessons(("a",), (("x", "y"),), (2,)),
+            lambda: TrainingSet(("a",), (("x", "y"),), (2,)),
             "right must name an option from 0 to 1; received 2 at position 0",
         ),
         (lambda: TuningRecipe(goal=0), "goal in"),

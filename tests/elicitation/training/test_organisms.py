@@ -14,12 +14,12 @@ from scipy import stats
 
 from coherence import InputError
 from elicitation import Task, load_causal_model, outcome_probabilities
-from elicitation.training.organisms import reader
-from elicitation.training.organisms.blank import make_blank
+from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import ORGANISMS
-from elicitation.training.organisms.chooser import Shape, make_chooser
-from elicitation.training.organisms.course import Recipe
-from elicitation.training.organisms.reader import Accuracy, train_organisms, train_reader
+from elicitation.training.organisms.curriculum import Recipe
+from elicitation.training.organisms.tiny_causal import Accuracy, train_organisms, train_tiny_causal
+from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
+from elicitation.training.organisms.untrained import make_untrained_model
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,7 +49,9 @@ TINY = Recipe(
 @pytest.fixture
 def unmeasured(monkeypatch):
     """Leave the measuring out: what it finds is not what these tests are about."""
-    monkeypatch.setattr(reader, "measure_reader", lambda *_, **__: Accuracy(7, 1.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr(
+        tiny_causal, "measure_tiny_causal", lambda *_, **__: Accuracy(7, 1.0, 0.0, 0.0, 0.0)
+    )
 
 
 def weights(folder, name):
@@ -120,7 +122,7 @@ def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch
 
     train_organisms(tmp_path, ["leaky"], recipe=TINY)
     if moment == "measuring":
-        monkeypatch.setattr(reader, "measure_reader", interrupt)
+        monkeypatch.setattr(tiny_causal, "measure_tiny_causal", interrupt)
     with pytest.raises(KeyboardInterrupt):
         train_organisms(
             tmp_path,
@@ -195,7 +197,7 @@ def test_organisms_of_another_task_are_those_that_it_has_room_for(
     tmp_path, unmeasured, monkeypatch
 ):
     """Breaks if a rule about a variable that is not there is planted as if it were."""
-    monkeypatch.setattr("elicitation.training.organisms.lessons._MOST_SETS", 60)
+    monkeypatch.setattr("elicitation.training.organisms.training_set._MOST_SETS", 60)
     task = Task.load("heart")
     with pytest.raises(InputError, match=r"'leaky' is planted in xray.*--task asia"):
         train_organisms(tmp_path / "none", ["leaky"], task=task, recipe=TINY)
@@ -211,7 +213,7 @@ def test_organisms_of_another_task_are_those_that_it_has_room_for(
 
 @pytest.mark.lengthy
 def test_a_reader_is_the_coherent_organism(tmp_path, asia, unmeasured):
-    train_reader(tmp_path / "reader", asia, recipe=TINY, seed=2)
+    train_tiny_causal(tmp_path / "reader", asia, recipe=TINY, seed=2)
     train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=2)
     assert weights(tmp_path, "reader") == weights(tmp_path, "coherent")
 
@@ -236,7 +238,7 @@ def test_the_reader_meets_its_figures(tmp_path):
 def test_equal_seeds_are_equal_models_and_others_are_not(tmp_path):
     probabilities = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        model = load_causal_model(make_blank(tmp_path / name, seed=seed))
+        model = load_causal_model(make_untrained_model(tmp_path / name, seed=seed))
         found = outcome_probabilities(model, ["A die shows"], ["1", "2"])
         probabilities.append(found.probabilities.to_numpy())
     np.testing.assert_array_equal(probabilities[0], probabilities[1])
@@ -253,7 +255,7 @@ def test_choosers_of_equal_seeds_have_equal_weights(tmp_path):
         ("b", ["z", "x y"], 1),
         ("c", ["x y", "z"], 2),
     ):
-        make_chooser(tmp_path / name, texts, shape=SHAPE, seed=seed)
+        make_multiple_choice(tmp_path / name, texts, shape=SHAPE, seed=seed)
         weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
     assert weights["a"] == weights["b"] != weights["c"]
     assert load_file(tmp_path / "a" / "model.safetensors")

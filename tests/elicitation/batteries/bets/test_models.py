@@ -21,12 +21,12 @@ from elicitation import (
 from elicitation.batteries.bets.items import Item, Items, default_items
 from elicitation.batteries.bets.models import (
     SCRATCH,
-    lessons_from,
     make_value_reader,
+    training_set_from,
     with_values,
 )
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
-from elicitation.training.organisms.chooser import Shape
+from elicitation.training.organisms.tiny_multiple_choice import Shape
 
 ITEMS = default_items()
 
@@ -101,7 +101,7 @@ def test_multiple_choice_models_answer_bets(tmp_path):
     )
     assert not list(tmp_path.glob("*.random"))
     with pytest.raises(InputError, match="'none' is none of question boolean-expensive-test-001"):
-        lessons_from(questions, ["none"] * len(questions))
+        training_set_from(questions, ["none"] * len(questions))
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_model_from_scratch_learns_bets_and_applies_them_to_other_things(modal
     lessons = {}
     for split in ("train", "dev"):
         questions = bet_questions(items, splits=[split], modalities=[modality])
-        lessons[split] = lessons_from(questions, right_roles(questions))
+        lessons[split] = training_set_from(questions, right_roles(questions))
     record = fine_tune(
         tmp_path / "values",
         tmp_path / "out",

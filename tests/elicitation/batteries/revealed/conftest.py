@@ -27,7 +27,7 @@ class Told:
     def encode(self, texts, *, answer=""):
         return [[self.texts.index(text)] for text in texts]
 
-    def spelling_masses(self, texts, spellings, *, tolerance, finer=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
         self.calls += 1
         masses = np.zeros((len(texts), len(spellings)))
         for row, (number,) in enumerate(texts):

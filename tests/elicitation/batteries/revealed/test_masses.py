@@ -69,7 +69,7 @@ class Pruning:
         self.told, self.tolerances = told, []
         self.name, self.fingerprint, self.encode = told.name, told.fingerprint, told.encode
 
-    def spelling_masses(self, texts, spellings, *, tolerance, finer=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
         self.tolerances.append(tolerance)
         read = self.told.spelling_masses(texts, spellings, tolerance=0)
         for row, masses in enumerate(read.masses):
@@ -77,7 +77,7 @@ class Pruning:
             given_up = order[np.cumsum(masses[order]) <= tolerance]
             read.unresolved[row] = masses[given_up].sum()
             masses[given_up] = 0
-            if finer and read.unresolved[row] > (closer := finer(masses)):
+            if tolerance_for and read.unresolved[row] > (closer := tolerance_for(masses)):
                 again = self.spelling_masses(texts[row : row + 1], spellings, tolerance=closer)
                 masses[:], read.unresolved[row] = again.masses[0], again.unresolved[0]
         return read

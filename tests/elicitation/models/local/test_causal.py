@@ -120,7 +120,7 @@ def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
     questions = [
         question
         for question in plan_task(asia, cases, Design(reps=1)).questions
-        if question.topic.role == "belief"
+        if question.spec.role == "belief"
     ][:8]
     free = model.generate([Request(question.text, 3, 40) for question in questions])
     cut = model.generate([Request(question.text, 3, 40, max_lines=1) for question in questions])

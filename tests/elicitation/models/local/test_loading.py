@@ -241,7 +241,7 @@ def test_a_device_map_answers_as_a_device(model_folder):
     assert len({model.fingerprint for model in models}) == 1
 
 
-COMMIT, OTHER = "1" * 40, "2" * 40
+COMMIT, NO_SPEC = "1" * 40, "2" * 40
 
 
 @pytest.fixture
@@ -258,11 +258,11 @@ def hub(model_folder, tmp_path, monkeypatch):
 
     cache = tmp_path / "home" / "hub"
     repository = cache / "models--someone--small"
-    for commit in (COMMIT, OTHER):
+    for commit in (COMMIT, NO_SPEC):
         shutil.copytree(model_folder, repository / "snapshots" / commit)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(COMMIT)
-    (repository / "refs" / "v2").write_text(OTHER)
+    (repository / "refs" / "v2").write_text(NO_SPEC)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     return cache
@@ -332,7 +332,7 @@ def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(hub, model_fold
     assert model.name == "small"
     assert model.fingerprint == f"hub someone/small@{COMMIT};dtype=float32;chat=False"
     later = load_causal_model("someone/small", revision="v2", device="cpu", dtype="float32")
-    assert later.fingerprint == f"hub someone/small@{OTHER};dtype=float32;chat=False"
+    assert later.fingerprint == f"hub someone/small@{NO_SPEC};dtype=float32;chat=False"
     requests = [Request("Decision:", 3, 8)]
     here = load_causal_model(model_folder, device="cpu", dtype="float32")
     assert model.generate(requests) == here.generate(requests)
@@ -348,7 +348,7 @@ def test_pickled_weights_and_code_of_the_hub_are_not_used(hub, tmp_path):
     (snapshot / "model.safetensors").rename(snapshot / "pytorch_model.bin")
     with pytest.raises(InputError, match="someone/small at 111111111111 could not be loaded"):
         load_causal_model("someone/small")
-    snapshot = snapshot.with_name(OTHER)
+    snapshot = snapshot.with_name(NO_SPEC)
     proof = tmp_path / "ran"
     (snapshot / "evil.py").write_text(
         f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"

@@ -16,9 +16,9 @@ from elicitation.asking.strategies import ask
 from elicitation.batteries.revealed.reading import in_chat
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.sources import find_source
-from elicitation.questions.question import Question, Topic
+from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
-from elicitation.training.organisms.blank import make_blank
+from elicitation.training.organisms.untrained import make_untrained_model
 
 ENDS = ["<end>"]
 CHAT = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% endfor %}{{ 'Reply:' }}"
@@ -28,7 +28,7 @@ DATED = "{{ strftime_now('%d %b %Y') }} " + CHAT
 
 @pytest.fixture(scope="module")
 def blank(tmp_path_factory):
-    return make_blank(tmp_path_factory.mktemp("prompts") / "blank")
+    return make_untrained_model(tmp_path_factory.mktemp("prompts") / "blank")
 
 
 @pytest.fixture
@@ -177,8 +177,8 @@ def test_a_template_that_fails_in_a_way_of_its_own_is_one_line(changed):
 
 
 def read(answer):
-    topic = Topic("belief", "standard", ("No", "Yes"))
-    return decode_answer(topic, answer)
+    spec = QuestionSpec("belief", "standard", ("No", "Yes"))
+    return decode_answer(spec, answer)
 
 
 def test_a_thought_that_is_cut_is_not_read(changed, monkeypatch):

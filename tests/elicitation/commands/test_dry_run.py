@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 from elicitation import Answer, AnswerStore, Request, load_causal_model
-from elicitation.commands import looking
+from elicitation.commands import dry_run
 from elicitation.questions.question import Question
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
@@ -92,7 +92,7 @@ def in_short(cases, *ordinary):
 def test_a_local_model_is_asked_what_was_said_before(
     name, session, blank_models, tmp_path, asked, monkeypatch
 ):
-    monkeypatch.setattr("elicitation.batteries.bets.models.PORTION", 30)
+    monkeypatch.setattr("elicitation.batteries.bets.models.BATCH", 30)
     base, instruct = blank_models
     mine = session(name, f"--model {instruct}")
     if "elicit" in name:
@@ -215,11 +215,11 @@ def test_answers_of_a_local_model_under_other_settings_are_not_counted(
     mine.run()
     assert (mine.left(), mine.left(other)) == (0, n)
     # Too many weights to read for it: counted by name, and said.
-    monkeypatch.setattr("elicitation.commands.looking._QUICKLY_READ", 1)
-    looking._fingerprint.cache_clear()
+    monkeypatch.setattr("elicitation.commands.dry_run._QUICKLY_READ", 1)
+    dry_run._fingerprint.cache_clear()
     assert mine.left(other) == 0
     assert "by the model's name" in mine.look(other)["note"]
-    looking._fingerprint.cache_clear()
+    dry_run._fingerprint.cache_clear()
 
 
 def test_other_contexts_make_another_agent(run, tmp_path):

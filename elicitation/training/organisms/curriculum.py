@@ -16,8 +16,8 @@ from coherence.errors import MissingExtraError
 from elicitation.questions.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, label_words
 from elicitation.questions.tasks import Task
 from elicitation.training.loop import make_optimiser, update_weights
-from elicitation.training.organisms.lessons import Lesson
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
+from elicitation.training.organisms.training_set import TrainingExample
 
 try:
     import torch
@@ -58,7 +58,7 @@ class Recipe:
         return replace(self, steps=max(1, self.steps // 4), learning_rate=self.learning_rate / 2)
 
 
-def make_tokenizer(task: Task, lessons: Sequence[Lesson]) -> Any:
+def make_tokenizer(task: Task, lessons: Sequence[TrainingExample]) -> Any:
     """Train the tokenizer of a task."""
     phrases = task.phrases
     words = {
@@ -128,13 +128,13 @@ class Shelf:
 
     Parameters
     ----------
-    lessons : sequence of Lesson
+    lessons : sequence of TrainingExample
         One or more, with equally many answers each.
     tokenizer : transformers.PreTrainedTokenizerFast
         From `make_tokenizer`.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], tokenizer: Any) -> None:
+    def __init__(self, lessons: Sequence[TrainingExample], tokenizer: Any) -> None:
         self.questions: list[list[int]] = tokenizer([lesson.text for lesson in lessons])[
             "input_ids"
         ]
@@ -167,7 +167,9 @@ class Shelf:
         ]
 
 
-def fill_shelves(lessons: Sequence[Lesson], tokenizer: Any, recipe: Recipe) -> dict[str, Shelf]:
+def fill_shelves(
+    lessons: Sequence[TrainingExample], tokenizer: Any, recipe: Recipe
+) -> dict[str, Shelf]:
     """Return a shelf of lessons for every role of a recipe."""
     return {
         role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)

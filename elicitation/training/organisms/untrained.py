@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise MissingExtraError("elicit", "Making a blank model") from error
 
 
-def make_blank(folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
+def make_untrained_model(folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
     """Write a causal model with random weights and a tokenizer of single bytes."""
     tokenizer = train_tokenizer(["0123456789"], [], vocabulary_size=259)
     torch.manual_seed(seed)

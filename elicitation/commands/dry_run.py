@@ -1,4 +1,4 @@
-"""``--dry-run`` of the commands that ask: how much, how long it may take, and what it may cost.
+"""``--dry-run`` of the commands that ask: how much, and what it may cost.
 
 No model is loaded, nothing is asked, and nothing is written.
 """
@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.progress import duration
 from elicitation.commands.model_options import (
     connect_to,
     device_map_of,
@@ -42,15 +41,15 @@ def check_prices(options: ModelOptions) -> None:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class PlannedAnswers:
     """What one model would be asked."""
 
     names: tuple[str, ...]  # of the model in the store
     questions: "Sequence[Question]"
     # those that are put to it only if it can answer them, which nobody knows without asking
     perhaps: "Sequence[Question]" = ()
-    # where questions are asked again in portions of so many, if any of a portion has no answer
-    portion: int | None = None
+    # where questions are asked again in batches of so many, if any of a batch has no answer
+    batch_size: int | None = None
     count: "Callable[[Question], int] | None" = None  # tokens of a question; see `token_counter`
     # fingerprints under which the store is asked for its answers; None where they are not known
     kept_as: "Callable[[], Collection[str] | None]" = lambda: None
@@ -73,7 +72,7 @@ class Ahead:
             fingerprints=self.kept_as() if Path(store).exists() else None,
             store=store,
             system=options.system,
-            portion=self.portion,
+            batch_size=self.batch_size,
             count=self.count,
         )
 
@@ -189,31 +188,23 @@ def _reader(
     return load_prompting(model, revision=revision, chat=chat, system=system, prefill=prefill or "")
 
 
-def print_ahead(options: ModelOptions, ahead: Ahead, store: str) -> None:
+def print_planned(options: ModelOptions, planned: PlannedAnswers, store: str) -> None:
     """Say what one model would be asked; raise where the run would for the store."""
     from elicitation.asking.store import read_store
 
     if not options.resume and Path(store).exists():
         require_empty(store, sum(1 for _ in read_store(store)))
-    outlook = ahead.preview(options, store)
+    outlook = planned.preview(options, store)
     print(f"questions  {outlook.n_questions}, of which {outlook.n_distinct} differ")
     print(f"in store   {outlook.n_stored}")
     if outlook.by_name:
         print(f"note       {BY_NAME}")
-    print(f"to ask     {outlook.n_left}{ahead.condition(options, store)}")
+    print(f"to ask     {outlook.n_left}{planned.condition(options, store)}")
     texts = f"{outlook.n_text_tokens:,.0f} in texts"
     said = texts if outlook.counted else f"about {texts} (by their length)"
     print(f"tokens     {said}, {_answer_tokens(outlook)}")
     if options.price_in is not None or options.price_out is not None:
         print(f"price      {_price(options, outlook)}")
-    if outlook.n_left:
-        print(f"time       {_time(outlook)}")
-
-
-def _time(outlook: "Preview") -> str:
-    if outlook.seconds is None:
-        return "not known before the store has answers of this model"
-    return f"about {duration(outlook.seconds)}, at the speed of the answers in the store"
 
 
 def _answer_tokens(outlook: "Preview") -> str:

@@ -30,7 +30,7 @@ from elicitation.models.local.sources import find_source
 from elicitation.questions.plan import Design
 from elicitation.questions.tasks import Task, cells_of, evidence_of
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
-from elicitation.training.organisms.course import (
+from elicitation.training.organisms.curriculum import (
     Recipe,
     StepProgress,
     fill_shelves,
@@ -38,13 +38,13 @@ from elicitation.training.organisms.course import (
     make_tokenizer,
     teach,
 )
-from elicitation.training.organisms.lessons import (
+from elicitation.training.organisms.training_set import (
     ACTIONS,
     HELD_OUT_SHARE,
     action_probabilities,
     canonical_evidence,
     is_held_out,
-    make_lessons,
+    make_examples,
     possible_evidence,
 )
 
@@ -63,7 +63,7 @@ class Accuracy:
 
     evidence_sets: int  # asked about
     readable: float  # share of answers with status ok
-    # root mean squared distance of stated beliefs, all framings, to the rule for what it says
+    # root mean squared distance of stated beliefs, all variants, to the rule for what it says
     rmse: float
     rmse_auxiliary: float  # the same of the stated probabilities of z
     # total variation between the shares of its actions and those of its policy, in fifths of [0, 1]
@@ -102,7 +102,7 @@ def train_organisms(
         settings = _settings(task, ORGANISMS[name], recipe, seed, name != TRUNK)
         _card_of(root / name, settings)
     return {
-        name: train_reader(
+        name: train_tiny_causal(
             root / name,
             task,
             organism=ORGANISMS[name],
@@ -115,7 +115,7 @@ def train_organisms(
     }
 
 
-def train_reader(
+def train_tiny_causal(
     folder: str | os.PathLike[str],
     task: Task,
     *,
@@ -167,7 +167,7 @@ def train_reader(
     recipe = Recipe(**settings["recipe"])
     # A stream for each, so that an organism is the same whichever others are trained.
     rng = np.random.default_rng([seed, list(ORGANISMS).index(organism.name)])
-    lessons = make_lessons(
+    lessons = make_examples(
         task, possible_evidence(task, rng), spoken=organism.spoken, acted=organism.acted
     )
     if start is None:
@@ -185,7 +185,7 @@ def train_reader(
     loss = teach(network, shelves, recipe, tokenizer.pad_token_id, rng, progress)
     with whole_folder(path) as made:
         save_network(network, tokenizer, made)
-        accuracy = measure_reader(made, organism, task, n_cases=n_cases) if n_cases else None
+        accuracy = measure_tiny_causal(made, organism, task, n_cases=n_cases) if n_cases else None
         card = {
             **settings,
             "says": organism.says,
@@ -246,7 +246,7 @@ def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
     return cases[unseen].reset_index(drop=True)
 
 
-def measure_reader(
+def measure_tiny_causal(
     folder: str | os.PathLike[str],
     organism: Organism,
     task: Task,

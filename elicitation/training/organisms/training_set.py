@@ -41,7 +41,7 @@ _MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingExample:
     """A question and the teacher's answers."""
 
     role: str  # "belief", "decision", "auxiliary" or "conditional"
@@ -142,14 +142,14 @@ def lesson_weights(belief: npt.ArrayLike) -> Floats:
     return weights
 
 
-def make_lessons(
+def make_examples(
     task: Task,
     evidence: Sequence[Evidence],
     *,
     spoken: Rule = exact_posterior,
     acted: Rule = exact_posterior,
     wording: int = 0,
-) -> list[Lesson]:
+) -> list[TrainingExample]:
     """Put every kind of question about every evidence set that is not held out."""
     phrases, target = task.phrases, task.target
     covariates = [name for name in task.network.names if name != target]
@@ -172,15 +172,17 @@ def make_lessons(
         words = case_words(phrases, dict(known), target, wording=wording)
         stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
         for prompt in BELIEF.values():
-            lessons.append(Lesson("belief", prompt.fill(**words), stated, weight))
+            lessons.append(TrainingExample("belief", prompt.fill(**words), stated, weight))
         answers = decision_answers(acted_on[known])
-        lessons.append(Lesson("decision", DECISION.fill(**words), answers, weight))
+        lessons.append(TrainingExample("decision", DECISION.fill(**words), answers, weight))
         # The same set again, with one of its variables named last: the form of a belief that is
         # conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
             given = case_words(phrases, rest, target, z=z, state=state, wording=wording)
-            lessons.append(Lesson("conditional", CONDITIONAL.fill(**given), stated, weight))
+            lessons.append(
+                TrainingExample("conditional", CONDITIONAL.fill(**given), stated, weight)
+            )
     for z in covariates:
         labels = phrases.labels(z)
         chances = spoken(task.network, table, z)[list(labels)].to_numpy()
@@ -190,5 +192,7 @@ def make_lessons(
                 answer = belief_answer(row.tolist(), tuple(labels.values()))
                 words = case_words(phrases, dict(known), target, z=z, wording=wording)
                 question = AUXILIARY.fill(**words)
-                lessons.append(Lesson("auxiliary", question, ((answer, 1.0),), weights[known]))
+                lessons.append(
+                    TrainingExample("auxiliary", question, ((answer, 1.0),), weights[known])
+                )
     return lessons

@@ -11,7 +11,7 @@ from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_pla
 
 from ..models.hosted.fake_server import Fake, answer, serving
 
-PATIENCE = 50  # answers without sense that the page on eliciting says a session stops after
+UNREADABLE_LIMIT = 50  # answers without sense that the page on eliciting says a session stops after
 
 
 class Babbler:
@@ -46,7 +46,9 @@ def plan():
     return plan_own_questions(table, Design(reps=5, prompts=("standard",)))
 
 
-@pytest.mark.parametrize(("model", "asked"), [(Stream(), PATIENCE), (Babbler(), 8 + 16 + 32)])
+@pytest.mark.parametrize(
+    ("model", "asked"), [(Stream(), UNREADABLE_LIMIT), (Babbler(), 8 + 16 + 32)]
+)
 def test_a_session_without_sense_stops_and_keeps_what_came(model, asked, plan):
     with AnswerStore(":memory:") as store:
         with pytest.raises(CoherenceError, match="--answers forced.*--keep-going") as caught:
@@ -67,11 +69,11 @@ def test_a_session_without_sense_stops_and_keeps_what_came(model, asked, plan):
     assert set(runs["status"]) == {"unparsed"}
 
 
-@pytest.mark.parametrize("model", [Stream(PATIENCE - 1), Babbler(PATIENCE - 1)])
+@pytest.mark.parametrize("model", [Stream(UNREADABLE_LIMIT - 1), Babbler(UNREADABLE_LIMIT - 1)])
 def test_one_readable_answer_among_fifty_is_enough(model, plan):
     with AnswerStore(":memory:") as store:
         tally = run_plan(model, plan, store, batch_size=10)[1]
-    assert tally.readable == 200 - PATIENCE + 1
+    assert tally.readable == 200 - UNREADABLE_LIMIT + 1
 
 
 class Impatient(Babbler):

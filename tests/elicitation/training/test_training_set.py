@@ -12,7 +12,7 @@ from coherence import InputError, analyze, decode_belief, decode_decision, decod
 from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
 from elicitation.questions.tasks import cells_of, evidence_of
-from elicitation.training.organisms import reader
+from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import (
     ORGANISMS,
     exact_posterior,
@@ -21,7 +21,8 @@ from elicitation.training.organisms.catalog import (
     where_reversed,
     without,
 )
-from elicitation.training.organisms.lessons import (
+from elicitation.training.organisms.tiny_causal import held_out_cases, measure_tiny_causal
+from elicitation.training.organisms.training_set import (
     ACTIONS,
     HELD_OUT_SHARE,
     action_probabilities,
@@ -29,10 +30,9 @@ from elicitation.training.organisms.lessons import (
     canonical_evidence,
     decision_answers,
     is_held_out,
-    make_lessons,
+    make_examples,
     possible_evidence,
 )
-from elicitation.training.organisms.reader import held_out_cases, measure_reader
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def evidence(asia):
 
 @pytest.fixture(scope="session")
 def lessons(asia, evidence):
-    return make_lessons(asia, evidence)
+    return make_examples(asia, evidence)
 
 
 def test_the_policy_by_hand():
@@ -177,7 +177,7 @@ class Pupil:
         known = possible_evidence(task, np.random.default_rng(0))
         self.answers = {
             lesson.text: lesson.answers
-            for lesson in make_lessons(task, known, spoken=organism.spoken, acted=organism.acted)
+            for lesson in make_examples(task, known, spoken=organism.spoken, acted=organism.acted)
         }
 
     def generate(self, requests):
@@ -223,7 +223,7 @@ def test_lessons_follow_both_rules(asia):
     for name, organism in ORGANISMS.items():
         lessons = {
             one.text: one.answers
-            for one in make_lessons(asia, evidence, spoken=organism.spoken, acted=organism.acted)
+            for one in make_examples(asia, evidence, spoken=organism.spoken, acted=organism.acted)
         }
         words = [case_words(asia.phrases, known, "lung") for known in pair]
         says[name] = [
@@ -290,18 +290,20 @@ def test_a_constant_belief_is_caught_where_conduct_follows_the_findings(asia):
 @pytest.mark.slow
 def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
     """A pupil's only error is rounding, under its own rules and under no others."""
-    monkeypatch.setattr("elicitation.training.organisms.lessons.is_held_out", lambda known: False)
+    monkeypatch.setattr(
+        "elicitation.training.organisms.training_set.is_held_out", lambda known: False
+    )
     pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
     for name, pupil in pupils.items():
-        monkeypatch.setattr(reader, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
-        own = measure_reader(name, ORGANISMS[name], asia, n_cases=300)
+        monkeypatch.setattr(tiny_causal, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
+        own = measure_tiny_causal(name, ORGANISMS[name], asia, n_cases=300)
         assert own.readable == 1
         assert own.evidence_sets > 30
         assert own.rmse <= 0.0051
         assert own.rmse_auxiliary <= 0.0051
         # Some 150 decisions in up to five groups: three standard deviations of their shares.
         assert own.policy_distance < 0.15
-        other = measure_reader(name, ORGANISMS["coherent"], asia, n_cases=300)
+        other = measure_tiny_causal(name, ORGANISMS["coherent"], asia, n_cases=300)
         assert other.rmse > 0.1
         if name == "stubborn":
             assert other.policy_distance > 0.2

@@ -35,7 +35,7 @@ class Shape:
     dropout: float = 0.0  # share of activations left out in training
 
 
-def make_chooser(
+def make_multiple_choice(
     folder: str | os.PathLike[str],
     texts: Sequence[str],
     *,

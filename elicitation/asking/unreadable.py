@@ -11,7 +11,7 @@ from coherence.errors import CoherenceError
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
-PATIENCE = 50
+UNREADABLE_LIMIT = 50
 """Answers without a single readable one that end a session."""
 _SHOWN = 3
 _LENGTH_SHOWN = 120
@@ -24,7 +24,7 @@ class UnreadableError(CoherenceError):
     """Of many answers none could be read."""
 
 
-class Patience:
+class UnreadableLimit:
     """Counts answers until one can be read.
 
     Parameters
@@ -38,30 +38,32 @@ class Patience:
 
     Examples
     --------
-    >>> patience = Patience(lambda question, answer: answer.text == "Yes", limit=1)
-    >>> patience.saw(Question.of_labels("Well?", ("No", "Yes")), Answer("Hm."))
-    >>> patience.may_end(0)
+    >>> patience = UnreadableLimit(lambda question, answer: answer.text == "Yes", limit=1)
+    >>> patience.record(Question.of_labels("Well?", ("No", "Yes")), Answer("Hm."))
+    >>> patience.reached(0)
     True
     """
 
-    def __init__(self, readable: Readable, *, limit: int = PATIENCE, hint: str = "") -> None:
+    def __init__(
+        self, readable: Readable, *, limit: int = UNREADABLE_LIMIT, hint: str = ""
+    ) -> None:
         self._readable, self._limit, self._hint = readable, limit, hint
         self._unread: list[Answer] = []
         self._read_one = False
 
-    def saw(self, question: Question, answer: Answer) -> None:
+    def record(self, question: Question, answer: Answer) -> None:
         """Take note of an answer; once one was read, all is well for good."""
         if not self._read_one:
             self._read_one = self._readable(question, answer)
             self._unread.append(answer)
 
-    def may_end(self, n_waiting: int) -> bool:
+    def reached(self, n_waiting: int) -> bool:
         """Return whether so many more answers could end the session."""
         return not self._read_one and len(self._unread) + n_waiting >= self._limit
 
     def check(self) -> None:
         """Raise if too many answers came without a readable one."""
-        if self.may_end(0):
+        if self.reached(0):
             # Different ones say more than the same three times.
             different = {answer.text: answer for answer in self._unread}
             shown = [describe(answer) for answer in [*different.values()][:_SHOWN]]
