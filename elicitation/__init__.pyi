@@ -1,6 +1,4 @@
-from .answers.outcomes import OutcomeAudit as OutcomeAudit
 from .answers.outcomes import OutcomeProbabilities as OutcomeProbabilities
-from .answers.outcomes import audit_outcomes as audit_outcomes
 from .answers.outcomes import outcome_probabilities as outcome_probabilities
 from .asking.overview import preview as preview
 from .asking.overview import summarise_store as summarise_store
@@ -43,5 +41,7 @@ from .questions.tasks import Task as Task
 from .questions.tasks import load_task as load_task
 from .simulated_model import AgentModel as AgentModel
 from .simulated_model import agent_for_task as agent_for_task
+from .spelling.forms import AnswerForm as AnswerForm
+from .spelling.forms import Distribution as Distribution
 from .training.finetuning import TrainingSet as TrainingSet
 from .training.finetuning import fine_tune as fine_tune

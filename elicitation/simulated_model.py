@@ -8,7 +8,7 @@ writes the answer in the form that was asked for. What a session then finds is w
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from elicitation.models.base import Answer, Request, require_requests, require_t
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
-from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.forms import AnswerForm, Distribution
 
 if TYPE_CHECKING:
     from elicitation.questions.tasks import Subject
@@ -189,67 +189,45 @@ class AgentModel:
             answers.append(Answer(text, None, len(text)))
         return answers
 
-    def label_probabilities(
-        self, texts: Sequence[str], labels: Sequence[str]
-    ) -> list[tuple[float, ...]]:
-        """Return the belief behind the agent's Yes and No.
+    answer_kinds = ("labels", "lines", "number", "decision", "choice")
+
+    def distributions(
+        self, questions: Sequence[tuple[str, AnswerForm]]
+    ) -> Iterator[tuple[int, Distribution]]:
+        """Return the agent's own probabilities of its answers.
 
         Parameters
         ----------
-        texts : sequence of str
-            Questions whose answer is Yes or No.
-        labels : sequence of str
-            No and Yes, in any order.
+        questions : sequence of tuple of str and AnswerForm
+            Questions that the agent knows, and the form of their answers; labels are No and Yes.
 
-        Returns
-        -------
-        list of tuple of float
-            One probability per label.
+        Yields
+        ------
+        tuple of int and Distribution
+            Position of the question, and its distribution; nothing has probability where the agent
+            would answer in no form.
 
         Raises
         ------
         InputError
             Other labels, or a text that the agent does not know.
         """
-        require_texts(texts, "texts")
-        require_texts(labels, "labels")
+        require_texts([text for text, _ in questions], "questions")
+        for position, (text, form) in enumerate(questions):
+            known = self._find(text)
+            if form.kind == "labels":
+                yield position, Distribution((self._label_masses(known, form.labels),))
+            else:
+                yield position, Distribution(self._spread(known, form))
+
+    def _label_masses(self, known: QuestionTruth, labels: Sequence[str]) -> dict[str, float]:
         if sorted(labels) != ["No", "Yes"]:
             raise InputError(
                 f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
             )
         # Without the noise of a report: what a model's probabilities would show.
-        beliefs = [float(self._believe(self._find(text))[0]) for text in texts]
-        return [
-            tuple(belief if label == "Yes" else 1 - belief for label in labels)
-            for belief in beliefs
-        ]
-
-    def form_probabilities(
-        self, texts: Sequence[str], form: AnswerForm
-    ) -> list[tuple[dict[str, float], ...]]:
-        """Return the agent's own probabilities of its answers; see `FormModel`.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions that the agent knows.
-        form : AnswerForm
-            The form of their answers.
-
-        Returns
-        -------
-        list of tuple of dict
-            Nothing has probability where the agent would answer in no form.
-
-        Raises
-        ------
-        InputError
-            A text that the agent does not know.
-        """
-        require_texts(texts, "texts")
-        if not isinstance(form, AnswerForm):
-            raise InputError(f"form must be an AnswerForm; received {form!r}. Take a question's.")
-        return [self._spread(self._find(text), form) for text in texts]
+        belief = float(self._believe(known)[0])
+        return {label: belief if label == "Yes" else 1 - belief for label in labels}
 
     def _spread(self, known: QuestionTruth, form: AnswerForm) -> tuple[dict[str, float], ...]:
         spec = known.spec

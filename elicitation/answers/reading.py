@@ -29,10 +29,9 @@ from coherence.decoding.decode import (
 )
 from coherence.decoding.reply import take_apart
 from coherence.table.schema import LOW_MASS
-from elicitation.answers.distributions import Distribution
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question, QuestionSpec
-from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.forms import AnswerForm, Distribution
 
 ACTION_LABELS = ("no", "yes", "defer")
 """What a decision may come to."""

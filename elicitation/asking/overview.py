@@ -18,11 +18,12 @@ from elicitation.asking.loop import batches_left
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import Question, QuestionSpec
+from elicitation.spelling.forms import BY_LABEL
 
 BYTES_PER_TOKEN = 4.0  # of texts in UTF-8: a letter of English has one, a Chinese word some three
 """A rule of thumb for texts in English; a dry run without a tokenizer is as rough as this."""
 
-BATTERY, UNKNOWN, DAMAGED = "battery", "unknown", "damaged"
+BATTERY, UNKNOWN = "battery", "unknown"
 
 
 def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -38,8 +39,8 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     DataFrame
         Columns ``model``, ``question`` (role, for beliefs the prompt, and ``distribution`` where
         the probabilities of all answers were read; ``battery`` for the questions of one),
-        ``status`` (of the single answer; ``unknown`` where the store does not say how to read it,
-        ``damaged`` where it is not as it was written and will be asked again) and ``answers``.
+        ``status`` (of the single answer; ``unknown`` where the store does not say how to read it)
+        and ``answers``.
         Models of one name with several fingerprints are told apart by the beginnings of those.
 
     Raises
@@ -74,8 +75,8 @@ def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
     spec_of = cache(QuestionSpec.load)  # a store may have millions of answers, of few kinds
     for row in read_store(path):
         spec = spec_of(row.spec_json)
-        name, status = BATTERY if row.spec_json else UNKNOWN, UNKNOWN if row.answer else DAMAGED
-        if spec is not None and row.answer is not None:
+        name, status = BATTERY if row.spec_json else UNKNOWN, UNKNOWN
+        if spec is not None:
             name = f"belief: {spec.key}" if spec.role == "belief" else spec.role
             name += ", distribution" if spec.answer_mode == "exact" else ""
             status = decode_answer(spec, row.answer).status
@@ -175,7 +176,7 @@ def preview(
     lengths: list[int] = []
     for row in stored:
         mine = row.model in names if fingerprints is None else row.fingerprint in fingerprints
-        if not mine or row.answer is None:
+        if not mine:
             continue
         kept[row.key] = row.answer.n_prompt_tokens, row.answer.n_tokens
         found.add(row.fingerprint)
@@ -203,9 +204,12 @@ def preview(
     if count is None:
         n_bytes = sum(len(f"{system or ''}{each.text}".encode()) for each in missing)
         n_text_tokens = n_bytes / BYTES_PER_TOKEN
-        written_out = [each for each in missing if not each.exact]
+        # A list of likely tokens comes with a token of answer.
+        written_out = [
+            each for each in missing if not each.exact or (each.form and each.form.kind in BY_LABEL)
+        ]
     else:
-        written_out = [each for each in missing if each.form is None and not each.labels]
+        written_out = [each for each in missing if each.form is None]
         read = [*(each for each in missing if each.form is None), *readings.values()]
         n_text_tokens = sum(map(count, read))
     rooms = Counter(each.request.max_new_tokens for each in written_out)

@@ -3,8 +3,7 @@
 It is SQLite in write-ahead mode, one transaction per batch, text and JSON only. An answer is keyed
 by everything that determines it (model fingerprint, full text, settings of the generation, base
 seed, number of the draw), so a second model never gets the first one's answers, and a session that
-is started again asks only what is missing. A row whose digest says that it was damaged counts as
-missing. Several processes may share a store.
+is started again asks only what is missing. Several processes may share a store.
 """
 
 import hashlib
@@ -23,25 +22,24 @@ from coherence.errors import CoherenceError, InputError, shown
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
-_LAYOUT = 2
+_LAYOUT = 3
+_WITH_DIGESTS = 2  # the layout before, whose rows have one more column
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
     text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
-    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL,
-    digest TEXT
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 CELLS = (
     *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
     *("answer", "extra", "created"),
 )
-"""Columns of an answer, in their order; ``digest``, of all the others, follows."""
+"""Columns of an answer, in their order."""
 DETAILS = tuple(
     field.name for field in fields(Answer) if field.name not in ("text", "seed", "created")
 )
-_WHOLE_NUMBERS = ("draw", "seed")
 _BUSY_SECONDS = 60.0
 _COLUMNS = ", ".join(CELLS)
 _REMEDIES = {
@@ -56,23 +54,6 @@ _REMEDIES = {
 _PORTION = 500
 
 
-def _as_text(data: bytes) -> str:
-    """Read a text of the database; bytes that are not UTF-8 become half surrogate pairs."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _digest_of_row(cells: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps(list(cells)).encode()).hexdigest()
-
-
-def _is_sound(cells: Sequence[Any], digest: Any) -> bool:
-    """Tell whether a row is as it was written: kinds of its cells, and its digest."""
-    kinds = (int if name in _WHOLE_NUMBERS else str for name in CELLS)
-    return all(
-        type(value) is kind for value, kind in zip(cells, kinds, strict=True)
-    ) and digest == _digest_of_row(cells)
-
-
 @dataclass(frozen=True)
 class StoredRow:
     """An answer with who gave it, for looking back at a store."""
@@ -81,18 +62,16 @@ class StoredRow:
     # model, fingerprint: who answered
     model: str
     fingerprint: str
-    spec_json: str = ""  # see `Question`
-    answer: Answer | None = None  # None where the row is not as it was written
+    spec_json: str  # see `Question`
+    answer: Answer
 
 
-def _row(cells: Sequence[Any], digest: Any) -> StoredRow:
+def _row(cells: Sequence[Any]) -> StoredRow:
     row = dict(zip(CELLS, cells, strict=True))
-    key, model, fingerprint = (str(row[name]) for name in CELLS[:3])
-    if not _is_sound(cells, digest):
-        return StoredRow(key, model, fingerprint)
     known = json.loads(row["extra"])
     details = {name: known.get(name) for name in DETAILS}
     answer = Answer(row["answer"], **details, seed=row["seed"], created=row["created"])
+    key, model, fingerprint = cells[:3]
     return StoredRow(key, model, fingerprint, known.get("about", ""), answer)
 
 
@@ -108,19 +87,12 @@ class AnswerStore:
     ------
     InputError
         The file cannot be opened, or is no answer store.
-
-    Attributes
-    ----------
-    damaged : set of str
-        Keys of rows that were looked up and are not as they were written; `get` leaves them out,
-        and `put` replaces them.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"path must be the name of a file; received {shown(path):.80}.")
         self.path = str(path)
-        self.damaged: set[str] = set()
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise InputError(
                 f"answer store {self.path} must lie in a folder that exists. "
@@ -130,7 +102,6 @@ class AnswerStore:
             # Without implicit transactions: each write begins and ends its own.
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._database.text_factory = _as_text
                 self._prepare()
             except BaseException:
                 self._database.close()
@@ -156,13 +127,17 @@ class AnswerStore:
             time.sleep(0.02)
 
     def _make_tables(self) -> None:
-        _layout_of(self._database, self.path)
+        layout = _layout_of(self._database, self.path)
         self._database.execute("PRAGMA journal_mode=WAL").close()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
         # at one fsync per batch, which is cheap here.
         self._database.execute("PRAGMA synchronous=FULL")
         self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
+        # Always a write: a store that takes none is said before anything is asked.
+        with self._transaction():
+            if layout and _layout_of(self._database, self.path) == _WITH_DIGESTS:
+                self._database.execute("ALTER TABLE answers DROP COLUMN digest")
+            self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
 
     def get(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Look answers up.
@@ -177,19 +152,16 @@ class AnswerStore:
         dict of str to Answer
             Those that the store holds.
         """
-        wanted, answers = list(dict.fromkeys(keys)), {}
+        wanted, answers = list(dict.fromkeys(keys)), dict[str, Answer]()
         with self._errors():
             for start in range(0, len(wanted), _PORTION):
                 portion = wanted[start : start + _PORTION]
                 marks = ",".join("?" * len(portion))
-                for *cells, digest in self._database.execute(
-                    f"SELECT {_COLUMNS}, digest FROM answers WHERE key IN ({marks})", portion
-                ):
-                    row = _row(cells, digest)
-                    if row.answer is None:
-                        self.damaged.add(row.key)
-                    else:
-                        answers[row.key] = row.answer
+                found = self._database.execute(
+                    f"SELECT {_COLUMNS} FROM answers WHERE key IN ({marks})", portion
+                )
+                rows = map(_row, found)
+                answers |= {row.key: row.answer for row in rows}
         return answers
 
     def put(
@@ -200,7 +172,7 @@ class AnswerStore:
         model: str,
         fingerprint: str,
     ) -> None:
-        """Store a batch in one transaction; an answer that is there already, and sound, stays.
+        """Store a batch in one transaction; an answer that is there already stays.
 
         Parameters
         ----------
@@ -225,25 +197,14 @@ class AnswerStore:
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (question.key(fingerprint), model, fingerprint, digest)
             told = (question.settings, question.number, question.request.seed)
-            cells = (*asked, *told, text, extra, created)
-            rows.append((*cells, _digest_of_row(cells)))
+            rows.append((*asked, *told, text, extra, created))
         with self._errors(), self._transaction():
             insert = self._database.executemany
             insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
-            self._clear_damaged({row[0] for row in rows} & self.damaged)
             # The first answer stays: tables may have been made from it.
-            marks = ", ".join("?" * (len(CELLS) + 1))
+            marks = ", ".join("?" * len(CELLS))
             insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
         self._require_present()
-
-    def _clear_damaged(self, keys: Iterable[str]) -> None:
-        """Make room for new answers; another process may have put one there already."""
-        for key in keys:
-            for *cells, digest in self._database.execute(
-                f"SELECT {_COLUMNS}, digest FROM answers WHERE key = ?", (key,)
-            ).fetchall():
-                if not _is_sound(cells, digest):
-                    self._database.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -273,15 +234,9 @@ class AnswerStore:
         """Raise where the file was removed or replaced: SQLite goes on with what has no name."""
         if self._file is None or self._identity() == self._file:
             return
-        rescued = f"{self.path}.rescued"
-        try:
-            with closing(sqlite3.connect(rescued)) as copy:
-                self._database.backup(copy)
-            said = f"Its answers were saved to {rescued}: move that to {self.path}, and call again."
-        except sqlite3.Error as error:
-            said = f"Its answers could not be saved to {rescued} ({error})."
         raise CoherenceError(
-            f"answer store {self.path} was removed or replaced while answers were asked. {said}"
+            f"answer store {self.path} was removed or replaced while answers were asked. What was "
+            "asked since is lost; name another store, or call again for a new one."
         )
 
     def __len__(self) -> int:
@@ -324,13 +279,10 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
     address = f"{file.absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as database:
-            database.text_factory = _as_text
             if _layout_of(database, path) == 0:
                 return
-            for *cells, digest in database.execute(
-                f"SELECT {_COLUMNS}, digest FROM answers ORDER BY created"
-            ):
-                yield _row(cells, digest)
+            rows = database.execute(f"SELECT {_COLUMNS} FROM answers ORDER BY created")
+            yield from map(_row, rows)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. "
@@ -344,7 +296,7 @@ def _layout_of(database: sqlite3.Connection, path: object) -> int:
     named = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
     ours = _SCHEMA.replace(" IF NOT EXISTS", "")
     strange = [sql for (sql,) in named.fetchall() if sql not in ours]
-    if layout not in (0, _LAYOUT) or (layout == 0 and strange):
+    if layout not in (0, _WITH_DIGESTS, _LAYOUT) or (layout == 0 and strange):
         raise InputError(
             f"answer store {path} must be a store of this version; it is a database of another "
             "kind, or of an earlier version. Give another path."

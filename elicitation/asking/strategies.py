@@ -8,22 +8,17 @@ own seeds. A session that is started again finds either, and asks only for what 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.answers.distributions import (
-    Distribution,
-    answers_in_form,
-    ask_labels,
-    bounds_answer,
-    draw_in_form,
-    gives_distributions,
-)
+from elicitation.answers.distributions import draw_in_form, gives, require_distributions, stored
 from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.unreadable import UNREADABLE_LIMIT, Readable, UnreadableLimit
-from elicitation.models.base import Answer, BoundingModel, ForcingModel, Model, StreamingModel
+from elicitation.models.base import Answer, ConstrainedModel, Model, StreamingModel
 from elicitation.questions.question import NO_SPEC, Question, QuestionSpec
+from elicitation.spelling.forms import BY_LABEL, AnswerForm, Distribution
 
 # A model answers a few at first and twice as many in every further call, up to a batch: a slow one
 # then loses little of its work at an early end, and the time left is known soon.
@@ -50,7 +45,7 @@ def ask(
     n_asked = done = 0
     for stage in _stages(model, questions, batch_size, held):
         # Probabilities of labels are always read.
-        in_words = any(not each.labels and each.form is None for each in stage.questions)
+        in_words = any(each.form is None for each in stage.questions)
         n_answers = len({each.key(fingerprint) for each in stage.answers})
 
         def show(at_hand: int, needed: int, n: int = n_answers, before: int = done) -> None:
@@ -83,8 +78,8 @@ class _Stage:
 def _stages(
     model: Model, questions: Sequence[Question], batch_size: int, held: Mapping[str, Answer]
 ) -> list[_Stage]:
-    free = [each for each in questions if each.form is None]
-    formed = [each for each in questions if each.form is not None]
+    free = [each for each in questions if each.form is None or each.form.kind in BY_LABEL]
+    formed = [each for each in questions if each.form and each.form.kind not in BY_LABEL]
     drawn = [each for each in formed if not each.exact]
     stages = [_Stage(free, in_words(model, batch_size), free)]
     if constrains_tokens(model):
@@ -110,20 +105,20 @@ def in_words(model: Model, batch_size: int) -> Strategy:
         # Long texts first: if memory does not suffice, that shows at once; and texts of similar
         # length pad each other least.
         rest = sorted(missing, key=lambda each: (-len(each.text), each.key(model.fingerprint)))
-        words = [each for each in rest if not each.labels]
-        labelled = [each for each in rest if each.labels]
+        words = [each for each in rest if each.form is None]
+        labelled = [each for each in rest if each.form]
         # By their keys, which mixes all kinds of questions, the longest text first: the first
         # answers then stand for all, so that one variant of which none can be read ends no session.
         words[1:] = sorted(words[1:], key=lambda each: each.key(model.fingerprint))
-        if isinstance(model, BoundingModel) and labelled:
-            bounds = model.stream_label_bounds([(each.text, each.labels) for each in labelled])
-            yield from streamed(model, labelled, bounds, lambda found: bounds_answer(model, found))
-            rest = words
-        if isinstance(model, StreamingModel) and words:
-            # Words stream in one by one, when the probabilities of labels, which a service may not
-            # tell, are there.
-            rest = [each for each in rest if each.labels]
-        elif words:
+        if isinstance(model, StreamingModel):
+            # What is known of labels, which a service may not tell, comes before words stream in.
+            if labelled:
+                yield from as_they_come(model, labelled)
+            if words:
+                stream = model.stream_answers([each.request for each in words])
+                yield from streamed(model, words, stream)
+            return
+        if words:
             # As many as may end a session stand for all others.
             first = words[: -(-UNREADABLE_LIMIT // batch_size) * batch_size]
             begun = set(first)
@@ -131,29 +126,28 @@ def in_words(model: Model, batch_size: int) -> Strategy:
         size, start = min(_FIRST_CALL, batch_size), 0
         while start < len(rest):
             batch = rest[start : start + size]
-            # A model reads the same labels after many texts in one call.
-            for labels in dict.fromkeys(each.labels for each in batch):
-                alike = [each for each in batch if each.labels == labels]
-                said = (
-                    ask_labels(model, [each.text for each in alike], labels)
-                    if labels
-                    else model.generate([each.request for each in alike])
-                )
-                yield _paired(model, alike, list(said))
+            if asked := [each for each in batch if each.form is None]:
+                yield _paired(model, asked, list(model.generate([each.request for each in asked])))
+            if read := [each for each in batch if each.form]:
+                yield list(chain.from_iterable(as_they_come(model, read)))
             start, size = start + size, min(2 * size, batch_size)
-        if isinstance(model, StreamingModel) and words:
-            stream = model.stream_answers([each.request for each in words])
-            yield from streamed(model, words, stream)
 
     # Of a stream nobody knows when the next answer comes, or whether the process lives to see it.
     return Strategy(answers, write_every=1 if isinstance(model, StreamingModel) else batch_size)
+
+
+def as_they_come(model: Model, questions: Sequence[Question]) -> AnswerStream:
+    """Read what a model knows of the answers in the form of each question."""
+    asked = [(each.text, each.form) for each in questions if each.form is not None]
+    known = require_distributions(model, [form for _, form in asked]).distributions(asked)
+    yield from streamed(model, questions, known, lambda each, of: stored(model, each.form, of))
 
 
 def streamed(
     model: Model,
     questions: Sequence[Question],
     stream: Iterable[tuple[int, Any]],
-    write: Callable[[Any], Answer] = lambda reply: reply,
+    write: Callable[[Question, Any], Answer] = lambda _, reply: reply,
 ) -> AnswerStream:
     """Yield answers as they come; each request must have come once when the model is done."""
     n = len(questions)
@@ -166,7 +160,7 @@ def streamed(
                     f"an answer at position {position!r} too many. What came before is kept."
                 )
             missing.remove(position)
-            yield [(questions[position], write(reply))]
+            yield [(questions[position], write(questions[position], reply))]
     finally:
         # A plain iterator has nothing to close; a generator may have servers at work.
         close = getattr(stream, "close", None)
@@ -181,18 +175,20 @@ def streamed(
 
 def constrains_tokens(model: object) -> bool:
     """Return whether answers in a form come from a model's own masks, token by token."""
-    return isinstance(model, ForcingModel) and not gives_distributions(model)
+    return isinstance(model, ConstrainedModel) and not gives(model, AnswerForm("number"))
 
 
 def masked(model: Model) -> Strategy:
     """Answer in a form by the masks of the model itself."""
 
     def answers(missing: Sequence[Question]) -> AnswerStream:
-        assert isinstance(model, ForcingModel)
-        if any(each.exact for each in missing):
-            answers_in_form(model, [], [])  # raises: masks have no probabilities
-        formed = [(each.request, each.form) for each in missing if each.form is not None]
-        yield from streamed(model, missing, model.stream_forced_answers(formed))
+        if exact := [each for each in missing if each.exact]:
+            yield from as_they_come(model, exact)  # raises: masks have no probabilities
+        requests = [each.request for each in missing]
+        if isinstance(model, StreamingModel):
+            yield from streamed(model, missing, model.stream_answers(requests))
+        else:
+            yield _paired(model, missing, list(model.generate(requests)))
 
     return Strategy(answers)
 
@@ -201,9 +197,7 @@ def as_distributions(model: Model, batch_size: int) -> Strategy:
     """Compute the distribution over the answers in the form of each question."""
 
     def answers(missing: Sequence[Question]) -> AnswerStream:
-        forms = [each.form for each in missing if each.form is not None]
-        said = answers_in_form(model, [each.text for each in missing], forms)
-        yield list(zip(missing, said, strict=True))
+        yield list(chain.from_iterable(as_they_come(model, missing)))
 
     # The last digits depend on the texts that are computed together.
     at_once = min(batch_size, EXACT_AT_ONCE)

@@ -38,8 +38,9 @@ class UnreadableLimit:
 
     Examples
     --------
+    >>> from elicitation import Request
     >>> patience = UnreadableLimit(lambda question, answer: answer.text == "Yes", limit=1)
-    >>> patience.record(Question.of_labels("Well?", ("No", "Yes")), Answer("Hm."))
+    >>> patience.record(Question(Request("Well?", 0, 4)), Answer("Hm."))
     >>> patience.reached(0)
     True
     """

@@ -6,7 +6,6 @@ its like. The rates come from many draws, or from the probabilities of the outco
 gives them: of the same event, that an answer begins so.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,15 @@ import pandas as pd
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
+from elicitation.answers.distributions import gives
 from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.strategies import EXACT_AT_ONCE, ask
-from elicitation.batteries.revealed.reading import OutcomeQuestion, opened_with, read_masses
-from elicitation.models.base import Answer, LabelModel, Model, ScoringModel
+from elicitation.batteries.revealed.reading import read_masses
+from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question, QuestionSpec
+from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.openings import opened_with
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -110,9 +112,9 @@ class MixingQuestion:
         return 1 + self.answers[0].count("\n")
 
     @property
-    def exact(self) -> OutcomeQuestion:
+    def exact(self) -> Question:
         """It, as a model that gives probabilities is asked."""
-        return OutcomeQuestion(self.text, self.answers, opened=True)
+        return Question.of_form(self.text, AnswerForm("openings", self.answers))
 
     @property
     def spec_json(self) -> str:
@@ -273,14 +275,21 @@ def elicit_mixing(
             raise InputError(f"{name} must be at least {least}; received {value}.")
     asked = mixing_questions() if questions is None else list(questions)
     if exact:
-        if not isinstance(model, ScoringModel | LabelModel):
+        if not all(gives(model, each.exact.request.form) for each in asked):
             # The likeliest first tokens that a server lists bound a rate; a bound must not pass for
             # the rate.
             raise InputError(
                 "exact=True needs a model that gives the probabilities of whole answers; "
                 f"{model.name} does not. Draw answers instead."
             )
-        masses = _exact_masses(model, asked, store, batch_size, progress)
+        at_once = min(batch_size, EXACT_AT_ONCE)
+        read, _ = read_masses(
+            model, [each.exact for each in asked], store, batch_size=at_once, progress=progress
+        )
+        masses = [
+            [row[answer] for answer in question.answers]
+            for question, row in zip(asked, read, strict=True)
+        ]
         return _exact_table(model.name, asked, masses)
     planned = mixing_draws(asked, draws, seed, max_new_tokens)
     repeated = asked * draws
@@ -348,37 +357,6 @@ def mixing_draws(
         mixing_draw(question, number, seed, max_new_tokens)
         for number in range(draws)
         for question in questions
-    ]
-
-
-def _exact_masses(
-    model: ScoringModel | LabelModel,
-    asked: Sequence[MixingQuestion],
-    store: AnswerStore,
-    batch_size: int,
-    progress: Progress | None,
-) -> list[list[float]]:
-    """Return the probabilities of the answers to every question."""
-    if isinstance(model, ScoringModel):
-        at_once = min(batch_size, EXACT_AT_ONCE)
-        wanted = [one.exact for one in asked]
-        masses, _ = read_masses(model, wanted, store, portion=at_once, progress=progress)
-        return [
-            [row[answer] for answer in question.answers]
-            for question, row in zip(asked, masses, strict=True)
-        ]
-    # A model that knows the probabilities of labels by itself is taken at its word. No description
-    # for the store: its reader knows those of Yes and No only.
-    answers, _ = ask(
-        model,
-        [Question.of_labels(question.text, question.answers) for question in asked],
-        store,
-        batch_size=batch_size,
-        progress=progress,
-    )
-    return [
-        [float(json.loads(answer.text)[label]) for label in question.answers]
-        for question, answer in zip(asked, answers, strict=True)
     ]
 
 

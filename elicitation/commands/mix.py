@@ -100,7 +100,7 @@ def _planned(options: MixOptions, name: str, place: str) -> PlannedAnswers:
 
     questions = mixing_questions()
     planned = (
-        [question.exact.asked for question in questions]
+        [question.exact for question in questions]
         if options.exact
         else mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
     )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.table.printable import clean, counted, numbered
+from coherence.table.printable import clean, counted
 from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -218,9 +218,3 @@ def _opened(path: Path, *, resume: bool) -> "Iterator[AnswerStore]":
                 f"interrupted; {counted(len(store), 'answer is', 'answers are')} kept in "
                 f"{store.path}. The same command resumes."
             ) from None
-        if store.damaged:
-            print(
-                f"{counted(len(store.damaged), 'damaged answer')} in {store.path} "
-                f"{numbered(len(store.damaged), 'was', 'were')} asked again",
-                file=sys.stderr,
-            )

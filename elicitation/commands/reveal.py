@@ -212,17 +212,17 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         stated, beliefs, bets = [], [], []
     if not is_hosted(options):
         # Texts are continued without a chat template, questions with options go through it.
-        texts = [each.read.asked for each in [*belief_questions(settings), *beliefs]]
+        texts = [each.read for each in [*belief_questions(settings), *beliefs]]
         with_options = [*(stated if _states(options, name) else []), *bets]
         count = token_counter(options, place, plain=set(texts))
         kept_as = partial(fingerprints_of, options, place, continuing=True)
         return PlannedAnswers(
             (stored,),
-            [*texts, *(each.read.asked for each in with_options)],
+            [*texts, *(each.read for each in with_options)],
             count=count,
             kept_as=kept_as,
         )
-    from elicitation.batteries.revealed.served import letter_draws, listed, worded
+    from elicitation.batteries.revealed.served import letter_draws, worded
 
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
@@ -237,7 +237,7 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         )
     names = (stored, continuing) if words else (stored,)
     kept_as = partial(fingerprints_of, options, place, continuing=bool(words))
-    return PlannedAnswers(names, drawn, perhaps=list(map(listed, words)), kept_as=kept_as)
+    return PlannedAnswers(names, drawn, perhaps=[each.read for each in words], kept_as=kept_as)
 
 
 def _states(options: RevealOptions, source: str) -> bool:

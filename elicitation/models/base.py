@@ -2,17 +2,16 @@
 
 Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
 transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
-said by further protocols: hand out answers as they come (`StreamingModel`), give probabilities of
-labels (`LabelModel`) or bounds on them (`BoundingModel`), answer in a form (`ForcingModel`), give
-probabilities of outcomes over all their spellings (`OutcomeModel`), or of whole texts, token by
-token (`ScoringModel`).
-``isinstance(model, LabelModel)`` is the one way to ask.
+said by further protocols: hand out answers as they come (`StreamingModel`), hold them to a form
+(`ConstrainedModel`), and know how probable the answers in a form are (`DistributionModel`), which a
+model does that knows it of all spellings of outcomes (`ScoringModel`).
+``isinstance(model, DistributionModel)`` is the one way to ask.
 
 A request carries its own seed, and a model that draws must draw from that seed alone, so that an
 answer depends neither on its neighbours in the batch nor on their order.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elicitation.models.labels import LabelBounds
-    from elicitation.spelling.forms import AnswerForm
+    from elicitation.spelling.forms import AnswerForm, Distribution
     from elicitation.spelling.spellings import Spelling
     from elicitation.spelling.tokenizations import SpellingMasses
-    from elicitation.spelling.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class Request:
         for what follows would be more text of the same kind. A chat model ends its answer itself,
         and all of it is kept: what it says further on may take back what it said first. None lets
         every model end it.
+    form : AnswerForm or None
+        What the answer must look like; see `ConstrainedModel`.
     """
 
     text: str
@@ -56,6 +56,7 @@ class Request:
     max_new_tokens: int
     temperature: float = 1.0
     max_lines: int | None = None
+    form: "AnswerForm | None" = None
 
 
 def end_of_lines(text: str, max_lines: int | None) -> int | None:
@@ -124,14 +125,19 @@ class Answer:
     created: str | None = None
 
 
-def require_requests(requests: Sequence[Request]) -> None:
-    """Refuse what are not requests, before a model reads their fields."""
+def require_requests(requests: Sequence[Request], *, forms: bool = False) -> None:
+    """Refuse what are not requests, and forms where a model cannot hold its answers to them."""
     if not isinstance(requests, Sequence) or not all(
         isinstance(request, Request) and isinstance(request.text, str) for request in requests
     ):
         raise InputError(
             f"requests must be a list of elicitation.Request, each with a text; received "
             f"{str(requests)[:60]!r}. Make them with Request(text, seed, max_new_tokens)."
+        )
+    if not forms and any(request.form is not None for request in requests):
+        raise InputError(
+            "requests must have no form: this model does not mask its tokens. Draw from its "
+            "distributions."
         )
 
 
@@ -187,60 +193,42 @@ class StreamingModel(Model, Protocol):
 
 
 @runtime_checkable
-class LabelModel(Model, Protocol):
-    """A model that knows the probability of a label as its answer, over all spellings of it."""
-
-    def label_probabilities(
-        self, texts: Sequence[str], labels: Sequence[str]
-    ) -> list[tuple[float, ...]]:
-        """Return, for each text, the probability that the answer is each label."""
-        ...
-
-
-@runtime_checkable
-class BoundingModel(Model, Protocol):
-    """A model that lists its likeliest tokens only, which bound the probabilities of labels."""
-
-    def stream_label_bounds(
-        self, questions: Sequence[tuple[str, Sequence[str]]]
-    ) -> "Generator[tuple[int, LabelBounds], None, None]":
-        """Bound the probabilities of each text's labels, in the order in which lists come."""
-        ...
-
-
-@runtime_checkable
-class ForcingModel(Model, Protocol):
-    """A model that masks its tokens one at a time, so that every answer has a form.
+class ConstrainedModel(Model, Protocol):
+    """A model that masks its tokens one at a time, so that an answer has its request's form.
 
     What it draws is not what it would say if its answer had the form: masks favour beginnings that
     lead nowhere.
     """
 
-    def stream_forced_answers(
-        self, questions: "Sequence[tuple[Request, AnswerForm]]"
-    ) -> Generator[tuple[int, Answer], None, None]:
-        """Answer every request in its form, in the order in which answers come."""
+    @property
+    def constrains_tokens(self) -> bool:
+        """Whether `generate` heeds the form of a request."""
         ...
 
 
 @runtime_checkable
-class FormModel(Protocol):
-    """A model whose probabilities of all answers in a form are known by themselves."""
+class DistributionModel(Protocol):
+    """A model that knows how probable the answers in a form are, or bounds on that."""
 
     @property
     def name(self) -> str:
         """Name for tables and messages."""
         ...
 
-    def form_probabilities(
-        self, texts: Sequence[str], form: "AnswerForm"
-    ) -> list[tuple[dict[str, float], ...]]:
-        """Return, for each text, the probabilities of the answers to every part of a form."""
+    @property
+    def answer_kinds(self) -> Collection[str]:
+        """Kinds of forms whose answers it knows; see `AnswerForm`."""
+        ...
+
+    def distributions(
+        self, questions: "Sequence[tuple[str, AnswerForm]]"
+    ) -> "Iterable[tuple[int, Distribution | LabelBounds]]":
+        """Return the position of every text with what is known of its answers, as it comes."""
         ...
 
 
 @runtime_checkable
-class OutcomeModel(Protocol):
+class ScoringModel(Protocol):
     """A model that knows how probable it is that its answer begins in given ways.
 
     It need not write answers, so that a stand-in with known probabilities is one too.
@@ -262,40 +250,10 @@ class OutcomeModel(Protocol):
         *,
         tolerance: float,
         tolerance_for: "Callable[[NDArray[np.float64]], float] | None" = None,
-        itemised: bool = False,
     ) -> "SpellingMasses":
         """Return the probabilities that the answers to texts begin with spellings.
 
         Token sequences are given up as long as they have no more than `tolerance` together, and no
         more than `tolerance_for` makes of the masses that were read so.
-        """
-        ...
-
-
-@runtime_checkable
-class ScoringModel(OutcomeModel, Model, Protocol):
-    """A model whose probabilities of given texts can be read, token by token."""
-
-    @property
-    def vocabulary(self) -> "Vocabulary":
-        """The model's tokens as byte strings."""
-        ...
-
-    def log_probabilities(
-        self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
-    ) -> "list[NDArray[np.float64]]":
-        """Return the log-probabilities of token sequences after texts.
-
-        Parameters
-        ----------
-        texts : sequence of sequence of int
-            Token ids, as from `encode`.
-        continuations : sequence of sequence of sequence of int
-            For every text the token ids of its continuations.
-
-        Returns
-        -------
-        list of ndarray
-            For every text one natural logarithm per continuation, at temperature 1.
         """
         ...

@@ -35,6 +35,7 @@ from elicitation.questions.tasks import (
     evidence_of,
     features_of,
 )
+from elicitation.spelling.forms import AnswerForm
 
 REFERENCE = "standard"
 _Asked = tuple[int, QuestionSpec, str]
@@ -317,7 +318,7 @@ def _in_mode(spec: QuestionSpec, mode: Answers) -> QuestionSpec:
 def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Question:
     if spec.belief_method == "token":
         # A probability is read, not drawn: it has no number, and is asked once.
-        return Question.of_labels(text, spec.lines, spec_json=spec.spec_json)
+        return Question.of_form(text, AnswerForm("labels", spec.lines), spec_json=spec.spec_json)
     if spec.answer_mode == "exact":
         return Question.of_form(text, spec.answer_form, spec_json=spec.spec_json)
     return Question.of(

@@ -88,10 +88,7 @@ class Question:
     request: Request
     number: int = 0  # the how-manieth draw of this text, from 0
     base_seed: int = 0  # seed of the session
-    # where the answer is the probability of each of these labels, and nothing is drawn
-    labels: tuple[str, ...] = ()
     spec_json: str = ""  # how the answer is to be read; kept beside it, and no part of the key
-    form: AnswerForm | None = None  # what the answer must look like; None leaves it to the model
     # whether the answer is the distribution over all answers in the form, and none is drawn
     exact: bool = False
     # spec, case, rep: what it is about, and where its answer goes in the runs table: the row of
@@ -103,12 +100,7 @@ class Question:
     @classmethod
     def of_form(cls, text: str, form: AnswerForm, *, spec_json: str = "") -> "Question":
         """Ask for the distribution over the answers in a form after a text."""
-        return cls(Request(text, 0, 1, 1.0, 1), spec_json=spec_json, form=form, exact=True)
-
-    @classmethod
-    def of_labels(cls, text: str, labels: tuple[str, ...], *, spec_json: str = "") -> "Question":
-        """Ask for the probabilities of labels after a text."""
-        return cls(Request(text, 0, 1, 0.0, 1), labels=labels, spec_json=spec_json)
+        return cls(Request(text, 0, 1, 1.0, 1, form), spec_json=spec_json, exact=True)
 
     @classmethod
     def of(
@@ -131,23 +123,26 @@ class Question:
             digest = hashlib.sha256(json.dumps([base_seed, number, text]).encode()).digest()
             # Integers of SQLite have a sign, which leaves 63 bits.
             seed = int.from_bytes(digest[:8], "big") >> 1
-        request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines)
-        return cls(request, number, base_seed, spec_json=spec_json, form=form)
+        request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines, form)
+        return cls(request, number, base_seed, spec_json=spec_json)
 
     @property
     def text(self) -> str:
         """What is asked."""
         return self.request.text
 
+    @property
+    def form(self) -> AnswerForm | None:
+        """What the answer must look like; None leaves it to the model."""
+        return self.request.form
+
     @cached_property
     def settings(self) -> str:
         """Settings of the generation as canonical JSON."""
         request = self.request
         # Nothing is drawn: no setting of the generation can change a probability.
-        if self.labels:
-            return json.dumps({"labels": self.labels})
         if self.exact and self.form is not None:
-            return json.dumps({"answers": "exact", "form": self.form.digest})
+            return self.form.settings
         values: dict[str, object] = {
             "base_seed": self.base_seed,
             "max_lines": request.max_lines,

@@ -7,18 +7,42 @@ longest one that it begins with, so that 0.3 is not the beginning of 0.35, nor 1
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from functools import cached_property
 from itertools import product
 from typing import Literal
 
 from coherence.errors import InputError
-from elicitation.spelling.spellings import FORBIDDEN, Spelling, collisions_of, spellings_of
+from elicitation.spelling.openings import letter_spellings, opening_spellings
+from elicitation.spelling.spellings import (
+    FORBIDDEN,
+    Spelling,
+    collisions_of,
+    require_exclusive,
+    spellings_of,
+)
 
-FormKind = Literal["lines", "number", "decision", "choice"]
+FormKind = Literal[
+    "lines", "number", "decision", "choice", "labels", "outcomes", "letters", "openings", "options"
+]
+BY_LABEL = ("labels", "outcomes", "letters", "openings", "options")
+"""Kinds whose answers are known by their labels alone, in stores too."""
+Masses = Mapping[str, float]
+
+
+class Mark(StrEnum):
+    """Ends the name of what is read of a label, where that is not the label as it stands."""
+
+    LETTER = ")"  # in all the forms of `letter_spellings`
+    OPENING = "$"  # in all the forms of `opening_spellings`
+    BEGINNING = "…"  # of longer numbers, too: 1 is also 10 and 12
+
+
 ABLE, DECISION = "Can decide", "Decision"
 
 # What must not follow a number directly, for it would make another number of it, or may: 0.355,
@@ -28,6 +52,9 @@ _AFTER_DECIMALS = (*FORBIDDEN["word"], *(bytes([byte]) for byte in b" %/-+^"))
 _AFTER_WHOLE = (*_AFTER_DECIMALS, b".", b",")
 _NUMBER = r"(?:0(?:\.[0-9]{1,2})?|1(?:\.0{1,2})?)"
 _YES_NO = ("Yes", "No")
+
+
+_MARKS = {"letters": Mark.LETTER, "openings": Mark.OPENING}
 
 
 @dataclass(frozen=True)
@@ -49,10 +76,13 @@ class AnswerForm:
     """What an answer must look like."""
 
     # a line ``<label>: <probability>`` for each label; one probability; the two lines of a
-    # decision; one of several options
+    # decision; one of several options. Then what is only ever read: the label that an answer begins
+    # with, in any case; the outcome that a text goes on with, closely; letters of options, and
+    # outcomes, in all their forms; options that are scored one by one.
     kind: FormKind
     # labels of the lines, or the options; of a number and a decision none
     labels: tuple[str, ...] = ()
+    ignore_case: bool = False  # whether outcomes count in any case
 
     def __post_init__(self) -> None:
         several = self.kind in ("lines", "choice")
@@ -90,8 +120,39 @@ class AnswerForm:
             return (FormPart(ABLE, tuple(_decisions())),)
         if self.kind == "choice":
             return (FormPart("", _options(self.labels)),)
+        if self.kind in BY_LABEL:
+            return (FormPart("", tuple(self._spellings_of_labels())),)
         asked = self.labels[:1] if len(self.labels) == 2 else self.labels
         return tuple(FormPart(label, _numbers((": ",))) for label in asked)
+
+    def _spellings_of_labels(self) -> list[Spelling]:
+        if self.kind == "letters":
+            return letter_spellings(self.labels)
+        if self.kind == "openings":
+            return opening_spellings(self.labels)
+        if self.kind == "outcomes" and self.is_numeric:
+            # Both readings of a number in one pass; they overlap by intention.
+            closed = spellings_of(self.labels, boundary="number")
+            return closed + [Spelling(f"{s.outcome}{Mark.BEGINNING}", s.text) for s in closed]
+        any_case = self.ignore_case or self.kind == "labels"
+        spellings = spellings_of(self.labels, ignore_case=any_case)
+        require_exclusive(spellings)
+        return spellings
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the labels are numbers."""
+        return all(label.isdigit() for label in self.labels)
+
+    @cached_property
+    def settings(self) -> str:
+        """What a distribution over its answers is asked for by, as canonical JSON."""
+        if self.kind not in BY_LABEL:
+            return json.dumps({"answers": "exact", "form": self.digest})
+        names = [f"{label}{_MARKS.get(self.kind, '')}" for label in self.labels]
+        if self.kind == "outcomes" and self.is_numeric:
+            names += [f"{label}{Mark.BEGINNING}" for label in self.labels]
+        return json.dumps({"labels": names})
 
     @cached_property
     def digest(self) -> str:
@@ -119,6 +180,28 @@ class AnswerForm:
         return "\n".join(
             f"{label}: {number}" for label, number in zip(self.labels, numbers, strict=True)
         )
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Probabilities of the answers to every part of a form."""
+
+    parts: tuple[Masses, ...]  # for every part of the form answer -> probability, not renormalised
+
+    @property
+    def answer_mass(self) -> float:
+        """Probability that an answer has the form; of several parts the least."""
+        return min(min(math.fsum(part.values()), 1.0) for part in self.parts)
+
+    def shares(self, part: int = 0) -> dict[str, float]:
+        """Return the probabilities of the answers to a part, given that it is any of them."""
+        total = math.fsum(self.parts[part].values())
+        return {name: mass / total for name, mass in self.parts[part].items() if mass > 0}
+
+    @classmethod
+    def load(cls, text: str) -> "Distribution":
+        """Read what `elicitation.answers.distributions.stored` wrote."""
+        return cls(tuple(json.loads(text)))
 
 
 def _numbers(openings: Sequence[str]) -> tuple[Spelling, ...]:

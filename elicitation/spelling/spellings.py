@@ -156,3 +156,16 @@ def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:
         for first, second in combinations(by_length, 2)
         if second.text.startswith(first.text)
     ]
+
+
+def require_exclusive(spellings: Sequence[Spelling]) -> None:
+    """Refuse spellings of outcomes that overlap: their probabilities would exceed their sum."""
+    for collision in collisions_of(spellings):
+        if collision.overlap != "none":
+            first, second = collision.first, collision.second
+            raise InputError(
+                "outcomes must exclude each other; "
+                f"{first.outcome!r} written {first.text.decode()!r} overlaps with "
+                f"{second.outcome!r} written {second.text.decode()!r}. Choose another boundary, "
+                "or other spellings."
+            )

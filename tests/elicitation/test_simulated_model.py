@@ -191,9 +191,6 @@ def test_beliefs_can_be_sampled_and_read_off(asia, many):
     np.testing.assert_allclose(runs["p"], runs["p_true"], atol=0.025 + 4.5 * np.sqrt(0.25 / 200))
     read_off = session("rational", asia, many, belief="token", reps=1)
     np.testing.assert_allclose(read_off["p"], np.round(read_off["p_true"] * 20) / 20, atol=1e-9)
-    model = agent_for_task("rational", asia, many)
-    with pytest.raises(InputError, match="labels must be No and Yes"):
-        model.label_probabilities([], ("A", "B"))
 
 
 def test_answers_are_cut_at_their_limit(asia, many):

@@ -17,6 +17,14 @@ CASES = ASIA.cases(3, seed=0)
 HERE = {"server": "http://127.0.0.1:9"}
 
 
+def agent_of_labels(*labels):
+    """Return what an agent knows of labels after one of its questions."""
+    plan = elicitation.plan_task(ASIA, CASES, elicitation.Design(reps=1, belief="token"))
+    text = plan.questions[0].text
+    agent = elicitation.agent_for_task("rational", ASIA, CASES)
+    return list(agent.distributions([(text, elicitation.AnswerForm("labels", labels))]))
+
+
 def connecting(model="m", **options):
     return lambda folder: elicitation.connect(model, **options)
 
@@ -81,9 +89,7 @@ CALLS = {
         "knows the questions of its cases alone; received 'Well",
     ),
     "labels of an agent": (
-        lambda folder: elicitation.agent_for_task("rational", ASIA, CASES).label_probabilities(
-            [], ("A", "B")
-        ),
+        lambda folder: agent_of_labels("A", "B"),
         "labels must be No and Yes",
     ),
     "options alike": (

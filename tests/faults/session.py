@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
+from elicitation import Answer, AnswerStore, Design, Distribution, plan_own_questions, run_plan
 
 N_CONTEXTS, REPS = 50, 5  # as many as a design has by itself
 BATCH = 2
@@ -42,14 +42,17 @@ class Simulated:
             answers.append(Answer(text, float(rng.normal()), 4))
         return answers
 
-    def form_probabilities(self, texts, form):
+    answer_kinds = ("lines", "choice")
+
+    def distributions(self, questions):
+        texts = [text for text, _ in questions]
         self.note(texts)
-        names, spread = form.parts[0].outcomes, []
-        for text in texts:
+        for position, (text, form) in enumerate(questions):
+            names = form.parts[0].outcomes
             shares = np.random.default_rng(list(text.encode())).dirichlet(np.ones(len(names))) * 0.7
+            # The last digits depend on the neighbours.
             shares[0] *= 1 + 1e-13 * sum(map(len, texts))
-            spread.append((dict(zip(names, shares.tolist(), strict=True)),))
-        return spread
+            yield position, Distribution((dict(zip(names, shares.tolist(), strict=True)),))
 
 
 def live(folder: Path, answers: str, seconds: float = 0.0) -> int:

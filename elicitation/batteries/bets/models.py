@@ -33,6 +33,7 @@ from elicitation.models.local.causal import CausalModel
 from elicitation.models.local.forward import n_shared
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
+from elicitation.spelling.forms import AnswerForm
 from elicitation.training.finetuning import BatchProgress, TrainingSet, TuningRecipe, fine_tune
 from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
 
@@ -125,7 +126,7 @@ def option_questions(questions: pd.DataFrame) -> list[Question]:
     """Return the questions for the scores of options, as the store knows them."""
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return [
-        Question.of_labels(text, tuple(labels), spec_json=_ABOUT)
+        Question.of_form(text, AnswerForm("options", tuple(labels)), spec_json=_ABOUT)
         for text, labels in zip(questions["text"], options, strict=True)
     ]
 
@@ -139,11 +140,16 @@ def _ask_or_recall(
     """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
 
     def answer(batch: Sequence[Question]) -> AnswerStream:
+        texts = [each.text for each in batch]
+        labels = [each.form.labels for each in batch if each.form is not None]
         if isinstance(model, MultipleChoiceModel):
-            pairs = [(draw.request.text, label) for draw in batch for label in draw.labels]
+            pairs = [
+                (text, label)
+                for text, options in zip(texts, labels, strict=True)
+                for label in options
+            ]
             measures = model.pair_scores(pairs).reshape(-1, 1, len(OPTIONS))
         else:
-            texts, labels = [draw.request.text for draw in batch], [draw.labels for draw in batch]
             measures = np.stack(_log_likelihoods(model, texts, labels), axis=1)
         answers = [Answer(json.dumps(row)) for row in measures.tolist()]
         yield list(zip(batch, answers, strict=True))

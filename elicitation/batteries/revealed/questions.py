@@ -16,10 +16,12 @@ import pandas as pd
 from coherence.decoding.decode import decode_choice
 from elicitation.asking.loop import Progress
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.reading import BEGINS, Masses, OutcomeQuestion, read_masses
+from elicitation.batteries.revealed.reading import Masses, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
-from elicitation.models.base import ScoringModel
+from elicitation.models.base import Model
+from elicitation.questions.question import Question
+from elicitation.spelling.forms import AnswerForm, Mark
 
 LETTERS = ("A", "B", "C", "D")
 _ANSWER = "Answer with one letter.\nAnswer:"
@@ -49,15 +51,18 @@ class BatteryQuestion:
         return f"{self.setting.name} | {self.wording}"
 
     @property
-    def read(self) -> OutcomeQuestion:
+    def read(self) -> Question:
         """It, as a model that gives probabilities is asked."""
         if self.kind != BELIEF:
             about = f"{self.setting.name}, {self.kind}"
-            return OutcomeQuestion(self.text, self.outcomes, lettered=True, spec_json=about)
+            return Question.of_form(
+                self.text, AnswerForm("letters", self.outcomes), spec_json=about
+            )
         # Heads and heads are one answer; of letters, a small a is also a word.
         ignore_case = not self.setting.numeric and self.setting.scenario != "choice"
+        form = AnswerForm("outcomes", self.outcomes, ignore_case)
         about = f"{self.setting.name}, {self.wording}"
-        return OutcomeQuestion(self.text, self.outcomes, ignore_case=ignore_case, spec_json=about)
+        return Question.of_form(self.text, form, spec_json=about)
 
     def letter_of(self, answer: str, finish_reason: str | None = None) -> str | None:
         """Return the letter that a drawn answer chooses, None if it chooses none."""
@@ -196,7 +201,7 @@ def questions_table(settings: Sequence[Setting], *, only_revealed: bool = False)
 
 
 def reveal(
-    model: ScoringModel,
+    model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
@@ -207,7 +212,7 @@ def reveal(
 
     Parameters
     ----------
-    model : ScoringModel
+    model : Model
         Who is asked; best without a chat template, since the texts are to be continued.
     settings : sequence of Setting
         From `elicitation.batteries.revealed.scenarios.grid`.
@@ -244,7 +249,7 @@ def reveal(
 
 
 def state(
-    model: ScoringModel,
+    model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
@@ -275,8 +280,8 @@ class Bet:
 
 
 def ask_wagers(
-    revealing: ScoringModel,
-    acting: ScoringModel,
+    revealing: Model,
+    acting: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
@@ -354,7 +359,7 @@ def tabulate_beliefs(
         (
             *_named(setting := question.setting, source),
             *(question.wording, position, outcome, float(truth), str(truth)),
-            *(masses[outcome], masses.get(f"{outcome}{BEGINS}")),
+            *(masses[outcome], masses.get(f"{outcome}{Mark.BEGINNING}")),
             *(setting.previous, setting.shift, setting.baseline, setting.pair),
         )
         for question, masses in beliefs

@@ -8,12 +8,13 @@ it lists the likeliest next tokens at best. That tells words apart, but not the 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
-from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
+from elicitation.asking.loop import Progress, Strategy, ask_missing
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask, streamed
+from elicitation.asking.strategies import as_they_come, ask
 from elicitation.batteries.revealed.questions import (
     BatteryQuestion,
     Bet,
@@ -25,10 +26,10 @@ from elicitation.batteries.revealed.questions import (
     tabulate_stated,
     wagered,
 )
-from elicitation.batteries.revealed.reading import LARGEST_GAP, Masses
+from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
-from elicitation.models.base import Answer, BoundingModel, Model
-from elicitation.models.labels import LabelBounds
+from elicitation.models.base import Answer, Model
+from elicitation.models.exact import LARGEST_GAP
 from elicitation.questions.question import Question
 
 ROOM = 64
@@ -141,13 +142,8 @@ def worded(settings: Sequence[Setting]) -> list[Setting]:
     return [setting for setting in settings if setting.scenario == "preference"]
 
 
-def listed(question: BatteryQuestion) -> Question:
-    """Return a belief over words as a server is asked for it."""
-    return Question.of_labels(question.text, question.outcomes, spec_json=question.read.spec_json)
-
-
 def reveal_by_tokens(
-    model: BoundingModel,
+    model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
@@ -156,22 +152,14 @@ def reveal_by_tokens(
 ) -> pd.DataFrame:
     """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
-    draws = list(map(listed, questions))
-
-    def answer(missing: Sequence[Question]) -> AnswerStream:
-        bounds = model.stream_label_bounds([(draw.text, draw.labels) for draw in missing])
-        yield from streamed(model, missing, bounds, _written)
-
-    stored, _ = ask_missing(model, draws, store, Strategy(answer), progress=progress)
+    asked = [question.read for question in questions]
+    strategy = Strategy(partial(as_they_come, model))
+    stored, _ = ask_missing(model, asked, store, strategy, progress=progress)
     beliefs = [
         (question, _masses(json.loads(answered.text), question.outcomes))
         for question, answered in zip(questions, stored, strict=True)
     ]
     return tabulate_beliefs(beliefs, source=source)
-
-
-def _written(bounds: LabelBounds) -> Answer:
-    return Answer(json.dumps({"lower": bounds.lower, "upper": bounds.upper}))
 
 
 def _masses(bounds: dict[str, list[float]], outcomes: Sequence[str]) -> Masses:

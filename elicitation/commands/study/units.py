@@ -228,7 +228,7 @@ def held_answers(folder: Path) -> set[str]:
     from elicitation.asking.store import read_store
 
     store = folder / STORE
-    return {row.key for row in read_store(store) if row.answer} if store.exists() else set()
+    return {row.key for row in read_store(store)} if store.exists() else set()
 
 
 def units_of(study: Study, folder: Path) -> list[Unit]:

@@ -131,6 +131,8 @@ class HostedModel:
     ) -> Generator[tuple[int, Answer], None, None]:
         """Answer every request and hand the answers out as they come, to be kept at once.
 
+        A request with a form is held to it by the provider's structured output.
+
         Parameters
         ----------
         requests : sequence of Request
@@ -146,9 +148,13 @@ class HostedModel:
         CoherenceError
             A request is refused, or the model answers no more.
         """
-        require_requests(requests)
+        require_requests(requests, forms=True)
+        if formed := [request for request in requests if request.form is not None]:
+            self._require_forms(max(request.max_new_tokens for request in formed))
 
         async def ask(request: Request) -> Answer:
+            if request.form is not None:
+                return await self._in_form(request, request.form)
             answer = self._kept(await self.call(request))
             # A chat ends by itself; what goes on from a text would go on with the next one.
             text = first_lines(answer.text, request.max_lines if self._completes else None)
@@ -158,44 +164,15 @@ class HostedModel:
 
         yield from self._all(requests, ask)
 
-    def stream_forced_answers(
-        self, questions: Sequence[tuple[Request, AnswerForm]]
-    ) -> Generator[tuple[int, Answer], None, None]:
-        """Answer every request in its form, by the provider's structured output, as answers come.
+    constrains_tokens = True
 
-        Parameters
-        ----------
-        questions : sequence of tuple of Request and AnswerForm
-            Requests, independent of each other, and what the answer to each must look like.
-
-        Yields
-        ------
-        tuple of int and Answer
-            Position of the request, and its answer, each once. One that was cut or withheld is as
-            it came.
-
-        Raises
-        ------
-        InputError
-            The provider does not hold answers to a schema.
-        CoherenceError
-            A request is refused, or the model answers no more.
-        """
-        requests = [request for request, _ in questions]
-        require_requests(requests)
-        if not requests:
-            return
-        self._require_forms(max(request.max_new_tokens for request in requests))
-
-        async def ask(question: tuple[Request, AnswerForm]) -> Answer:
-            request, form = question
-            answer = self._kept(await self.call(request, **_held_to(form)))
-            text = written(form, answer.text)
-            if text is None and answer.finish_reason not in ("length", FILTERED):
-                raise ReplyError("an answer leaves the schema that it was to be held to")
-            return replace(answer, text=answer.text if text is None else text)
-
-        yield from self._all(questions, ask)
+    async def _in_form(self, request: Request, form: AnswerForm) -> Answer:
+        """Ask by the provider's structured output; what was cut or withheld is as it came."""
+        answer = self._kept(await self.call(request, **_held_to(form)))
+        text = written(form, answer.text)
+        if text is None and answer.finish_reason not in ("length", FILTERED):
+            raise ReplyError("an answer leaves the schema that it was to be held to")
+        return replace(answer, text=answer.text if text is None else text)
 
     def _require_forms(self, max_new_tokens: int) -> None:
         """Refuse to go on where a schema is ignored: plain text comes back."""
@@ -231,14 +208,16 @@ class HostedModel:
                 continue
         return 0
 
-    def stream_label_bounds(
-        self, questions: Sequence[tuple[str, Sequence[str]]]
+    answer_kinds = ("labels", "outcomes")
+
+    def distributions(
+        self, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Generator[tuple[int, LabelBounds], None, None]:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.
 
         Parameters
         ----------
-        questions : sequence of tuple of str and sequence of str
+        questions : sequence of tuple of str and AnswerForm
             Texts, each with its labels: two or more words, none of which begins another.
 
         Yields
@@ -254,7 +233,7 @@ class HostedModel:
             A request is refused, or the model answers no more.
         """
         require_texts([text for text, _ in questions], "texts")
-        for labels in {tuple(labels) for _, labels in questions}:
+        for labels in {form.labels for _, form in questions}:
             check_labels(labels)
         n = self.n_likely_tokens
         if not n:
@@ -264,8 +243,8 @@ class HostedModel:
                 "(docs/servers.md names some), or the model's files."
             )
 
-        async def ask(question: tuple[str, Sequence[str]]) -> LabelBounds:
-            text, labels = question
+        async def ask(question: tuple[str, AnswerForm]) -> LabelBounds:
+            text, form = question
             # At temperature 1: some servers scale the list by the temperature of the request.
             output = await self.call(Request(text, 0, 1), **_listing(n))
             likely = likely_tokens(output)
@@ -273,7 +252,7 @@ class HostedModel:
             # the answer back.
             if not likely and answer_of(output).finish_reason != FILTERED:
                 raise ReplyError("the reply lists no likely tokens, though others did before")
-            return bound_labels(likely, labels)
+            return bound_labels(likely, form.labels)
 
         yield from self._all(questions, ask)
 

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import Reading, check_fits, context_size, reading_order
 from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import (
@@ -264,7 +265,7 @@ def load_prompting(
     return Prompting(tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill)
 
 
-class CausalModel(Prompting):
+class CausalModel(Prompting, ReadsForms):
     """A causal language model that answers batches of texts.
 
     Parameters

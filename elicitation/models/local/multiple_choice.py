@@ -6,7 +6,7 @@ neither the other options nor the batch change a score. It cannot write text.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from elicitation.models.base import Answer, Request, require_requests, require_t
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.sources import ModelSource, find_source, locate
+from elicitation.spelling.forms import AnswerForm, Distribution
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
@@ -202,35 +203,32 @@ class MultipleChoiceModel:
         per_text = np.split(self.pair_scores(pairs), np.cumsum(counts)[:-1])
         return [np.asarray(softmax(scores)) for scores in per_text]
 
-    def label_probabilities(
-        self, texts: Sequence[str], labels: Sequence[str]
-    ) -> list[tuple[float, ...]]:
-        """Return the probabilities of the same labels for every text.
+    answer_kinds = ("labels",)
 
-        They sum to 1, because nothing else can be chosen.
+    def distributions(
+        self, questions: Sequence[tuple[str, AnswerForm]]
+    ) -> Iterator[tuple[int, Distribution]]:
+        """Return the probabilities of labels; they sum to 1, because nothing else can be chosen.
 
         Parameters
         ----------
-        texts : sequence of str
-            Questions.
-        labels : sequence of str
-            Two or more options.
+        questions : sequence of tuple of str and AnswerForm
+            Texts, each with two or more labels.
 
-        Returns
-        -------
-        list of tuple of float
-            One probability per label.
+        Yields
+        ------
+        tuple of int and Distribution
+            Position of the text, and its distribution.
 
         Raises
         ------
         InputError
             See `option_probabilities`.
         """
-        require_texts(texts, "texts")
-        return [
-            tuple(probabilities.tolist())
-            for probabilities in self.option_probabilities(texts, [labels] * len(texts))
-        ]
+        texts, labels = [text for text, _ in questions], [form.labels for _, form in questions]
+        for position, shares in enumerate(self.option_probabilities(texts, labels)):
+            named = dict(zip(labels[position], shares.tolist(), strict=True))
+            yield position, Distribution((named,))
 
     def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the score of each text joined with one option, every pair by itself.

@@ -17,13 +17,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from coherence import CoherenceError
 from elicitation import Answer, CausalModel
-from elicitation.answers.distributions import (
-    Distribution,
-    answers_in_form,
-    draw_in_form,
-)
+from elicitation.answers.distributions import draw_in_form, stored
 from elicitation.answers.reading import exact_action, exact_belief, exact_shares, forced_shares
-from elicitation.spelling.forms import AnswerForm
+from elicitation.models.exact import ReadsForms
+from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
 
 from ..tiny_tokenizers import tokenizer_of
@@ -34,6 +31,12 @@ LETTERS = [*" dci\nD"]
 # Tokens that reach over the ends of numbers, and beyond them.
 LONG = [": ", ":", "0.", "10", "00", "50", " 0", " 1", "No", "Yes", " Yes", "5%", ".3", "0\n", " d"]
 LONG += ["\nDecision:", "s\nDecision: N", " Yes\n", "Decision: Yes.", " No\nD", "ecision:"]
+
+
+def answers_in_form(model, texts, forms):
+    """Return what a model knows of its answers, as a store keeps it."""
+    known = dict(model.distributions(list(zip(texts, forms, strict=True))))
+    return [stored(model, form, known[row]) for row, form in enumerate(forms)]
 
 
 def tiny(kind):
@@ -159,7 +162,7 @@ def test_texts_of_several_forms_are_answered_each_in_its_own(model_and_bytes):
             assert part == pytest.approx(expected, abs=1e-6)
 
 
-class Rare:
+class Rare(ReadsForms):
     """An outcome model with little mass on the form: what it gives up grows with the tolerance."""
 
     name = "rare"
@@ -170,7 +173,7 @@ class Rare:
     def encode(self, texts, *, answer=""):
         return [[len(text)] for text in texts]
 
-    def spelling_masses(self, texts, spellings, *, tolerance, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
         self.tolerances.append(tolerance)
         masses = np.full((len(texts), len(spellings)), self.mass / len(spellings))
         return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9), [])

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from elicitation import AnswerStore, Design, Task, elicit, load_causal_model
-from elicitation.answers.distributions import Distribution, answers_in_form
 from elicitation.spelling.forms import AnswerForm
 
 pytestmark = pytest.mark.smollm2
@@ -72,10 +71,10 @@ def test_the_distribution_is_the_sum_over_every_token_sequence(public):
     text = (
         "How probable is rain? Write 2 lines.\nFor instance:\nNo: 0.50\nYes: 0.50\n\nYour answer:"
     )
-    (answer,) = answers_in_form(public, [text], [BELIEF])
+    ((_, distribution),) = public.distributions([(text, BELIEF)])
     part = BELIEF.parts[0]
     expected = enumerated(public, public.encode([text], answer=part.prefill)[0], part, 1e-8)
-    read = Distribution.load(answer.text).parts[0]
+    read = distribution.parts[0]
     assert set(expected) <= set(read)
     for name, mass in read.items():
         assert mass == pytest.approx(expected[name], abs=1e-6)

@@ -23,7 +23,6 @@ from elicitation import (
     CausalModel,
     Design,
     Request,
-    audit_outcomes,
     load_causal_model,
     outcome_probabilities,
     plan_task,
@@ -224,39 +223,6 @@ def test_drawn_answers_have_the_stated_frequencies():
     for outcome, pattern in patterns.items():
         share = np.mean([re.match(pattern, answer) is not None for answer in answers])
         assert abs(share - stated[outcome]) < 4 * np.sqrt(0.25 / len(answers))
-
-
-def test_the_audit_lists_spellings_paths_and_collisions(tiny):
-    model, _ = tiny
-    audit = audit_outcomes(model, TEXTS, ["1", "12", "2"], tolerance=0)
-    stated = outcome_probabilities(model, TEXTS, ["1", "12", "2"], tolerance=0)
-    spellings = audit.spellings.set_index("spelling")
-    np.testing.assert_allclose(
-        audit.spellings.groupby("outcome")["mass"].sum(), stated.probabilities.mean(), atol=1e-9
-    )
-    np.testing.assert_allclose(audit.spellings.groupby("outcome")["share"].sum(), 1)
-    np.testing.assert_allclose(
-        audit.paths.groupby("spelling")["mass"].sum(), spellings["mass"].sort_index(), atol=1e-9
-    )
-    np.testing.assert_allclose(audit.outside, 1 - stated.answer_mass, atol=1e-9)
-    assert audit.collisions[["spelling", "other_spelling", "overlap"]].to_numpy().tolist() == [
-        ["1", "12", "none"],
-        [" 1", " 12", "none"],
-    ]
-    # Byte-level: 12 in one token or in two. SentencePiece has a second token for 1.
-    assert spellings.loc["12", "n_paths"] == (
-        2 if "<0x31>" not in model.tokenizer.get_vocab() else 3
-    )
-    twelve = audit.paths[audit.paths["spelling"] == "12"].set_index("tokens")["usual"]
-    assert twelve[("12",)]
-    assert not twelve[("1", "2")].any()
-
-
-def test_the_audit_leaves_open_a_mass_that_does_not_add_up(tiny):
-    model, _ = tiny
-    audit = audit_outcomes(model, TEXTS, ["1", "12"], boundary="none")
-    assert audit.answer_mass.isna().all()
-    assert set(audit.collisions["overlap"]) == {"whole"}
 
 
 def test_a_spelling_within_another_of_its_outcome_is_counted_once(tiny):

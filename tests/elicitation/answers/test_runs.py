@@ -5,7 +5,14 @@ import pytest
 
 from bayesnets import posterior
 from coherence import validate_runs
-from elicitation import Design, agent_for_task, elicit, elicit_questions, plan_own_questions
+from elicitation import (
+    Design,
+    Distribution,
+    agent_for_task,
+    elicit,
+    elicit_questions,
+    plan_own_questions,
+)
 
 
 def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
@@ -117,11 +124,13 @@ class Even:
     def generate(self, requests):
         raise NotImplementedError
 
-    def form_probabilities(self, texts, form):
-        return [
-            tuple({name: 1 / len(part.outcomes) for name in part.outcomes} for part in form.parts)
-            for _ in texts
-        ]
+    answer_kinds = ("lines", "choice")
+
+    def distributions(self, questions):
+        for position, (_, form) in enumerate(questions):
+            outcomes = [part.outcomes for part in form.parts]
+            even = [dict.fromkeys(names, 1 / len(names)) for names in outcomes]
+            yield position, Distribution(tuple(even))
 
 
 def test_an_action_is_a_distribution_over_what_was_offered(store):

@@ -15,7 +15,10 @@ from elicitation import (
 )
 from elicitation.asking import loop
 from elicitation.batteries.bets import models as bet_models
-from elicitation.batteries.revealed.reading import OutcomeQuestion, read_masses
+from elicitation.batteries.revealed.reading import read_masses
+from elicitation.models.exact import ReadsForms
+from elicitation.questions.question import Question
+from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.tokenizations import SpellingMasses
 
 BATCH = 4
@@ -39,13 +42,13 @@ class Measured:
         ) + 1e-9 * len(texts)
 
 
-class Reader(Measured):
+class Reader(Measured, ReadsForms):
     """Gives the probabilities of spellings, as a causal model does."""
 
     def encode(self, texts, *, answer=""):
         return list(texts)
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
         masses = self.numbers(list(texts), len(spellings)) / len(spellings)
         return SpellingMasses(masses, np.zeros(len(texts)), [])
 
@@ -61,12 +64,13 @@ class Chooser(Measured, MultipleChoiceModel):
 def read(model, store, n=22):
     """Read the masses of letters and of numbers after `n` texts, in batches of four."""
     questions = [
-        OutcomeQuestion(f"text {i}", ("A", "B"), lettered=True)
-        if i < 13
-        else OutcomeQuestion(f"text {i}", ("1", "2"))
+        Question.of_form(
+            f"text {i}",
+            AnswerForm("letters", ("A", "B")) if i < 13 else AnswerForm("outcomes", ("1", "2")),
+        )
         for i in range(n)
     ]
-    return read_masses(model, questions, store, portion=BATCH)[0]
+    return read_masses(model, questions, store, batch_size=BATCH)[0]
 
 
 def score(model, store, n=22):

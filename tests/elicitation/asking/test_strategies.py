@@ -15,6 +15,7 @@ from elicitation import (
     Answer,
     AnswerStore,
     Design,
+    Distribution,
     elicit,
     plan_own_questions,
     plan_task,
@@ -37,9 +38,12 @@ class Known:
     def generate(self, requests):
         raise AssertionError("nothing is to be asked in words")
 
-    def form_probabilities(self, texts, form):
-        self.asked += texts
-        return [tuple(self.spread(text, part) for part in form.parts) for text in texts]
+    answer_kinds = ("lines", "number", "decision", "choice")
+
+    def distributions(self, questions):
+        for position, (text, form) in enumerate(questions):
+            self.asked.append(text)
+            yield position, Distribution(tuple(self.spread(text, part) for part in form.parts))
 
     def spread(self, text, part):
         rng = np.random.default_rng(list(f"{text}{part.prefill}".encode()))
@@ -131,8 +135,12 @@ def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
 
 def test_token_beliefs_stand_beside_exact_actions(asia, cases, store):
     class Labelled(Known):
-        def label_probabilities(self, texts, labels):
-            return [(0.1, 0.3)] * len(texts)
+        answer_kinds = (*Known.answer_kinds, "labels")
+
+        def spread(self, text, part):
+            if part.outcomes == ("No", "Yes"):
+                return {"No": 0.1, "Yes": 0.3}
+            return super().spread(text, part)
 
     design = Design(answers="exact", belief="token")
     runs, _ = elicit(Labelled(), asia, cases, store, design=design)
@@ -164,15 +172,15 @@ class Masking:
 
     name, fingerprint = "masking", "m"
 
-    def generate(self, requests):
-        raise AssertionError("nothing is to be asked in words")
+    constrains_tokens = True
 
-    def stream_forced_answers(self, questions):
+    def generate(self, requests):
+        return [Answer(self.answer(request.form)) for request in requests]
+
+    def answer(self, form):
         texts = {"lines": "No: 0.3\nYes: 0.7", "decision": "Can decide: Yes\nDecision: No"}
-        for position, (_, form) in enumerate(questions):
-            other = "\n".join(f"{label}: 0.5" for label in form.labels)
-            usual = form.labels in ((), ("No", "Yes"))
-            yield position, Answer(texts[form.kind] if usual else other)
+        other = "\n".join(f"{label}: 0.5" for label in form.labels)
+        return texts[form.kind] if form.labels in ((), ("No", "Yes")) else other
 
 
 def test_a_model_that_masks_is_named_as_such(asia, cases, store):

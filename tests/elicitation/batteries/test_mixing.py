@@ -7,7 +7,7 @@ import pytest
 from coherence import InputError, score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
 from coherence.batteries.mixing.tables import mix_report
-from elicitation import Answer, AnswerStore, elicit_mixing, mixing_questions
+from elicitation import Answer, AnswerStore, Distribution, elicit_mixing, mixing_questions
 
 QUESTIONS = mixing_questions()
 
@@ -63,12 +63,14 @@ class Teller:
             return Answer("I cannot choose.")
         return Answer(question.answers[request.seed % len(question.answers)])
 
-    def label_probabilities(self, texts, labels):
+    answer_kinds = ("openings",)
+
+    def distributions(self, questions):
         # Nine tenths on the answers, in the proportions 1 : 2 : ...
-        return [
-            tuple(0.9 * np.arange(1, len(labels) + 1) / np.arange(1, len(labels) + 1).sum())
-            for _ in texts
-        ]
+        for position, (_, form) in enumerate(questions):
+            weights = np.arange(1, len(form.labels) + 1)
+            masses = 0.9 * weights / weights.sum()
+            yield position, Distribution((dict(zip(form.labels, masses, strict=True)),))
 
 
 def test_the_conditions_are_those_that_are_scored():
@@ -256,7 +258,7 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
     """An answer of two lines takes many tokens; what its outcomes lack is unread."""
-    from elicitation.batteries.revealed.reading import opening_spellings
+    from elicitation.spelling.openings import opening_spellings
 
     question = one("two_flips", 0.5)
     answers = elicit_mixing(model, AnswerStore(":memory:"), exact=True, questions=[question])
@@ -296,7 +298,9 @@ def test_wrong_options():
     class Listing(Mute):
         """A server lists likely tokens; bounds that follow must not pass for rates."""
 
-        def stream_label_bounds(self, questions):
+        answer_kinds = ("labels", "outcomes")
+
+        def distributions(self, questions):
             raise AssertionError("asked for bounds")
 
     with pytest.raises(InputError, match="whole answers"):

@@ -108,10 +108,10 @@ def test_a_local_model_is_asked_what_was_said_before(
     assert len(answers) == first
     # Unfinished texts are continued, without the template of a chat.
     chat, text = load_causal_model(instruct), load_causal_model(instruct, chat=False)
-    unfinished = [name.startswith("reveal") and each.labels[0][-1] != ")" for each in read]
+    unfinished = [name.startswith("reveal") and each.form.kind == "outcomes" for each in read]
     models = [text if plain else chat for plain in unfinished]
     n_texts = sum(len(m.encode([q.text])[0]) for m, q in zip(models, read, strict=True))
-    most = sum(q.request.max_new_tokens for q in read if q.form is None and not q.labels)
+    most = sum(q.request.max_new_tokens for q in read if q.form is None)
     assert tokens == f"{n_texts:,} in texts, at most {most:,} in answers"
     assert mine.left() == 0
     mine.lose_half()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from coherence import InputError
+from elicitation import AnswerForm
 
 from .hosted.fake_server import Fake, answer, connected, listing
 
@@ -17,7 +18,7 @@ def bounds_of():
     def bounds(likely, labels=("No", "Yes")):
         listed.clear()
         listed.update(likely)
-        ((_, bounded),) = model.stream_label_bounds([("Does it?", labels)])
+        ((_, bounded),) = model.distributions([("Does it?", AnswerForm("labels", labels))])
         return bounded
 
     listed["Yes"] = 0.5

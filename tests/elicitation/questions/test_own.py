@@ -13,6 +13,7 @@ from coherence import CoherenceError, InputError, validate_runs
 from elicitation import (
     Answer,
     Design,
+    Distribution,
     elicit,
     elicit_questions,
     load_questions,
@@ -50,9 +51,12 @@ class Own:
 class Labelled(Own):
     masses = (0.2, 0.6)
 
-    def label_probabilities(self, texts, labels):
-        assert labels == ("No", "Yes")
-        return [self.masses] * len(texts)
+    answer_kinds = ("labels",)
+
+    def distributions(self, questions):
+        for position, (_, form) in enumerate(questions):
+            assert form.labels == ("No", "Yes")
+            yield position, Distribution((dict(zip(form.labels, self.masses, strict=True)),))
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from elicitation.batteries.revealed.questions import (
     even_bet_questions,
 )
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
+from elicitation.models.exact import ReadsForms
 from elicitation.spelling.tokenizations import SpellingMasses
 
 
-class Told:
+class Told(ReadsForms):
     """A scoring model that continues texts as it was told; anything else has no probability."""
 
     name, fingerprint = "told", "told"
@@ -27,7 +28,7 @@ class Told:
     def encode(self, texts, *, answer=""):
         return [[self.texts.index(text)] for text in texts]
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
         self.calls += 1
         masses = np.zeros((len(texts), len(spellings)))
         for row, (number,) in enumerate(texts):

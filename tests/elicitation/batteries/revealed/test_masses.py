@@ -11,26 +11,26 @@ from elicitation.batteries.revealed.questions import (
     LETTERS,
     stated_questions,
 )
-from elicitation.batteries.revealed.reading import (
-    BEGINS,
-    OutcomeQuestion,
-    in_chat,
-    letter_spellings,
-    opened_with,
-    opening_spellings,
-    read_masses,
-)
+from elicitation.batteries.revealed.reading import in_chat, read_masses
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
+from elicitation.models.exact import ReadsForms
+from elicitation.questions.question import Question
+from elicitation.spelling.forms import AnswerForm, Mark
+from elicitation.spelling.openings import letter_spellings, opened_with, opening_spellings
 from elicitation.spelling.tokenizations import spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
+
+
+def asking(text, kind, labels):
+    return Question.of_form(text, AnswerForm(kind, labels))
 
 
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):
     model = teller({"a": {" 1": 0.5, " 2": 0.25}, "b": {" 1": 0.25, " 2": 0.5}})
     questions = [
-        OutcomeQuestion("a", ("1", "2")),
-        OutcomeQuestion("b", ("1", "2")),
-        OutcomeQuestion("a", ("1", "2")),
+        asking("a", "outcomes", ("1", "2")),
+        asking("b", "outcomes", ("1", "2")),
+        asking("a", "outcomes", ("1", "2")),
     ]
     seen = []
     masses, asked = read_masses(
@@ -39,7 +39,7 @@ def test_reading_resumes_and_asks_equal_texts_once(store, teller):
     assert asked == 2
     assert model.calls == 1  # equal outcomes are read together
     assert [row["1"] for row in masses] == [0.5, 0.25, 0.5]
-    assert masses[0][f"1{BEGINS}"] == 0.5
+    assert masses[0][f"1{Mark.BEGINNING}"] == 0.5
     assert seen[0] == (0, 2)
     assert seen[-1] == (2, 2)
     again, asked = read_masses(model, questions, store)
@@ -54,22 +54,22 @@ def test_reading_resumes_and_asks_equal_texts_once(store, teller):
 def test_what_was_given_up_counts_as_unread(store, teller):
     # More was given up than was found: nothing can be said of this belief.
     model = teller({"a": {" 1": 1e-9}}, unresolved=1e-6)
-    masses, _ = read_masses(model, [OutcomeQuestion("a", ("1", "2"))], store)
+    masses, _ = read_masses(model, [asking("a", "outcomes", ("1", "2"))], store)
     assert masses[0]["1"] == 0
     masses, _ = read_masses(
-        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [OutcomeQuestion("x", ("1", "2"))], store
+        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [asking("x", "outcomes", ("1", "2"))], store
     )
     assert masses[0]["1"] == 1e-3
 
 
-class Pruning:
+class Pruning(ReadsForms):
     """A model of which whatever sums to the tolerance at most is given up, the least first."""
 
     def __init__(self, told):
         self.told, self.tolerances = told, []
         self.name, self.fingerprint, self.encode = told.name, told.fingerprint, told.encode
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, itemised=False):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
         self.tolerances.append(tolerance)
         read = self.told.spelling_masses(texts, spellings, tolerance=0)
         for row, masses in enumerate(read.masses):
@@ -90,7 +90,7 @@ def test_an_outcome_is_never_given_up_where_all_answers_are_improbable(store, te
         "b": {" 1": 0.5, " 2": 0.25, " 3": 0.125},
     }
     model = Pruning(teller(beliefs))
-    questions = [OutcomeQuestion(text, ("1", "2", "3")) for text in beliefs]
+    questions = [asking(text, "outcomes", ("1", "2", "3")) for text in beliefs]
     (weak, strong), _ = read_masses(model, questions, store)
     assert [weak[name] for name in ("1", "2", "3")] == [1e-9, 1e-14, 1e-25]
     assert [strong[name] for name in ("1", "2", "3")] == [0.5, 0.25, 0.125]
@@ -102,7 +102,7 @@ def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(stor
     """Breaks if the share of an outcome is off by more than .002, or forms are followed forever."""
     beliefs = {"weak": {"1": 1e-3, "0": 5e-6}, "strong": {"1": 0.5, "0": 5e-6}}
     model = Pruning(teller(beliefs))
-    questions = [OutcomeQuestion(text, ("0", "1"), opened=True) for text in beliefs]
+    questions = [asking(text, "openings", ("0", "1")) for text in beliefs]
     (weak, strong), _ = read_masses(model, questions, store)
     assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
     assert (strong["0"], strong["1"]) == (0, 0.5)
@@ -110,7 +110,7 @@ def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(stor
     for mass, read, tolerances in ((1e-8, 0, [1e-5]), (5e-6, 5e-6, [1e-5, 1e-6])):
         little = Pruning(teller({"little": {"1": mass}}))
         little.fingerprint = f"little {mass}"
-        question = OutcomeQuestion("little", ("0", "1"), opened=True)
+        question = asking("little", "openings", ("0", "1"))
         (masses,), _ = read_masses(little, [question], store)
         assert masses == {"0": 0, "1": read}
         assert little.tolerances == tolerances
@@ -118,7 +118,7 @@ def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(stor
 
 def test_what_is_impossible_is_not_looked_for_again(store, teller):
     model = Pruning(teller({"a": {" 1": 0.5}}))
-    (masses,), _ = read_masses(model, [OutcomeQuestion("a", ("1", "2"))], store)
+    (masses,), _ = read_masses(model, [asking("a", "outcomes", ("1", "2"))], store)
     assert (masses["1"], masses["2"]) == (0.5, 0)
     assert model.tolerances == [1e-12]
 
@@ -164,9 +164,7 @@ def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     from elicitation import outcome_probabilities
 
     question = stated_questions(dice.single(1, 6))[0]
-    (masses,), _ = read_masses(
-        model, [OutcomeQuestion(question.text, LETTERS, lettered=True)], store
-    )
+    (masses,), _ = read_masses(model, [asking(question.text, "letters", LETTERS)], store)
     forms = {
         letter: sorted(
             {
@@ -184,7 +182,7 @@ def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     for letter in LETTERS:
         assert 0 <= masses[letter] <= apart[letter] + 1e-7
     # The same text read without forms is another answer in the store.
-    (bare,), asked = read_masses(model, [OutcomeQuestion(question.text, LETTERS)], store)
+    (bare,), asked = read_masses(model, [asking(question.text, "outcomes", LETTERS)], store)
     assert asked == 1
     assert set(bare) == set(masses) == set(LETTERS)
 

@@ -321,9 +321,11 @@ class Lister(Talker):
         super().__init__(None)
         self.likely = likely
 
-    def stream_label_bounds(self, questions):
-        for position, (text, labels) in enumerate(questions):
-            yield position, bound_labels(self.likely(text, labels), labels)
+    answer_kinds = ("outcomes",)
+
+    def distributions(self, questions):
+        for position, (text, form) in enumerate(questions):
+            yield position, bound_labels(self.likely(text, form.labels), form.labels)
 
 
 def test_beliefs_over_words_come_from_lists_that_leave_little_open():

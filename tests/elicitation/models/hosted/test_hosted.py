@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 from coherence import CoherenceError, InputError
-from elicitation import AnswerStore, Design, HostedModel, Request, connect, elicit, plan_task
+from elicitation import (
+    AnswerForm,
+    AnswerStore,
+    Design,
+    HostedModel,
+    Request,
+    connect,
+    elicit,
+    plan_task,
+)
 from elicitation.models.hosted.replies import HostedError
 
 from .fake_server import (
@@ -29,6 +38,7 @@ from .fake_server import (
     serving,
 )
 
+YES_NO = AnswerForm("labels", ("No", "Yes"))
 DESIGN = Design(reps=2, prompts=("standard",), iterated=False, max_new_tokens=200)
 
 
@@ -511,7 +521,9 @@ def test_labels_outside_the_list_are_bounded_and_not_zero():
     with connected(fake) as model:
         assert model.n_likely_tokens == 20
         asked = [("Does it?", ("No", "Yes")), ("Does it?", ("Yes", "Perhaps"))]
-        read = dict(model.stream_label_bounds(asked))
+        read = dict(
+            model.distributions([(text, AnswerForm("labels", labels)) for text, labels in asked])
+        )
     bounds, other = read[0], read[1]
     assert bounds.status == "seen"
     np.testing.assert_allclose([bounds.seen, bounds.other], [0.95, 0.1])
@@ -539,7 +551,7 @@ def test_a_token_that_is_spelt_otherwise_where_it_was_drawn_counts_once(values, 
         lambda body, n: listing(values, drawn=drawn) if body.get("logprobs") else answer("")
     )
     with connected(fake) as model:
-        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+        ((_, bounds),) = model.distributions([("Does it?", YES_NO)])
     np.testing.assert_allclose(bounds.seen, seen)
     np.testing.assert_allclose(bounds.share("Yes"), share)
 
@@ -553,7 +565,7 @@ def test_a_token_that_is_listed_twice_counts_once():
     listed = {"content": [{**entries[1], "top_logprobs": entries}]}
     fake = Fake(lambda body, n: answer("Yes", logprobs=listed if body.get("logprobs") else None))
     with connected(fake) as model:
-        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+        ((_, bounds),) = model.distributions([("Does it?", YES_NO)])
     # Two tokens of .2 that look alike are possible: one of them is in what is left over.
     np.testing.assert_allclose(bounds.lower, (0.5, 0.2))
     np.testing.assert_allclose(bounds.upper, (0.8, 0.5))
@@ -579,7 +591,7 @@ def test_a_token_without_a_log_probability_is_unknown(chat, unknown):
         return answer("No", logprobs={"content": [first]})
 
     with connected(Fake(reply), chat=chat) as model:
-        ((_, bounds),) = model.stream_label_bounds([("Does it?", ("No", "Yes"))])
+        ((_, bounds),) = model.distributions([("Does it?", YES_NO)])
     left = 0.1 + values[unknown]
     np.testing.assert_allclose(bounds.lower, (0.5, 0.3 if unknown == "x" else 0.0))
     np.testing.assert_allclose(bounds.upper, (0.5 + left, left + bounds.lower[1]))
@@ -590,7 +602,7 @@ def test_a_server_without_log_probabilities_is_said_to_have_none(chat):
     with connected(Fake(), chat=chat) as model:
         assert model.n_likely_tokens == 0
         with pytest.raises(InputError, match="does not list likely tokens"):
-            next(model.stream_label_bounds([("Does it?", ("No", "Yes"))]))
+            next(model.distributions([("Does it?", YES_NO)]))
 
 
 @pytest.mark.parametrize("logprobs", [{"Yes": 0.9, "No": 0.6}, {"Yes": float("nan"), "No": 0.1}])
@@ -604,7 +616,7 @@ def test_numbers_that_are_no_probabilities_are_no_beliefs(logprobs):
         connected(Fake(reply)) as model,
         pytest.raises(CoherenceError, match="log-prob|shape"),
     ):
-        next(model.stream_label_bounds([("Does it?", ("No", "Yes"))]))
+        next(model.distributions([("Does it?", YES_NO)]))
 
 
 def held(body, n):
@@ -668,7 +680,7 @@ def test_answers_of_a_form_are_kept_beside_one_that_is_refused(asia, cases, desi
 
     few = cases.head(8)
     plan = plan_task(asia, few, design)
-    n_alike = len({each.key("") for each in plan.questions if each.form or each.labels})
+    n_alike = len({each.key("") for each in plan.questions if each.form})
     with connected(Fake(reply)) as model, AnswerStore(":memory:") as store:
         for n_refused in (1, 2):
             with pytest.raises(CoherenceError, match="did not answer 1 of"):

@@ -23,6 +23,7 @@ from transformers import (
 
 from coherence import InputError
 from elicitation import (
+    AnswerForm,
     AnswerStore,
     Design,
     Request,
@@ -160,11 +161,14 @@ def test_beliefs_can_be_read_from_it(folder):
     with AnswerStore(":memory:") as store:
         runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
     asked = plan_own_questions(table, Design(reps=1, belief="token")).questions
-    direct = model.label_probabilities([question.text for question in asked], ("No", "Yes"))
-    assert runs["p"].tolist() == pytest.approx([yes for _, yes in direct])
+    form = AnswerForm("labels", ("No", "Yes"))
+    direct = dict(model.distributions([(question.text, form) for question in asked]))
+    assert runs["p"].tolist() == pytest.approx(
+        [direct[k].parts[0]["Yes"] for k in range(len(asked))]
+    )
     assert runs["answer_mass"].tolist() == pytest.approx([1] * 3)
     assert set(runs["status"]) == {"ok"}
-    assert model.label_probabilities([], ("No", "Yes")) == []
+    assert list(model.distributions([])) == []
     assert model.fingerprint == load_multiple_choice_model(folder).fingerprint
 
 
@@ -231,7 +235,7 @@ def test_bad_folders_are_named_with_their_fault(folder, tmp_path):
 def test_what_are_not_texts_and_options_is_refused(folder, wrong):
     model = load_multiple_choice_model(folder, device="cpu")
     with pytest.raises(InputError, match="texts must be a list"):
-        model.label_probabilities(wrong, ["No", "Yes"])
+        model.option_probabilities(wrong, [["No", "Yes"]])
     with pytest.raises(InputError, match="options must"):
         model.option_probabilities(["text"], wrong)
     with pytest.raises(InputError, match="pairs must"):

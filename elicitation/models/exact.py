@@ -1,0 +1,157 @@
+"""Distributions over the answers in a form, read off a model's probabilities of token sequences.
+
+One loop for all forms: token sequences are given up as long as they have no more than a tolerance
+together, and texts of which too much was given up are read once more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elicitation.models.base import ScoringModel
+from elicitation.spelling.forms import AnswerForm, Distribution, FormKind, FormPart
+
+Floats = NDArray[np.float64]
+LARGEST_GAP = 0.01
+"""Of the probability on the outcomes: a belief that may lack more than this is not read."""
+_OPENING_GAP = 2e-3
+"""Of the mass of all outcomes in their many forms: most that may have been given up beside it."""
+_LEAST_OPENING_TOLERANCE = 1e-6
+"""Many forms of improbable answers would be followed for nothing: what has less is unread."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """How closely the answers of a kind of form are read."""
+
+    tolerance: float  # of the first reading
+    rounds: int = 1
+    # most that may have been given up, by the masses of all spellings and those of the labels
+    bound: Callable[[Floats, Floats], float] = lambda spellings, labels: np.inf
+    # The next tolerance is this share of the least bound or, where nothing at all was read, of the
+    # tolerance; and so many times finer in any case.
+    share: float = 1.0
+    share_of_nothing: float = 1.0
+    step: int = 1
+    # the tolerance that a text gets while it is read, by the masses read so far
+    tolerance_for: Callable[[Floats], float] | None = None
+    or_unread: bool = False  # whether a text that lacks more than `LARGEST_GAP` has no masses
+
+    def finer(self, bound: float, tolerance: float) -> float:
+        """Return the tolerance of the next round."""
+        wanted = bound * self.share if bound > 0 else tolerance * self.share_of_nothing
+        return min(wanted, tolerance / self.step)
+
+
+_FORMS = Refinement(
+    1e-6,
+    rounds=4,
+    # Of the answer mass: what was given up is little, but of an answer mass that is as little.
+    bound=lambda spellings, labels: 1e-3 * float(spellings.sum()),
+    share=0.5,
+    step=100,
+)
+REFINEMENTS: dict[FormKind, Refinement] = {
+    **dict.fromkeys(("lines", "number", "decision", "choice"), _FORMS),
+    "labels": Refinement(1e-6),
+    # Far below the usual tolerance: divergences look at the logarithm of the least outcome, of
+    # which no more than a thousandth may be missing. The last tolerance is 1e-36, below which an
+    # outcome counts as impossible.
+    "outcomes": Refinement(
+        1e-12,
+        rounds=5,
+        bound=lambda spellings, labels: 1e-3 * float(labels.min()),
+        share_of_nothing=1e-6,
+        or_unread=True,
+    ),
+    # Many forms are costly to follow, and nobody takes a logarithm.
+    "letters": Refinement(1e-7, or_unread=True),
+    # Rates are shares in the mass of all outcomes.
+    "openings": Refinement(
+        1e-5,
+        tolerance_for=lambda masses: max(
+            _OPENING_GAP * float(masses.sum()), _LEAST_OPENING_TOLERANCE
+        ),
+        or_unread=True,
+    ),
+}
+
+
+class ReadsForms:
+    """What a model that reads spellings knows of the answers in any form."""
+
+    answer_kinds = frozenset(REFINEMENTS)
+
+    def distributions(
+        self: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]
+    ) -> Iterator[tuple[int, Distribution]]:
+        """Return the distribution over the answers in a form after each text.
+
+        Parameters
+        ----------
+        questions : sequence of tuple of str and AnswerForm
+            Texts, and the form of the answers to each.
+
+        Yields
+        ------
+        tuple of int and Distribution
+            Position of the text, and its distribution.
+        """
+        yield from enumerate(_read(self, questions))
+
+
+def _read(model: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]) -> list[Distribution]:
+    """Read the parts of all forms, those with the same spellings in one call of the model."""
+    wanted = [
+        (row, k, form, part)
+        for row, (_, form) in enumerate(questions)
+        for k, part in enumerate(form.parts)
+    ]
+    read: dict[tuple[int, int], dict[str, float]] = {}
+    for same in dict.fromkeys(frozenset(part.spellings) for *_, part in wanted):
+        alike = [each for each in wanted if same == frozenset(each[3].spellings)]
+        # The beginning of the answer is read with the text: a tokenizer may merge both.
+        ids = [model.encode([questions[row][0]], answer=part.prefill)[0] for row, *_, part in alike]
+        _, _, form, part = alike[0]
+        for (row, k, *_), masses in zip(alike, _masses(model, ids, form, part), strict=True):
+            read[row, k] = masses
+    return [
+        Distribution(tuple(read[row, k] for k in range(len(form.parts))))
+        for row, (_, form) in enumerate(questions)
+    ]
+
+
+def _masses(
+    model: ScoringModel, ids: Sequence[Sequence[int]], form: AnswerForm, part: FormPart
+) -> Iterator[dict[str, float]]:
+    """Yield the masses of the answers after each text by their names."""
+    refinement, names = REFINEMENTS[form.kind], part.outcomes
+    column = np.array([names.index(spelling.outcome) for spelling in part.spellings])
+    masses, lost = np.empty((len(ids), len(part.spellings))), np.empty(len(ids))
+    left, tolerance = list(range(len(ids))), refinement.tolerance
+
+    def by_name(row: int) -> Floats:
+        return np.asarray(np.bincount(column, masses[row], len(names)), dtype=np.float64)
+
+    for _ in range(refinement.rounds):
+        read = model.spelling_masses(
+            [ids[i] for i in left],
+            part.spellings,
+            tolerance=tolerance,
+            tolerance_for=refinement.tolerance_for,
+        )
+        masses[left], lost[left] = read.masses, read.unresolved
+        bounds = {i: refinement.bound(masses[i], by_name(i)[: len(form.labels)]) for i in left}
+        left = [i for i in left if lost[i] > bounds[i]]
+        if not left:
+            break
+        # Where nothing at all was read, there may be something below the tolerance.
+        tolerance = refinement.finer(min(bounds[i] for i in left), tolerance)
+    for row in range(len(ids)):
+        summed = by_name(row)
+        gap = LARGEST_GAP * float(sum(summed[: len(form.labels)]))
+        if refinement.or_unread and lost[row] > gap:
+            summed = np.zeros(len(names))
+        yield dict(zip(names, summed.tolist(), strict=True))
