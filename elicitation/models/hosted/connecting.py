@@ -19,12 +19,12 @@ from elicitation.models.hosted.names import (
     is_completing,
     provider_of,
     require_address,
+    takes_client,
 )
 from elicitation.models.hosted.replies import (
     HostedError,
     answer_of,
     line_of,
-    with_lenient_replies,
 )
 
 if TYPE_CHECKING:
@@ -264,8 +264,15 @@ def _model_of_inspect(
     config = GenerateConfig(
         max_connections=concurrency, max_retries=max_retries, timeout=int(timeout)
     )
+    options: dict[str, Any] = {}
+    if takes_client(name):
+        from elicitation.models.hosted.lenient import LenientClient
+
+        options["http_client"] = LenientClient(timeout)
     try:
-        model = get_model(name, config=config, base_url=address, api_key=key, memoize=False)
+        return get_model(
+            name, config=config, base_url=address, api_key=key, memoize=False, **options
+        )
     # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
     except Exception as error:
         hub = (
@@ -274,7 +281,6 @@ def _model_of_inspect(
             else ""
         )
         raise InputError(f"{name} cannot be asked: {line_of(error)}.{hub}") from error
-    return with_lenient_replies(model)
 
 
 def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:

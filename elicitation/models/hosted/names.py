@@ -27,6 +27,10 @@ _STARTED = {
     "sglang": "SGLANG_BASE_URL",
 }
 _COMPLETIONS = {"openai-api": "openai-api-completions", "vllm": "vllm-completions"}
+_TAKES_CLIENT = (
+    *("openai-api", "openai-api-completions", "cloudflare", "deepseek"),
+    *("hf-inference-providers", "meta", "moonshot", "perplexity"),
+)
 _OPEN = (*_COMPLETIONS, *_COMPLETIONS.values(), "sglang", "ollama", "llama-cpp-python")
 
 
@@ -64,6 +68,11 @@ def completing(model: str) -> str:
 def takes_any_field(model: str) -> bool:
     """Tell whether a provider passes the fields of OpenAI's protocol on as they are."""
     return provider_of(model) in _OPEN
+
+
+def takes_client(model: str) -> bool:
+    """Tell whether a provider takes the client by which it calls; see `LenientClient`."""
+    return provider_of(model) in _TAKES_CLIENT
 
 
 def require_address(model: str, base_url: str | None) -> None:

@@ -3,27 +3,20 @@
 All of it is text from outside: shown in one short line, and never read as anything but an answer.
 """
 
-import asyncio
 import html
-import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coherence.errors import CoherenceError
-from coherence.importing.openai_batch import text_and_thinking
 from elicitation.models.base import Answer
-from elicitation.models.replaced import original
 
 if TYPE_CHECKING:
-    import inspect_ai.model
     from inspect_ai.model import ModelOutput
 
 FILTERED = "content_filter"
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", FILTERED: FILTERED}
 _LONGEST_NAME, _SHOWN = 200, 300
-# OpenAI's log-probability of what is too improbable to be listed.
-_UNKNOWN = -9999.0
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
 # Marks for the terminal in Inspect's own messages.
@@ -31,21 +24,6 @@ _MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
 _INVISIBLE = re.compile(r"(?is)<(script|style|head\b(?!er))[^>]*>.*?</\1\s*>|<!--.*?-->")
 
-
-# Of OpenAI-compatible servers some say less, or say it otherwise, than the protocol: a content in
-# parts, no name of the model, a count of tokens that lacks a number. Inspect fails on them.
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-
-
-# Reasons for an end, beside those of the protocol, that servers give of a whole answer ...
-_ENDED = frozenset(
-    ("stop", "length", "content_filter", "tool_calls", "function_call", "eos", "eos_token")
-) | frozenset(("end_turn", "stop_sequence", "complete", "completed", "max_tokens"))
-# ... and of a failure.
-_FAILED = frozenset(("error", "abort", "aborted", "cancelled", "failed"))
-# Codes of an error in the body that a later call may not meet, as of the status itself.
-_PASSING = re.compile(r"408|429|5\d\d")
-_PAUSE = 3.0  # seconds, as Inspect's first
 
 # Codes of a proxy that lets no call through, or reaches no server.
 _OF_PROXIES = frozenset((403, 407, 502, 503, 504))
@@ -64,10 +42,6 @@ class HostedError(CoherenceError):
 
 class ReplyError(Exception):
     """A reply that holds no answer."""
-
-
-class PassingError(Exception):
-    """A reply whose status says that all is well, and whose body that the server is busy."""
 
 
 def answer_of(output: "ModelOutput") -> Answer:
@@ -212,90 +186,3 @@ def _words_of_page(text: str) -> str:
     parts = [title.group(1) if title else "", _INVISIBLE.sub(" ", text)]
     lines = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()) for part in parts]
     return ": ".join(dict.fromkeys(line for line in lines if line))
-
-
-def with_lenient_replies(model: "inspect_ai.model.Model") -> "inspect_ai.model.Model":
-    """Let a model of an OpenAI-compatible server complete what its replies lack."""
-    from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
-
-    api = model.api
-    if isinstance(api, OpenAICompatibleAPI):
-        from inspect_ai.model._openai import OpenAIResponseError
-
-        create = original(api, "_generate_completion", "inspect_ai")
-        name = api.service_model_name()
-
-        async def completed(request: dict[str, Any], config: Any) -> Any:
-            try:
-                reply = _complete(await create(request, config), name)
-                if not getattr(reply, "choices", True):
-                    # Of a busy server, or for good: once more settles which.
-                    await asyncio.sleep(_PAUSE)
-                    reply = _complete(await create(request, config), name)
-                return reply
-            # Inspect tries what has this code again, as it does an error of status 500.
-            except (PassingError, json.JSONDecodeError) as error:
-                raise OpenAIResponseError("server_error", line_of(error)) from error
-
-        api._generate_completion = completed  # type: ignore[method-assign]
-        continue_text = original(api.client.completions, "create", "openai")
-
-        async def continued(**request: Any) -> Any:
-            reply = await continue_text(**request)
-            for choice in getattr(reply, "choices", None) or []:
-                _leave_unknown_out_of_text(choice.logprobs)
-            return reply
-
-        api.client.completions.create = continued  # type: ignore[method-assign]
-    return model
-
-
-def _complete(reply: Any, name: str) -> Any:
-    """Complete a reply in place; one that is none is left to Inspect, which says so."""
-    # Some services tell an error in a reply of status 200.
-    error = getattr(reply, "error", None)
-    if error:
-        said = error if isinstance(error, dict) else {"message": error}
-        passing = _PASSING.fullmatch(str(said.get("code")))
-        raise (PassingError if passing else RuntimeError)(str(said.get("message") or error))
-    for choice in getattr(reply, "choices", None) or []:
-        reason = str(choice.finish_reason or "").lower()  # some servers leave it empty
-        if reason in _FAILED:
-            raise RuntimeError(f"the generation ended by {reason!r}")
-        if reason and reason not in _ENDED:
-            choice.finish_reason = "length"  # whatever it was, it was no end of its own
-        message = choice.message
-        if message is not None and isinstance(message.content, list):
-            message.content, thinking = text_and_thinking(message.content)
-            if thinking:
-                message.reasoning_content = thinking
-        for position in getattr(getattr(choice, "logprobs", None), "content", None) or []:
-            _leave_unknown_out(position)
-    if getattr(reply, "choices", None):
-        reply.model = reply.model or name
-        usage = getattr(reply, "usage", None)
-        if usage is not None and any(getattr(usage, count, None) is None for count in _COUNTS):
-            reply.usage = None
-    return reply
-
-
-def _leave_unknown_out(position: Any) -> None:
-    """Take tokens without a log-probability off a list: what is not listed has none known."""
-    position.top_logprobs = [
-        token for token in position.top_logprobs or [] if token.logprob is not None
-    ]
-    if position.logprob is None:
-        position.logprob = _UNKNOWN
-
-
-def _leave_unknown_out_of_text(logprobs: Any) -> None:
-    """Do the same where texts are continued: one list holds the tokens, another their numbers."""
-    if logprobs is None:
-        return
-    logprobs.top_logprobs = [
-        {token: value for token, value in (listed or {}).items() if value is not None}
-        for listed in logprobs.top_logprobs or []
-    ]
-    logprobs.token_logprobs = [
-        _UNKNOWN if value is None else value for value in logprobs.token_logprobs or []
-    ]

@@ -9,14 +9,11 @@ import pytest
 import torch
 
 import elicitation
-from coherence import InputError
-from elicitation import connect
 from elicitation.models.replaced import REPLACED
 
 ROOT = Path(elicitation.__file__).parent
 # Their parameters, as the code that takes their place is called.
 PARAMETERS = {
-    "_generate_completion": ["self", "request", "config"],
     "Linear": ["in_features", "out_features", "bias", "device", "dtype"],
 }
 
@@ -32,13 +29,6 @@ def test_what_is_replaced_is_where_it_was(replaced):
         assert list(inspect.signature(there).parameters) == PARAMETERS[last]
     # And still replaced by the module that the list names.
     assert last in Path(import_module(replaced.by).__file__).read_text(encoding="utf-8")
-
-
-def test_inspect_calls_what_is_replaced():
-    from inspect_ai.model._providers import openai_compatible, openai_compatible_completions
-
-    assert "self._generate_completion(" in inspect.getsource(openai_compatible)
-    assert "client.completions.create(" in inspect.getsource(openai_compatible_completions)
 
 
 def test_the_op_behind_linear_layers_computes_them():
@@ -73,11 +63,3 @@ def test_nothing_else_is_replaced():
         if any(_foreign_stores(path))
     }
     assert replacing <= listed, "list it in elicitation/models/replaced.py"
-
-
-def test_a_version_that_has_moved_it_is_named(monkeypatch):
-    from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
-
-    monkeypatch.delattr(OpenAICompatibleAPI, "_generate_completion")
-    with pytest.raises(InputError, match=r"inspect_ai \d.*has no .*_generate_completion"):
-        connect("m", server="http://127.0.0.1:1", opening=False)
