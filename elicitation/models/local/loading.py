@@ -177,11 +177,6 @@ def load_network(
     # With a map or quantised, transformers has put it where it runs, and it must not be moved.
     stays = placement.device_map is not None or placement.quantization is not None
     network = (network if stays else network.to(device)).eval()
-    has_onednn = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if has_onednn and _by_onednn and network.device.type == "cpu" and dtype == "float32":
-        for layer in network.modules():
-            if type(layer) is torch.nn.Linear:
-                layer.__class__ = _Linear
     return network, tokenizer, dtype
 
 
@@ -196,20 +191,6 @@ def _require_class(source: ModelSource, architecture: Any, as_what: str) -> None
             f"{source.label} is of type {config.model_type}, of which transformers has no "
             f"{as_what}. Use another model."
         )
-
-
-# Behind `torch.compile`, and not in every build of torch.
-_by_onednn: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-
-
-class _Linear(torch.nn.Linear):
-    """A linear layer by oneDNN: of an AMD EPYC MKL leaves AVX-512 unused, and half the speed."""
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if not torch.is_inference_mode_enabled():
-            return super().forward(input)  # with gradients
-        output: torch.Tensor = _by_onednn(input, self.weight, self.bias, "none", [], "")
-        return output
 
 
 def load_tokenizer(source: ModelSource) -> Any:
