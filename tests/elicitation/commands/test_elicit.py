@@ -234,8 +234,7 @@ def test_prices_make_money_of_tokens_and_the_system_message_is_paid_for(look_ahe
     assert texts(spoken) - texts(said) == pytest.approx(1000 * 900 / 4, abs=1)
 
 
-def test_answers_in_the_store_say_how_long_others_will_be(look_ahead, tmp_path):
-    assert look_ahead()["time"] == "not known before the store has answers of this model"
+def test_answers_in_the_store_say_how_many_tokens_others_will_have(look_ahead, tmp_path):
     plan = plan_own_questions(
         load_questions(tmp_path / "days.csv"),
         Design(reps=5, prompts=("standard",), max_new_tokens=100),

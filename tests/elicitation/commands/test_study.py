@@ -127,8 +127,8 @@ def test_what_is_said_before_is_what_is_asked(study):
     assert {row["state"] for row in rows.values()} == {"not begun"}
     # 5,339 tokens at 1 and 12,288 at 4 a million; of the other model no price is known.
     price = f"{(5339 * 1 + 12288 * 4) / 1e6:.2f}"
-    assert rows["steady", "asia"]["rest"] == ["5,339", "12,288", price, "not known"]
-    assert rows["leaky", "asia"]["rest"] == ["5,339", "12,288", "not known"]
+    assert rows["steady", "asia"]["rest"] == ["5,339", "12,288", price]
+    assert rows["leaky", "asia"]["rest"] == ["5,339", "12,288"]
     assert "0 of 4 finished; 176 answers to ask" in below
     assert not study.folder.exists()
     study.run()

@@ -23,7 +23,7 @@ def test_analyze_reads_a_log_as_it_reads_the_table_of_it(log, tmp_path, run):
     of_log, of_table = (
         json.loads((tmp_path / f"{name}.json").read_text()) for name in ("log", "table")
     )
-    assert of_log["evaluations"] == of_table["units"]
+    assert of_log["evaluations"] == of_table["evaluations"]
 
 
 @pytest.mark.lengthy
