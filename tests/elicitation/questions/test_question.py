@@ -1,9 +1,12 @@
 """The keys that answers are stored under: breaks if two different answers share one."""
 
+import json
+
 import pandas as pd
 import pytest
 
 from elicitation import Design, plan_own_questions
+from elicitation.questions.question import QuestionSpec
 
 
 def question(text="How much?", options=None, **design):
@@ -52,3 +55,17 @@ def test_draws_in_a_form_have_the_seeds_of_free_ones():
 def test_keys_are_those_of_the_stores_that_exist(design, key):
     """Breaks if answers that were paid for are asked again."""
     assert question(**design).key("f") == key
+
+
+@pytest.mark.parametrize(
+    ("way", "method", "mode"),
+    [
+        ("verbalised", "verbalised", "drawn"),
+        ("token", "token", "drawn"),
+        ("exact", "verbalised", "exact"),
+    ],
+)
+def test_specs_of_stores_that_exist_are_read(way, method, mode):
+    kept = {"role": "belief", "key": "mse", "lines": ["No", "Yes"], "form": "lines", "way": way}
+    spec = QuestionSpec.load(json.dumps(kept))
+    assert (spec.key, spec.belief_method, spec.answer_mode) == ("mse", method, mode)
