@@ -13,8 +13,9 @@ import pandas as pd
 
 from coherence.batteries.mixing.agents import MIXING_AGENTS, expected_answers, simulate_mixing
 from coherence.batteries.mixing.design import mixed_equilibrium
-from coherence.batteries.mixing.figures import compare_figure, save_panels
+from coherence.batteries.mixing.figures import compare_figure
 from coherence.batteries.mixing.scores import score_mixing
+from coherence.plots.style import save_figure
 
 
 def print_agents() -> None:
@@ -107,7 +108,7 @@ def main() -> None:
     print_scores(scores.leaderboard())
     print_noise(args.seed)
     print_game()
-    save_panels(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
+    save_figure(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
     print(
         f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
         "answers."

@@ -46,7 +46,6 @@ HOMES = {
         "coherence/report/layout.py",
         "coherence/report/screen.py",
         "coherence/report/terminal.py",
-        "coherence/report/columns.py",
         "coherence/cli/*",
     ),
 }

@@ -12,17 +12,14 @@ import pandas as pd
 from scipy import stats
 
 from coherence.analysis.studies import WITH_THETA
+from coherence.report.document import MISSING, Table, table_of_texts
 from coherence.report.json import to_plain
-from coherence.result import WIDTH, wrapped
+from coherence.report.layout import render_parts
+from coherence.result import WIDTH
 from coherence.table.printable import counted, repeated
 
 SCHEMA_VERSION = 1
 _SURE = 0.05  # chance that any cell is called above the level when none is
-
-
-def _within(line: str) -> str:
-    """Break a line that is wider than results are; a table is not."""
-    return line if len(line) <= WIDTH or line.startswith(" ") else wrapped(line, [])
 
 
 @dataclass(frozen=True)
@@ -116,30 +113,28 @@ class PowerResult:
             share = f"shown to be within {margin:g}"
         group = settings.get("group")
         of += "" if group is None else f", groups of {group['size']} contexts"
-        lines = [
+        parts: list[Table | str] = [
             f"{settings['population']} ({of}), {settings['planted']}: share {share} "
             f"in {settings['n_simulations']} simulated studies"
         ]
         grid = self.table if self.needed.empty else self.table.iloc[:0]
-        blind = {}
-        for check, rows in grid.groupby("check", sort=False):
-            # Tests that look for something else would fill the screen with their level.
-            most = float(rows["power"].max())
-            if (rows["quantity"] == "power").any() and most <= 2 * settings["alpha"]:
-                blind[str(check)] = most
-            else:
-                lines += ["", *_block(str(check), rows)]
-        if blind:
-            lines += ["", f"at most {max(blind.values()):.2f} in every cell: {', '.join(blind)}"]
+        most = grid[grid["quantity"] == "power"].groupby("check", sort=False)["power"].max()
+        # Tests that look for something else would fill the screen with their level.
+        blind = most[most <= 2 * settings["alpha"]]
+        shown = grid[~grid["check"].isin(blind.index)]
+        if len(shown):
+            parts += ["", _grid_table(shown)]
+        if len(blind):
+            names = ", ".join(map(str, blind.index))
+            parts += ["", f"at most {blind.max():.2f} in every cell: {names}"]
         for row in self.needed.to_dict("records"):
             where = f"{row['check']}, signal {row['signal']:g}, {repeated(row['n_reps'])}"
-            lines += ["", f"{where}: {row['sentence']}", *_bill(row)]
+            parts += ["", f"{where}: {row['sentence']}", *_bill(row)]
         if in_short := list(self._by_state()):
-            lines += ["", *in_short]
+            parts += ["", *in_short]
         if not grid.empty:
-            lines += ["", *_bills(grid)]
-        lines += ["", *(f"note: {note}" for note in self.notes)]
-        return "\n".join(_within(line) for line in lines)
+            parts += ["", *_bills(grid)]
+        return render_parts([*parts, "", *(f"note: {note}" for note in self.notes)], width=WIDTH)
 
     def _by_state(self) -> Iterator[str]:
         """Put the contexts that a target takes with the exact state and with theta side by side."""
@@ -175,32 +170,31 @@ class PowerResult:
         return render_power(self.table, self.settings)
 
 
-def _block(check: str, rows: pd.DataFrame) -> Iterator[str]:
-    """Rows of one result: a line for each signal and number of repetitions."""
-    sizes = sorted(rows["n_contexts"].unique())
-    estimate = bool((rows["quantity"] == "precision").all())
-    shown = "half_width" if estimate else "power"
-    what = f"{check}, half the width of the interval" if estimate else check
-    yield f"{what:<42}" + "".join(f"{size:>8}" for size in sizes) + "  contexts"
-    lines = rows[["n_reps", "signal"]].drop_duplicates().sort_values("n_reps", kind="stable")
-    for n_reps, signal in lines.itertuples(index=False):
-        line = rows[(rows["n_reps"] == n_reps) & (rows["signal"] == signal)]
-        by_size = line.set_index("n_contexts")[shown]
-        name = "  nothing planted" if not signal else f"  signal {signal:g}"
-        label = f"{name}, {repeated(n_reps)}"
-        cells = [by_size.get(size, float("nan")) for size in sizes]
-        digits = 3 if estimate else 2
-        texts = [f"{'–' if pd.isna(value) else f'{value:.{digits}f}':>8}" for value in cells]
-        yield f"{label:<42}" + "".join(texts)
-        if "pilot_low" in line and line["pilot_low"].notna().any():
-            ends = line.set_index("n_contexts")[["pilot_low", "pilot_high"]].reindex(sizes)
-            spans = [
-                "–"
-                if np.isnan(low)
-                else f"{low:.2f}-{high:.2f}".replace("0.", ".").replace("1.00", "1")
-                for low, high in ends.to_numpy()
-            ]
-            yield f"{'    with the error of the pilot':<42}" + "".join(f"{of:>8}" for of in spans)
+def _grid_table(grid: pd.DataFrame) -> Table:
+    """Lay out each result under its name: a line a signal and number of repetitions."""
+    sizes = sorted(grid["n_contexts"].unique())
+    lines: list[list[str]] = []
+    parts = {}
+    for check, rows in grid.sort_values("n_reps", kind="stable").groupby("check", sort=False):
+        estimate = bool((rows["quantity"] == "precision").all())
+        parts[len(lines)] = f"{check}, half the width of the interval" if estimate else str(check)
+        column, digits = ("half_width", 3) if estimate else ("power", 2)
+        for (n_reps, signal), line in rows.groupby(["n_reps", "signal"], sort=False):
+            by_size = line.set_index("n_contexts").reindex(sizes)
+            name = f"signal {signal:g}" if signal else "nothing planted"
+            numbers = [MISSING if pd.isna(n) else f"{n:.{digits}f}" for n in by_size[column]]
+            lines.append([f"{name}, {repeated(int(str(n_reps)))}", *numbers])
+            if "pilot_low" in line and line["pilot_low"].notna().any():
+                ends = by_size[["pilot_low", "pilot_high"]].to_numpy()
+                lines.append(["  with the error of the pilot", *map(_span, ends)])
+    return table_of_texts(["contexts", *map(str, sizes)], lines, parts=parts)
+
+
+def _span(ends: np.ndarray) -> str:
+    """Return the ends of an interval without the zeros before their points."""
+    if np.isnan(ends[0]):
+        return MISSING
+    return f"{ends[0]:.2f}-{ends[1]:.2f}".replace("0.", ".").replace("1.00", "1")
 
 
 def _bill(row: Mapping[Any, Any]) -> list[str]:

@@ -1,14 +1,11 @@
 """The picture of a power simulation: power against contexts, a line for each signal."""
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 
 from coherence.plots.results import require_columns, rows_of
 from coherence.plots.style import (
@@ -20,8 +17,11 @@ from coherence.plots.style import (
     canvas,
     figure_style,
     frame_axes,
+    panels,
     probability_scales,
     set_title,
+    share_legend,
+    svg_text,
 )
 from coherence.table.printable import clean, repeated
 
@@ -151,26 +151,18 @@ def _scales(rows: pd.DataFrame, estimate: bool, alpha: float, wanted: float, ax:
 def render_power(table: pd.DataFrame, settings: Mapping[str, Any]) -> str:
     """Draw a panel for each result."""
     results = list(dict.fromkeys(table["check"]))
-    across = min(len(results), MOST_ACROSS)
-    down = -(-len(results) // across)
-    size = (PANEL[0] * max(across, 1.3), PANEL[1] * down + 0.9)
-    buffer = io.BytesIO()
-    with figure_style():
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        panels = figure.subplots(down, across, squeeze=False, sharey=False).ravel()
-        for ax, result in zip(panels, results, strict=False):
+    title = f"{settings['population']}, {settings['planted']} planted"
+    options = {"alpha": settings["alpha"], "target": settings["target"]}
+    room = (0.3 * PANEL[0] * (len(results) == 1), 0.9)
+    with figure_style({"legend.fontsize": 8.5, "legend.columnspacing": 1.2}):
+        figure, axes = panels(len(results), across=MOST_ACROSS, size=PANEL, room=room, title=title)
+        for ax, result in zip(axes, results, strict=True):
             rows = table[table["check"] == result]
-            options = {"alpha": settings["alpha"], "target": settings["target"]}
             plot_power(rows, title=clean(result, limit=44), legend=False, ax=ax, **options)
-        for ax in panels[len(results) :]:
-            ax.set_visible(False)
-        handles, labels = panels[0].get_legend_handles_labels()
+        labels = axes[0].get_legend_handles_labels()[1]
         # A panel is as wide as one long label, or two short ones.
-        columns = across * (1 if max(map(len, labels)) > 20 else 2)
-        style: Style = {"frameon": False, "fontsize": 8.5, "columnspacing": 1.2}
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
-        of = f"{settings['population']}, {settings['planted']} planted"
-        figure.suptitle(clean(of, limit=80), fontsize=10.5, color=INK, parse_math=False)
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue().decode("utf-8")
+        share_legend(
+            figure,
+            columns=min(len(axes), MOST_ACROSS) * (1 if max(map(len, labels)) > 20 else 2),
+        )
+        return svg_text(figure)

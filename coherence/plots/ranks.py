@@ -1,20 +1,27 @@
 """Models compared on the same cases: estimates with intervals, and possible ranks."""
 
-import io
 from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from coherence.inputs import require
 from coherence.plots.results import require_columns, rows_of
 from coherence.plots.row_axes import name_rows, note_missing
 from coherence.plots.scales import Span, limits_with, null_line, span_of
-from coherence.plots.style import BLUE, FAINT, INK, canvas, figure_style, frame_axes, set_title
+from coherence.plots.style import (
+    BLUE,
+    FAINT,
+    INK,
+    canvas,
+    figure_style,
+    frame_axes,
+    panels,
+    set_title,
+    svg_text,
+)
 from coherence.table.printable import clean, span
 
 ESTIMATES_SHARE, RANKS_FROM = 0.62, 0.70  # parts of the width
@@ -155,21 +162,12 @@ def _draw_ranks(rows: pd.DataFrame, ax: Axes) -> None:
 
 
 def render_panels(
-    panels: Sequence[tuple[str, pd.DataFrame]], *, signed: Collection[str] = ()
+    drawn: Sequence[tuple[str, pd.DataFrame]], *, signed: Collection[str] = ()
 ) -> str:
     """Draw effects in rows of panels, each with its title, and return SVG text."""
-    across = min(max(len(panels), 1), MOST_ACROSS)
-    down = max(-(-len(panels) // across), 1)
-    tallest = max((len(rows) for _, rows in panels), default=1)
-    buffer = io.BytesIO()
+    size = (PANEL_WIDTH, height_for(max((len(rows) for _, rows in drawn), default=1)))
     with figure_style():
-        size = (PANEL_WIDTH * across, height_for(tallest) * down + 0.2)
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        axes = figure.subplots(down, across, squeeze=False).ravel()
-        for ax, (title, rows) in zip(axes, panels, strict=False):
+        figure, axes = panels(len(drawn), across=MOST_ACROSS, size=size, room=(0, 0.2))
+        for ax, (title, rows) in zip(axes, drawn, strict=True):
             plot_ranks(rows, signed=rows["effect"].iloc[0] in signed, title=title, ax=ax)
-        for ax in axes[len(panels) :]:
-            ax.set_visible(False)
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue().decode("utf-8")
+        return svg_text(figure)

@@ -4,6 +4,7 @@ Settings hold for one call: nothing is registered with matplotlib and nothing st
 a figure that a function makes because it was given no axes.
 """
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from coherence.inputs import require
@@ -105,6 +107,59 @@ def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -
         ax.set_title(text, parse_math=False, **style)
 
 
+def panels(
+    count: int,
+    *,
+    across: int,
+    size: tuple[float, float],
+    room: tuple[float, float] = (0.0, 0.0),
+    title: str = "",
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels of one size, in lines of at most `across`, with `room` besides."""
+    columns = max(min(count, across), 1)
+    lines = max(-(-count // columns), 1)
+    # Rounded: older versions of matplotlib cut off what is a hair below a whole pixel.
+    width, height = size[0] * columns + room[0], size[1] * lines + room[1]
+    figure = Figure(figsize=(round(width, 6), round(height, 6)), layout="constrained")
+    if title:
+        style: Style = {"fontsize": 11, "color": INK, "x": 0.01, "ha": "left"}
+        figure.suptitle(clean(title, limit=80), parse_math=False, **style)
+    return figure, [figure.add_subplot(lines, columns, at + 1) for at in range(count)]
+
+
+def share_legend(figure: Figure, *, columns: int) -> None:
+    """Put one legend of the entries of all panels below them, in place of their own."""
+    entries: dict[str, Any] = {}
+    for ax in figure.axes:
+        handles, labels = ax.get_legend_handles_labels()
+        entries = dict(zip(labels, handles, strict=True)) | entries
+        if legend := ax.get_legend():
+            legend.remove()
+    shown = figure.legend(
+        entries.values(), entries, loc="outside lower center", ncols=columns, frameon=False
+    )
+    for text in shown.get_texts():
+        text.set_parse_math(False)
+
+
+_DATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
+"""What of a file would make two runs of the same data, or two versions of matplotlib, differ."""
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, salt: str = "coherence") -> None:
+    """Write a figure, equal bytes for equal figures."""
+    with figure_style({"svg.hashsalt": salt}):
+        figure.savefig(path, dpi=150, metadata={_DATED[Path(path).suffix[1:]]: None})
+
+
+def svg_text(figure: Figure) -> str:
+    """Return a figure as SVG text, equal for equal figures."""
+    buffer = io.BytesIO()
+    with figure_style():
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
+    return buffer.getvalue().decode("utf-8")
+
+
 def save_plot(
     draw: Callable[..., Axes],
     path: str | os.PathLike[str],
@@ -113,9 +168,7 @@ def save_plot(
     salt: str = "coherence",
 ) -> None:
     """Write a figure of one plot to a file."""
-    with figure_style({"svg.hashsalt": salt}):
+    with figure_style():
         figure = Figure(figsize=size, layout="constrained")
         draw(ax=figure.add_subplot())
-        # A date would make two runs of the same data differ.
-        dated = {".svg": "Date", ".pdf": "CreationDate"}.get(Path(path).suffix)
-        figure.savefig(path, dpi=150, metadata={dated: None} if dated else None)
+        save_figure(figure, path, salt=salt)

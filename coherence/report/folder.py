@@ -6,8 +6,8 @@ files hold the numbers unrounded.
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,24 @@ import pandas as pd
 from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answers import answer_pages, moves
+from coherence.report.document import Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
+from coherence.report.files import render_all, render_page
 from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
 from coherence.report.ranking import FEW, evaluation_key
 from coherence.report.scores import score_table, score_tables, state_table
-from coherence.report.tables import Cell, Column, PaperTable, render_all, render_page, text_cell
-from coherence.report.view import Row
-from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
-from coherence.result import CheckResult
+from coherence.report.view import (
+    CHECK,
+    CONTEXTS,
+    EFFECT,
+    HOLM,
+    PVALUE,
+    ROWS,
+    interval_column,
+    view,
+)
+from coherence.report.wording import clean
 from coherence.table.printable import spreadsheet_safe
 
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
@@ -40,20 +49,6 @@ SUBFOLDERS = {
     "answers": r"evaluation-[0-9]+(-page-[0-9]+)?\.html",
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
-_RESULTS = (
-    Column("check", "check", number=False),
-    Column("effect", "effect"),
-    Column("", "95% interval"),
-    Column("p", "p"),
-    Column("p_holm", "p by Holm"),
-    Column("contexts", "contexts"),
-    Column("rows", "rows"),
-)
-_ANSWERS = (
-    Column("question", "question", number=False),
-    Column("status", "status", number=False),
-    Column("rows", "answers"),
-)
 _CAPTION = (
     "Effects with 95% intervals over contexts, p-values of single tests and adjusted by Holm over "
     "all tests of the report; without a p-value a line is an estimate."
@@ -114,48 +109,32 @@ def table_files(
     evaluations: Sequence[EvaluationReport], *, differences: pd.DataFrame | None = None
 ) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    scores = score_tables(score_table(evaluations), differences, state_table(evaluations))
-    tables = [*scores, *result_tables(evaluations)]
+    tables = score_tables(
+        score_table(evaluations), differences, state_table(evaluations), every=True
+    )
+    tables += result_tables(evaluations)
     return render_all(tables) | {TABLES: render_page(tables)}
 
 
-def result_tables(evaluations: Sequence[EvaluationReport]) -> list[PaperTable]:
+def result_tables(evaluations: Sequence[EvaluationReport]) -> list[Table]:
     """Lay out the tables of a report."""
     tables = []
     for number, evaluation in enumerate(evaluations, start=1):
-        of_evaluation = evaluation_heading(evaluation)
-        rows = tuple(_result_row(result) for result in evaluation.results)
-        title, label = f"Results of {of_evaluation}", f"Table {number}"
-        tables.append(PaperTable(f"results-{number}", label, title, _CAPTION, _RESULTS, rows))
-        if evaluation.statuses.empty:
-            continue
-        rows = tuple(_answer_row(row) for row in evaluation.statuses.to_dict("records"))
-        title, label = f"What became of the answers of {of_evaluation}", f"Table {number}b"
-        caption = "Unparsed answers are counted and enter no result."
-        tables.append(PaperTable(f"answers-{number}", label, title, caption, _ANSWERS, rows))
+        said = view(evaluation)
+        columns = [CHECK, EFFECT, interval_column(said.interval), PVALUE, HOLM, CONTEXTS, ROWS]
+        results = build_table(said.rows, columns, caption=_CAPTION)
+        about = [
+            ("results", f"Table {number}", f"Results of {said.heading}", results),
+            (
+                "answers",
+                f"Table {number}b",
+                f"What became of the answers of {said.heading}",
+                replace(said.answers, caption="Unparsed answers are counted and enter no result."),
+            ),
+        ]
+        tables += [
+            replace(table, name=f"{name}-{number}", label=label, title=title)
+            for name, label, title, table in about
+            if table.rows or name == "results"
+        ]
     return tables
-
-
-def _result_row(result: CheckResult) -> tuple[Cell, ...]:
-    row, shown_as = result.to_row(), Row(result)
-    # Of many differences of choice probabilities one is shown: a number alone does not say which.
-    component = str(result.settings.get("component", ""))
-    exact = {"": row["estimate"], **{name: row[name] for name in ("low", "high", "level", "unit")}}
-    exact["component"] = component
-    undefined = math.isnan(result.statistic)
-    shown = result.estimate_note() if component else ""
-    return (
-        text_cell(result.check),
-        Cell(shown_as.effect, exact, result.reason if undefined else shown, is_reason=undefined),
-        Cell(shown_as.numbers[2], {}),
-        Cell(shown_as.pvalue, {"": row["pvalue"]}),
-        Cell(shown_as.holm or NOT_GIVEN, {"": row["pvalue_holm"]}),
-        Cell(str(result.n_contexts), {"": result.n_contexts}),
-        Cell(str(result.n_rows), {"": result.n_rows}),
-    )
-
-
-def _answer_row(row: Mapping[Any, Any]) -> tuple[Cell, ...]:
-    count = int(row["rows"])
-    names = (text_cell(str(row["question"] or NOT_GIVEN)), text_cell(str(row["status"])))
-    return (*names, Cell(str(count), {"": count}))

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
+from coherence.report.document import Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.json import to_plain
@@ -35,7 +37,7 @@ from coherence.report.ranking import (
 from coherence.report.scores import (
     forecasts_alone,
     score_table,
-    score_views,
+    score_tables,
     scores_sentence,
     state_table,
     unscored,
@@ -43,7 +45,17 @@ from coherence.report.scores import (
 from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
 from coherence.report.variation import little_sentence
 from coherence.report.verdicts import Verdict
-from coherence.report.view import Counts, Row, View, status_groups, view
+from coherence.report.view import (
+    CHECK,
+    HOLM,
+    PLAIN_EFFECT,
+    PVALUE,
+    Row,
+    View,
+    interval_column,
+    status_groups,
+    view,
+)
 from coherence.result import LEVEL, CheckResult
 from coherence.table.audit import STATED
 from coherence.table.notes import Note
@@ -119,9 +131,7 @@ def render_html(
             title=TITLE,
             question=_question(evaluations),
             subtitle=" · ".join(subtitle),
-            scores=score_views(scores, differences, state_table(evaluations))
-            if len(scores)
-            else [],
+            scores=score_tables(scores, differences, state_table(evaluations)),
             scored=scores_sentence(scores) if len(scores) else "",
             unscored=[wording.clean(text) for text in unscored(evaluations)] if len(scores) else [],
             forecasts_alone=forecasts_alone(evaluations),
@@ -170,11 +180,15 @@ def render_evaluation_page(
 
 def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
     """Render what a notebook shows: what each evaluation says first, and a table of results."""
+    columns = [CHECK, PLAIN_EFFECT, interval_column("interval"), PVALUE, HOLM]
     return (
         environment()
         .get_template("notebook.html.j2")
         .render(
-            evaluations=[view(evaluation) for evaluation in evaluations[:MOST_IN_NOTEBOOK]],
+            evaluations=[
+                (said, build_table(said.rows, columns))
+                for said in map(view, evaluations[:MOST_IN_NOTEBOOK])
+            ],
             n_more=len(evaluations) - MOST_IN_NOTEBOOK,
         )
     )
@@ -237,10 +251,10 @@ def _evaluation_context(
 
 def _short(evaluations: Sequence[EvaluationReport]) -> dict[str, Any]:
     """Return the table of the short report and what stands below it."""
-    names, rows = short_table(evaluations)
     seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
     legend_ = legend(evaluations) if has_verdicts(evaluations) else ""
-    return {"names": names, "rows": rows, "warnings": list(warnings(seen)), "legend": legend_}
+    table = short_table(evaluations)
+    return {"table": table, "warnings": list(warnings(seen)), "legend": legend_}
 
 
 def _about(result: CheckResult) -> dict[str, Any]:
@@ -283,22 +297,27 @@ def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
 
 def _tables(
     evaluation: EvaluationReport, said: View, key: str, links: AnswerLinks | None
-) -> list[tuple[str, Counts, dict[tuple[str, str], str]]]:
-    """Return title, cells and links of the tables of counts that follow the results."""
-    urls: dict[tuple[str, str], str] = {}
-    if links is not None:
+) -> list[Table]:
+    """Return the tables of counts that follow the results, each with its links."""
+    answers = said.answers
+    if links is not None and answers.rows:
         # Each count of a status leads to the contexts in which it occurred.
+        urls: dict[tuple[str, str], str] = {}
         for number, ((asked, status), contexts) in enumerate(
             status_groups(evaluation).items(), start=1
         ):
             anchor, title = f"{key}-status-{number}", f"Status {status}, {asked}"
-            urls[wording.clean(asked), status] = links.group(anchor, title, contexts)
-    tables: tuple[tuple[str, Counts, dict[tuple[str, str], str]], ...] = (
-        ("Beside rational twins", said.twins, {}),
-        ("Answers", said.answers, urls),
-        ("If the unparsed answers had all gone one way", said.bounds, {}),
-    )
-    return [table for table in tables if table[1].rows]
+            urls[asked, status] = links.group(anchor, title, contexts)
+        names = [column.name for column in answers.columns]
+        rows = tuple(
+            tuple(
+                replace(cell, link=urls.get((row[0].text, name), ""))
+                for name, cell in zip(names, row, strict=True)
+            )
+            for row in answers.rows
+        )
+        answers = replace(answers, rows=rows)
+    return [table for table in (said.twins, answers, said.bounds) if table.rows]
 
 
 def _unparsed(evaluation: EvaluationReport) -> tuple[list[str], list[list[dict[str, Any]]]]:

@@ -9,21 +9,29 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from textwrap import fill
 
 from rich.box import Box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
-from rich.table import Table
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.report.document import Table
 from coherence.report.wording import clean
 from coherence.table.printable import PLAIN
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 _WORD = re.compile(r"(?:'[^']*'|[^\s'])+")
 _PART = re.compile(r"[^\s/_:·-]*(?:[/_:·-]+\s*|\s+|$)")
+GAP = 2  # blanks between columns
 _LONGEST = 200  # characters of a name that a cell shows
+_HEADING = "\ue000"  # stands for a heading among rows; `clean` leaves it in no text of others
+_SHORT = 20  # characters of a name that is not broken
 RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 """A rule below the headings, and blanks between columns."""
 
@@ -130,7 +138,7 @@ class Name:
 
 def listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableType]:
     """Set sentences below each other, each behind a point."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=len(lead))
     grid.add_column(ratio=1)
     for sentence in sentences:
@@ -139,14 +147,115 @@ def listed(sentences: Sequence[str], lead: str = "·") -> Iterator[RenderableTyp
         yield grid
 
 
-def empty_table(headings: Sequence[str], right: Sequence[int] = ()) -> Table:
-    """Return a table without rows; its first column gives way where the width does not do."""
-    table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for at, heading in enumerate(headings):
-        table.add_column(
-            Text(heading, style="dim"),
+def render_parts(
+    parts: Sequence[Table | str],
+    *,
+    width: int | None = None,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Return tables and paragraphs below each other, for a terminal."""
+    shown = [Fitted(part) if isinstance(part, Table) else as_text(part) for part in parts]
+    return rendered(shown, width, color, ascii_only)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A table as wide as the terminal; columns that do not fit, and groups, follow below."""
+
+    table: Table
+    most: int | None = None  # rows that are shown; None for all
+    gap: int = GAP  # blanks between columns
+    indent: int = 0  # blanks before the first column
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[Text | Segment]:
+        table = self.table
+        for number, (title, shown) in enumerate(_blocks(table, options.max_width)):
+            if number:
+                yield Text()
+            if title:
+                yield as_text(title)
+            grid = _grid(table, shown, self, options.max_width)
+            headings = iter(table.parts.values())
+            for line in console.render_lines(grid, options, pad=False):
+                if "".join(segment.text for segment in line).strip() == _HEADING:
+                    yield as_text(next(headings), "bold")
+                else:
+                    yield from (*line, Segment.line())
+        if self.most is not None and len(table.rows) > self.most:
+            yield as_text(f"and {len(table.rows) - self.most} more (--full)", "dim")
+        for note, mark in table.notes.items():
+            yield as_text(f"*{mark} {note}", "dim")
+
+
+def _blocks(table: Table, width: int) -> Iterator[tuple[str, list[int]]]:
+    """Yield a title and the columns that stand beside each other, the first ones every time."""
+    least = [_least_width(table, at) + GAP for at in range(len(table.columns))]
+    stub = list(takewhile(lambda at: not table.columns[at].is_number, range(len(least)))) or [0]
+    if sum(least[at] for at in stub) > width / 2:
+        stub = stub[:1]
+    for group in dict.fromkeys(each.group for each in table.columns if each.group) or [""]:
+        title = ", ".join(filter(None, [table.title, group]))
+        here, free = [*stub], width - sum(least[at] for at in stub)
+        for at, column in enumerate(table.columns):
+            if at in stub or column.group not in ("", group):
+                continue
+            if free < least[at] - GAP and len(here) > len(stub):
+                yield title, here
+                title, here, free = "", [*stub], width - sum(least[at] for at in stub)
+            here.append(at)
+            free -= least[at]
+        yield title, here
+
+
+def _least_width(table: Table, at: int) -> int:
+    """Return how narrow a column may be: numbers stay whole, words may be broken between them."""
+    heading = table.columns[at].title.split()
+    cells = [clean(row[at].text, limit=_LONGEST) for row in table.rows]
+    if not table.columns[at].is_number:
+        # Names are whole where they are short.
+        cells = [
+            part.rstrip()
+            for cell in cells
+            for part in ([cell] if at == 0 and len(cell) <= _SHORT else Name(cell).parts)
+        ]
+    return max(map(cell_len, [*heading, *cells]), default=0)
+
+
+def _grid(table: Table, shown: Sequence[int], how: Fitted, width: int) -> Grid:
+    """Return some columns of a table."""
+    grid = Grid(box=RULED, show_edge=False, pad_edge=False, padding=(0, how.gap - 1, 0, 0))
+    least = {at: _least_width(table, at) for at in shown}
+    whole = [max(cell_len(table.columns[at].title), least[at]) + GAP for at in shown]
+    for at in shown:
+        column, heading = table.columns[at], table.columns[at].title
+        if column.is_number and sum(whole) - GAP > width:
+            heading = fill(heading, least[at])
+        grid.add_column(
+            _indented(Text(heading, style="dim"), how.indent * (at == shown[0])),
             overflow="fold",
-            justify="right" if at in right else "left",
-            no_wrap=at > 1,
+            justify="right" if column.is_number else "left",
+            no_wrap=column.is_number,
+            min_width=least[at] if at != shown[0] else None,
         )
-    return table
+    notes = table.notes
+    for number, row in enumerate(table.rows[: how.most]):
+        if number in table.parts:
+            grid.add_row(Text(_HEADING))
+        if table.n_last and number == len(table.rows) - table.n_last:
+            grid.add_section()
+        style = "bold" if number in table.strong else ""
+        first, *others = (
+            (as_cell if table.columns[at].is_number else Name)(
+                f"{row[at].text} *{notes[row[at].note]}" if row[at].note else row[at].text, style
+            )
+            for at in shown
+        )
+        grid.add_row(_indented(first, how.indent or 2 * bool(table.parts)), *others)
+    return grid
+
+
+def _indented(text: RenderableType, blanks: int) -> RenderableType:
+    return Padding(text, (0, 0, 0, blanks)) if blanks else text

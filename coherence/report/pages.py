@@ -9,7 +9,8 @@ from functools import cache
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from coherence.report.wording import ALERT
+from coherence.report.document import Table
+from coherence.report.wording import ALERT, clean
 from coherence.table.printable import UNPRINTABLE
 
 
@@ -26,6 +27,7 @@ def environment(package: str = "coherence", folder: str = "report") -> Environme
         lstrip_blocks=True,
     )
     made.globals["ALERT"] = ALERT
+    made.filters["clean"] = clean
     made.filters["capital"] = lambda text: f"{str(text)[:1].upper()}{str(text)[1:]}"
     return made
 
@@ -46,6 +48,11 @@ def script(name: str) -> Script:
     text = loader.get_source(environment(), name)[0]
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Script(Markup(text), f"sha256-{digest}")
+
+
+def render_table(table: Table) -> str:
+    """Return a table as HTML."""
+    return str(environment().get_template("table.html.j2").module.show_table(table))  # type: ignore[attr-defined]
 
 
 def visible(text: str) -> str:

@@ -5,21 +5,15 @@ numbers are put in order and written.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.tables import Cell, Column, PaperTable, number_cell, text_cell
-from coherence.report.view import Counts
-from coherence.report.wording import (
-    NOT_GIVEN,
-    clean,
-    evaluation_heading,
-    format_numbers,
-    format_pvalue,
-)
+from coherence.report.wording import clean, evaluation_heading
 from coherence.result import LEVEL, CheckResult, ForecastScores
 from coherence.table.printable import counted, evaluation_name
 
@@ -175,63 +169,95 @@ def unscored(evaluations: Sequence[EvaluationReport]) -> list[str]:
     ]
 
 
-def score_views(
+def _name(row: Row) -> Cell:
+    """Name a forecaster; the file has its task, model and prompt apart."""
+    return Cell(row["name"], {key: row[key] for key in (*KEY, "state") if key in row})
+
+
+def _number(name: str, heading: str, ends: str = "", **about: Any) -> Column:
+    of = (f"{ends}_low", f"{ends}_high") if ends else None
+    return Column(name, heading, ends=of, together=True, reason="reason", **about)
+
+
+_NAME = Column("", "", Kind.LABEL, make=_name)
+_CASES = count("n_contexts", "cases")
+_BRIER = _number("brier", "Brier score", "brier")
+_ERROR = _number("calibration_error", "calibration error", "calibration")
+_PARTS = tuple(_number(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True))
+_P = pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm", reason="reason")
+_EXACT = {"low": "log_low", "high": "log_high", "n_infinite": "n_infinite"}
+_LOG = _number("log_score", "log score", "log", exact=_EXACT, behind="infinite")
+_SCORES = (_NAME, _CASES, _BRIER, _LOG, _ERROR)
+_CALIBRATED = (_NAME, _number("brier", "Brier score"), *_PARTS, _P)
+_DIFFERENCES = (
+    _NAME,
+    Column("", "less", Kind.LABEL, make=lambda row: Cell(row["other"], row["others"])),
+    _CASES,
+    Column("brier_difference", "Brier score", ends=("low", "high"), together=True),
+    pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
+    Column("log_difference", "log score", ends=("log_low", "log_high"), together=True),
+)
+_STATES = (
+    _NAME,
+    *(_number(name, name) for name in ("forecast", "happened")),
+    *(_BRIER, _ERROR, *_PARTS),
+)
+_PROMPTS = (
+    Column("name", "", Kind.LABEL),
+    _CASES,
+    Column("raw", "difference", together=True),
+    Column("difference", "without noise", ends=("low", "high"), together=True),
+)
+
+
+def score_tables(
     table: pd.DataFrame,
     differences: pd.DataFrame | None = None,
     states: pd.DataFrame | None = None,
-) -> list[tuple[str, Counts]]:
-    """Return titles and cells of the tables of scores, parts, differences and single states."""
+    *,
+    every: bool = False,
+) -> list[Table]:
+    """Return the tables of scores, parts, differences and single states; `every` of all pairs."""
+    if table.empty:
+        return []
     if differences is None or differences.empty:
         differences = pd.DataFrame(columns=list(DIFFERENCES))
-    names = _names(table)
-    n = [str(count) for count in table["n_contexts"]]
-    log = _with_ends(table, "log_score", "log")
-    log = [
-        f"{text} ({counted(count, 'forecast')})" if count else text
-        for text, count in zip(log, table["n_infinite"], strict=True)
-    ]
-    brier, error = (
-        _with_ends(table, name, ends)
-        for name, ends in (("brier", "brier"), ("calibration_error", "calibration"))
-    )
-    parts = [_numbers(table[name]) for name in PARTS]
+    rows = _named(table, table)
     infinite = (
         " A log score is infinite where forecasts gave what happened a probability of 0; how many "
         "stands beside it."
         if table["n_infinite"].any()
         else ""
     )
-    different = _different_cases(table, differences)
+    for row in rows:
+        n = row["n_infinite"]
+        row["infinite"] = f" ({counted(n, 'forecast')})" if n else ""
+    several = SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else ""
     averaged = AVERAGED if (table["n_rows"] > table["n_contexts"]).any() else ""
-    remarks = [SCORES_NOTE + infinite, averaged, _several(table), different]
-    views = [
-        (
-            "Scores, the best first",
-            Counts(
-                ("", "cases", "Brier score", "log score", "calibration error"),
-                tuple(zip(names, n, brier, log, error, strict=True)),
-                " ".join(filter(None, remarks)),
-            ),
+    remarks = [SCORES_NOTE + infinite, averaged, several, _different_cases(table, differences)]
+    tables = [
+        build_table(
+            rows, _SCORES, title="Scores, the best first", caption=" ".join(filter(None, remarks))
         ),
-        (
-            "Are they calibrated?",
-            Counts(
-                ("", "Brier score", "MCB", "DSC", "UNC", "p (Holm)"),
-                tuple(
-                    zip(names, _numbers(table["brier"]), *parts, _tested(table), strict=True),
-                ),
-                " ".join([PARTS_NOTE, *_reasons(table, names)]),
-            ),
-        ),
+        build_table(rows, _CALIBRATED, title="Are they calibrated?", caption=PARTS_NOTE),
     ]
-    if shown := _from_first(table, differences, names):
-        views.append(("Differences from the first, on common cases", shown))
+    if shown := _of_pairs(table, differences, every):
+        tables.append(shown)
     if states is not None and len(states):
-        views.append(("State by state", _state_view(table, states)))
-    return views
+        rows = _named(states, table)
+        # In the order of the table of scores.
+        order = [row["name"] for row in _named(table, table)]
+        rows.sort(key=lambda row: order.index(row["name"]))
+        for row in rows:
+            row |= {"name": f"{row['name']} · {clean(row['state'])}", "reason": ""}
+        tables.append(build_table(rows, _STATES, title="State by state", caption=BY_STATE_NOTE))
+    return [
+        replace(each, name=f"scores-{number}", label=f"Scores {number}")
+        for number, each in enumerate(tables, start=1)
+    ]
 
 
-def prompt_view(evaluations: Sequence[EvaluationReport]) -> tuple[str, Counts] | None:
+def prompt_table(evaluations: Sequence[EvaluationReport]) -> Table | None:
     """Lay out how far forecasts under other prompts lie from those under the reference prompt."""
     rows = []
     for evaluation in evaluations:
@@ -247,199 +273,38 @@ def prompt_view(evaluations: Sequence[EvaluationReport]) -> tuple[str, Counts] |
             )
             interval = result.interval
             low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-            raw = float(of_prompt["rmse_means"])
             rows.append(
                 {
                     "name": " · ".join([*of_evaluation, clean(prompt)]),
                     "n_contexts": int(of_prompt["n_contexts"]),
-                    "raw": raw,
+                    "raw": float(of_prompt["rmse_means"]),
                     "difference": result.statistic,
-                    "d_low": low,
-                    "d_high": high,
+                    "low": low,
+                    "high": high,
                 }
             )
-    if not rows:
-        return None
-    table = pd.DataFrame(rows)
-    columns = [
-        table["name"].tolist(),
-        [str(count) for count in table["n_contexts"]],
-        _numbers(table["raw"]),
-        _with_ends(table, "difference", "d"),
-    ]
-    headings = ("", "cases", "difference", "without noise")
-    counts = Counts(headings, tuple(zip(*columns, strict=True)), PROMPTS_NOTE)
-    return "Forecasts under other prompts", counts
+    title = "Forecasts under other prompts"
+    return build_table(rows, _PROMPTS, title=title, caption=PROMPTS_NOTE) if rows else None
 
 
-def _several(table: pd.DataFrame) -> str:
-    return SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else ""
-
-
-def _state_view(table: pd.DataFrame, states: pd.DataFrame) -> Counts:
-    """Lay out the scores of single states, in the order of the table of scores."""
-    keys = table[list(KEY)].itertuples(index=False, name=None)
-    place = {
-        key: (at, name) for at, (key, name) in enumerate(zip(keys, _names(table), strict=True))
-    }
-    of_row = [place[key] for key in states[list(KEY)].itertuples(index=False, name=None)]
-    order = sorted(range(len(states)), key=lambda row: of_row[row][0])
-    states = states.iloc[order]
-    columns = [
-        [
-            f"{of_row[row][1]} · {clean(state)}"
-            for row, state in zip(order, states["state"], strict=True)
-        ],
-        *(_numbers(states[name]) for name in ("forecast", "happened", "brier")),
-        _with_ends(states, "calibration_error", "calibration"),
-        *(_numbers(states[name]) for name in PARTS),
-    ]
-    headings = ("", "forecast", "happened", "Brier score", "calibration error", "MCB", "DSC", "UNC")
-    return Counts(headings, tuple(zip(*columns, strict=True)), BY_STATE_NOTE)
-
-
-_SCORES = (
-    *(Column(name, name, number=False) for name in KEY),
-    Column("n_contexts", "cases"),
-    Column("brier", "Brier score"),
-    Column("log_score", "log score"),
-    Column("calibration_error", "calibration error"),
-    *(Column(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
-    *(Column("pvalue", "p of calibration"), Column("pvalue_holm", "p by Holm")),
-)
-_STATES = (
-    *(Column(name, name, number=False) for name in (*KEY, "state")),
-    *(Column("forecast", "mean forecast"), Column("happened", "share that happened")),
-    *(Column("brier", "Brier score"), Column("calibration_error", "calibration error")),
-    *(Column(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
-)
-_PAIRS = (
-    *(Column(name, name.replace("_", " "), number=False) for name in DIFFERENCES[:5]),
-    Column("n_contexts", "common cases"),
-    *(Column("brier_difference", "Brier score"), Column("log_difference", "log score")),
-    *(Column("pvalue", "p"), Column("pvalue_holm", "p by Holm")),
-)
-
-
-def score_tables(
-    table: pd.DataFrame, differences: pd.DataFrame | None, states: pd.DataFrame | None = None
-) -> list[PaperTable]:
-    """Return the same as tables for documents, with the differences of all pairs."""
-    if table.empty:
-        return []
-    caption = " ".join(filter(None, [SCORES_NOTE, PARTS_NOTE, _several(table)]))
-    rows = tuple(
-        (
-            *(text_cell(str(row[name])) for name in KEY),
-            _count_cell(row["n_contexts"]),
-            _number(row, "brier", "brier"),
-            _number(row, "log_score", "log", n_infinite=row["n_infinite"]),
-            _number(row, "calibration_error", "calibration"),
-            *(_number(row, name) for name in PARTS),
-            *(_pvalue_cell(row[name], row["reason"]) for name in ("pvalue", "pvalue_holm")),
-        )
-        for row in table.to_dict("records")
-    )
-    tables = [PaperTable("scores-1", "Scores 1", "Scores of forecasts", caption, _SCORES, rows)]
-    if states is not None and len(states):
-        tables.append(_of_states(states))
-    if differences is None or differences.empty:
-        return tables
-    pairs = tuple(
-        (
-            *(text_cell(str(row[name])) for name in DIFFERENCES[:5]),
-            _count_cell(row["n_contexts"]),
-            _number(row, "brier_difference"),
-            _number(row, "log_difference", "log"),
-            *(_pvalue_cell(row[name], "") for name in ("pvalue", "pvalue_holm")),
-        )
-        for row in differences.to_dict("records")
-    )
-    caption = (
-        "Score of the row less that of the other, on common cases. Intervals (95%) are of one pair "
-        "alone; p is that of the Brier score, by Holm over all pairs."
-    )
-    title, number = "Differences in the scores of forecasts", len(tables) + 1
-    of_pairs = f"scores-{number}", f"Scores {number}", title, caption, _PAIRS, pairs
-    return [*tables, PaperTable(*of_pairs)]
-
-
-def _of_states(states: pd.DataFrame) -> PaperTable:
-    rows = tuple(
-        (
-            *(text_cell(str(row[name])) for name in (*KEY, "state")),
-            *(_number(row, name) for name in ("forecast", "happened")),
-            _number(row, "brier", "brier"),
-            _number(row, "calibration_error", "calibration"),
-            *(_number(row, name) for name in PARTS),
-        )
-        for row in states.to_dict("records")
-    )
-    title = "Scores of forecasts, state by state"
-    return PaperTable("scores-2", "Scores 2", title, BY_STATE_NOTE, _STATES, rows)
-
-
-def _count_cell(count: int) -> Cell:
-    return Cell(str(count), {"": count})
-
-
-def _pvalue_cell(pvalue: float, why: str) -> Cell:
-    return Cell(format_pvalue(pvalue), {"": pvalue}, clean(why) if math.isnan(pvalue) else "")
-
-
-def _number(row: Mapping[Hashable, Any], name: str, ends: str = "", **exact: Any) -> Cell:
-    """Return a number with its interval, which of a difference in the Brier score has no name."""
-    names = [f"{ends}_{end}" if ends else end for end in ("low", "high")]
-    low, high = (float(row.get(end, math.nan)) for end in names)
-    if not math.isnan(low):
-        exact |= {"low": low, "high": high}
-    return number_cell(float(row[name]), exact, ends=(low, high), why=clean(row.get("reason", "")))
-
-
-def _names(table: pd.DataFrame) -> list[str]:
-    """Name each row, by its prompt too where there are several."""
-    keys = table[list(KEY)].itertuples(index=False)
-    if table["prompt"].nunique() < 2:
-        return [evaluation_name(task, model) for task, model, _ in keys]
+def _named(
+    rows: pd.DataFrame, table: pd.DataFrame, of: Sequence[str] = KEY
+) -> list[dict[str, Any]]:
+    """Return rows with a name each, by its prompt too where the table of scores has several."""
+    several = table["prompt"].nunique() > 1
     return [
-        " · ".join([*([evaluation_name(task, model)] if task or model else []), clean(prompt)])
-        for task, model, prompt in keys
+        {
+            **{str(k): v for k, v in row.items()},
+            "name": _name_of(*(row[key] for key in of), several=several),
+        }
+        for row in rows.to_dict("records")
     ]
 
 
-def _numbers(values: "pd.Series[float]") -> list[str]:
-    return [NOT_GIVEN if text == "undefined" else text for text in format_numbers(values.tolist())]
-
-
-def _with_ends(table: pd.DataFrame, name: str, ends: str) -> list[str]:
-    """Write a column with its intervals, all with as many decimals."""
-    names = [name, f"{ends}_low", f"{ends}_high"]
-    texts = iter(format_numbers(table[names].to_numpy(dtype=float).ravel().tolist()))
-    cells = []
-    for value, low, high in zip(texts, texts, texts, strict=True):
-        interval = "" if low == "undefined" else f" [{low}, {high}]"
-        cells.append(NOT_GIVEN if value == "undefined" else f"{value}{interval}")
-    return cells
-
-
-def _tested(table: pd.DataFrame) -> list[str]:
-    """Write p-values, in brackets those by Holm."""
-    return [
-        NOT_GIVEN if math.isnan(p) else f"{format_pvalue(p)} ({format_pvalue(holm)})"
-        for p, holm in table[["pvalue", "pvalue_holm"]].itertuples(index=False)
-    ]
-
-
-def _reasons(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Say why numbers or p-values are missing, once for all rows with the same reason."""
-    about: dict[str, list[str]] = {}
-    for name, reason in zip(names, table["reason"], strict=True):
-        if reason:
-            about.setdefault(clean(reason), []).append(name)
-    return [
-        f"{'All' if len(of) == len(names) else ', '.join(of[:8])}: {reason}."
-        for reason, of in about.items()
-    ]
+def _name_of(task: str, model: str, prompt: str, *, several: bool) -> str:
+    if not several:
+        return evaluation_name(task, model)
+    return " · ".join([*([evaluation_name(task, model)] if task or model else []), clean(prompt)])
 
 
 def _different_cases(table: pd.DataFrame, differences: pd.DataFrame) -> str:
@@ -451,39 +316,31 @@ def _different_cases(table: pd.DataFrame, differences: pd.DataFrame) -> str:
     return ""
 
 
-def _from_first(
-    table: pd.DataFrame, differences: pd.DataFrame, names: Sequence[str]
-) -> Counts | None:
-    """Lay out the differences of each row from the first of its task."""
-    name_of = dict(zip(table[list(KEY)].itertuples(index=False, name=None), names, strict=True))
+def _of_pairs(table: pd.DataFrame, differences: pd.DataFrame, every: bool) -> Table | None:
+    """Lay out the differences of each row from the first of its task, or those of every pair."""
+    others = ("task", "other_model", "other_prompt")
     first = set(table.drop_duplicates("task")[list(KEY)].itertuples(index=False, name=None))
-    others = differences[["task", "other_model", "other_prompt"]]
-    shown = differences[[key in first for key in others.itertuples(index=False, name=None)]]
+    keys = differences[list(others)].itertuples(index=False, name=None)
+    shown = differences if every else differences[[key in first for key in keys]]
     if shown.empty:
         return None
     # Of thousands most share no case with the first; where all do so, the table says it.
     compared = shown["brier_difference"].notna()
-    shown = shown[compared] if compared.any() else shown
-    cells = tuple(
-        zip(
-            [name_of[key] for key in shown[list(KEY)].itertuples(index=False, name=None)],
-            [str(count) for count in shown["n_contexts"]],
-            _with_ends(
-                shown.rename(columns={"low": "b_low", "high": "b_high"}), "brier_difference", "b"
-            ),
-            _tested(shown),
-            _with_ends(shown, "log_difference", "log"),
-            strict=True,
-        )
-    )
+    shown = shown[compared] if compared.any() and not every else shown
+    rows = _named(shown, table)
+    for row, named in zip(rows, _named(shown, table, others), strict=True):
+        row |= {"other": named["name"], "others": {key: row[key] for key in others[1:]}}
     n_pairs = int(differences["pvalue"].notna().sum())
-    note = (
-        "Above 0 the first is better. Each interval is of one pair alone (95%); p of the Brier "
-        f"score, by Holm over all {counted(n_pairs, 'pair')} of the table, which allows for the "
-        "first being chosen by its score."
-        if n_pairs > 1
-        else "Above 0 the first is better; p is that of the Brier score."
-    )
+    what = "Above 0 the other is better" if every else "Above 0 the first is better"
+    note = f"{what}; p is that of the Brier score."
+    if n_pairs > 1:
+        chosen = "" if every else ", which allows for the first being chosen by its score"
+        note = (
+            f"{what}. Each interval is of one pair alone (95%); p of the Brier score, by Holm "
+            f"over all {counted(n_pairs, 'pair')} of the table{chosen}."
+        )
     if n_left := len(compared) - len(shown):
         note += f" Left out, as too few cases are common: {n_left} of {len(compared)}."
-    return Counts(("", "cases", "Brier score", "p (Holm)", "log score"), cells, note)
+    columns = [column for column in _DIFFERENCES if every or column.heading != "less"]
+    of = "" if every else " from the first"
+    return build_table(rows, columns, title=f"Differences{of}, on common cases", caption=note)

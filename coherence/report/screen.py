@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.layout import RULED, Command, Name, as_cell, as_text, listed
+from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
 from coherence.report.verdicts import Verdict
 from coherence.report.view import View, unparsed_share, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
@@ -60,9 +60,9 @@ def screen(
         if said.command:
             yield Command(said.command, indent=6)
     yield Text()
-    table = _table(evaluations)
-    if table.row_count:
-        yield table
+    table = short_table(evaluations)
+    if table.rows:
+        yield Fitted(table, gap=3, indent=2)
     yield from listed(list(warnings(seen)))
     yield from below
     yield as_text(f"{legend(evaluations)} Everything else: {more}.", "dim")
@@ -89,9 +89,9 @@ def mark(verdict: Verdict) -> str:
     return OPEN if verdict.open else KEPT
 
 
-def _head(said: Headline) -> Table:
+def _head(said: Headline) -> Grid:
     """Name an evaluation, and say on the right what it rests on."""
-    grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    grid = Grid.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", overflow="fold")
     grid.add_row(as_cell(said.heading, "bold"), as_text(said.basis, "dim"))
@@ -141,9 +141,9 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     )
 
 
-def _verdict(said: Headline) -> Table:
+def _verdict(said: Headline) -> Grid:
     """Set a verdict beside its mark, and below it what to do next."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=3, justify="right")
     grid.add_column(ratio=1)
     grid.add_row(Text(said.mark), as_text(said.verdict, "bold" if said.marked else ""))
@@ -254,26 +254,16 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
 """Rows of the table, and what stands in them; one that all evaluations lack is left out."""
 
 
-def short_table(evaluations: Sequence[EvaluationReport]) -> tuple[list[str], list[list[str]]]:
-    """Return the names of evaluations, and rows of which the first cell says what they hold."""
+def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
+    """Return the rows that any evaluation has, a column for each."""
     one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
-    names = [
+    headings = [
         clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
         for evaluation in evaluations
     ]
     rows = [[name, *map(cell_of, evaluations)] for name, cell_of in ROWS]
-    return names, [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
-
-
-def _table(evaluations: Sequence[EvaluationReport]) -> Table:
-    table = Table(box=RULED, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(Text("  95% intervals", style="dim"), overflow="fold")
-    names, rows = short_table(evaluations)
-    for name in names:
-        table.add_column(Name(name, "dim"), justify="right", overflow="fold")
-    for name, *cells in rows:
-        table.add_row(Padding(as_cell(name), (0, 0, 0, 2)), *map(as_cell, cells))
-    return table
+    shown = [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
+    return table_of_texts(["95% intervals", *headings], shown)
 
 
 def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:

@@ -5,16 +5,19 @@ cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
 
 import pandas as pd
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.report.document import MISSING, Cell, Column, Kind, build_table
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.layout import Command, Name, as_cell, as_text, empty_table, listed, rendered
+from coherence.report.layout import Command, Fitted, as_text, listed, rendered
 from coherence.report.ranking import (
     CALIBRATION_HEADING,
     FEW,
@@ -28,9 +31,9 @@ from coherence.report.ranking import (
 )
 from coherence.report.scores import (
     forecasts_alone,
-    prompt_view,
+    prompt_table,
     score_table,
-    score_views,
+    score_tables,
     scores_sentence,
     state_table,
     unscored,
@@ -38,9 +41,13 @@ from coherence.report.scores import (
 from coherence.report.screen import has_verdicts, screen
 from coherence.report.variation import little_sentence
 from coherence.report.view import (
-    Counts,
+    MARK,
+    PLAIN_EFFECT,
+    TESTED,
+    WORDS,
     Row,
     View,
+    interval_column,
     repair_sentence,
     sample_sentences,
     unparsed_share,
@@ -129,8 +136,9 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
         yield Text("No check could be run.")
     if hidden := len(said.rows) - sum(len(group) for _, group in shown):
         yield as_text(f"and {counted(hidden, 'further result')} (--full)", "dim")
-    for counts in (said.twins, said.answers, said.bounds)[: None if full else 1]:
-        yield from _counts(counts)
+    for table in (said.twins, said.answers, said.bounds)[: None if full else 1]:
+        if table.rows:
+            yield from (Text(), Fitted(table))
     remarks = list(
         filter(None, _all_remarks(evaluation, said) if full else _remarks(evaluation, said))
     )
@@ -143,9 +151,9 @@ def _alert(alert: Note) -> str:
     return f"{ALERT}: {clean(alert)}"
 
 
-def _opening(said: View) -> Table:
+def _opening(said: View) -> Grid:
     """What moves, what this shows, and what to do next."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     shows = " ".join(filter(None, [said.little, *said.conclusion]))
@@ -164,21 +172,13 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     """One table, in which a question heads its answers; then what the numbers alone do not say."""
     shown = [row for _, group in groups for row in group]
     marked = any(row.rejects or row.is_nominal for row in shown)
+    columns = [WORDS, PLAIN_EFFECT, interval_column(said.interval), TESTED, *[MARK] * marked]
     known = [row for row in shown if row.defined] or shown  # reasons of the others stand below
-    table = empty_table(["", "effect", said.interval, "p (Holm)", *[""] * marked], right=(3,))
-    for question, group in groups:
-        if rows := [row for row in group if row in known]:
-            table.add_row(as_text(question, "bold"))
-        for row in rows:
-            style = "bold" if row.rejects else ""
-            mark = ["rejects" if row.rejects else "nominal" if row.is_nominal else ""] * marked
-            name = f"{row.words} ({row.check})" if row.words else row.check
-            cells = (row.effect, row.numbers[2], row.tested, *mark)
-            table.add_row(
-                Padding(as_cell(name, style), (0, 0, 0, 2)),
-                *(as_cell(text, style) for text in cells),
-            )
-    yield table
+    groups = [(question, [row for row in group if row in known]) for question, group in groups]
+    starts = accumulate([len(group) for _, group in groups], initial=0)
+    parts = {at: question for at, (question, group) in zip(starts, groups, strict=False) if group}
+    strong = {at for at, row in enumerate(known) if row.rejects}
+    yield Fitted(build_table(known, columns, parts=parts, strong=strong))
     # Which effects are of one action, which lie below their interval, and why a number is missing:
     # a dash with a p-value of 1 is no evidence of coherence.
     notes: dict[str, list[str]] = {}
@@ -191,21 +191,11 @@ def _results(said: View, groups: Sequence[tuple[str, list[Row]]]) -> Iterator[Re
     )
 
 
-def _counts(counts: Counts) -> Iterator[RenderableType]:
-    if not counts.rows:
-        return
-    yield Text()
-    table = empty_table(counts.headings, right=range(1, len(counts.headings)))
-    for row in counts.rows:
-        table.add_row(*map(as_cell, row))
-    yield table
-
-
 def _all_remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Every result in words, and all notes."""
     yield from (f"{row.check}: {row.verdict}" for row in said.rows)
     yield from map(str, (*said.cautions, *said.answering))
-    yield from (said.answers.note, said.sensitivity, said.twins.note)
+    yield from (said.answers.caption, said.sensitivity, said.twins.caption)
     yield from (*sample_sentences(evaluation.results), *map(str, said.notes))
 
 
@@ -214,7 +204,7 @@ def _remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     for note in (*said.cautions, *said.answering):
         if note.level is Level.WARNING or note.code is Code.POLICIES:
             yield str(note)
-    yield said.twins.note
+    yield said.twins.caption
     # What may mislead is never among those that are only counted.
     notes = sorted(said.notes, key=lambda note: note.level is not Level.WARNING)
     n_shown = max(MOST_NOTES, sum(note.level is Level.WARNING for note in notes))
@@ -256,18 +246,12 @@ def _scores(
     """Yield the tables of scores, a row a model."""
     yield as_text(scores_sentence(scores), "bold")
     yield from (as_text(line, "bold") for line in alert_lines(evaluations))
-    views = score_views(scores, differences, state_table(evaluations))
-    of_prompts = prompt_view(evaluations) if forecasts_alone(evaluations) else None
-    for title, counts in [*views, *([of_prompts] if of_prompts else [])]:
-        shown = counts.rows if full else counts.rows[:_RANKED]
-        yield Text()
-        table = empty_table((title, *counts.headings[1:]), right=range(1, len(counts.headings)))
-        for row in shown:
-            table.add_row(Name(row[0]), *map(as_cell, row[1:]))
-        yield table
-        if hidden := len(counts.rows) - len(shown):
-            yield as_text(f"and {hidden} more (--full)", "dim")
-        yield as_text(counts.note, "dim")
+    tables = score_tables(scores, differences, state_table(evaluations))
+    if forecasts_alone(evaluations) and (of_prompts := prompt_table(evaluations)):
+        tables.append(of_prompts)
+    for table in tables:
+        yield from (Text(), Fitted(table, most=None if full else _RANKED))
+        yield as_text(table.caption, "dim")
     yield Text()
 
 
@@ -367,37 +351,53 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
     if several := concerns_all(row.result for row in shown if row.result):
         yield as_text(f"({several})")
     heading = interval_heading(row.result for row in shown if row.result)
-    headings = ["model" if one_task else "task · model", "effect", heading]
-    calibration = calibration_column(shown)
-    if tested := any(is_test(result) for row in ranked for result in row.evaluation.results):
-        headings += ["p", "rejected tests"]
-    n_of_test = len(headings)
-    headings += [CALIBRATION_HEADING.replace(" ", "\n")] if calibration else []
-    table = empty_table(headings, right=(3,))
-    table.columns[n_of_test - 1].no_wrap = not tested
-    for measure, of_measure in parts:
-        if measure:
-            table.add_row(as_cell(measure, "dim"))
-        for row in of_measure:
-            style = "bold" if row.rejected else ""
-            numbers, of = ["not run", "", ""], ""
-            if row.result is not None:
-                shown_as = Row(row.result)
-                effect_shown = shown_as.numbers[0] if one_unit else shown_as.effect
-                numbers = [effect_shown, shown_as.numbers[2], shown_as.tested]
-                of = "" if same else shown_as.component
-            rejected = ", ".join(clean(result.check) for result in row.rejected)
-            cells = [*numbers, rejected][: n_of_test - 1]
-            cells += [calibration[row.number]] if calibration else []
-            named = row.evaluation.model if one_task else evaluation_heading(row.evaluation)
-            table.add_row(Name(named, style), *(as_cell(cell, style) for cell in cells))
-            if of:
-                table.add_row(as_cell(of, "dim"))
-    yield table
+    names = "model" if one_task else "task · model"
+    numbers = replace(
+        PLAIN_EFFECT, make=lambda row: Cell(row.numbers[0] if one_unit else row.effect)
+    )
+    columns = [
+        Column("", names, Kind.LABEL, make=partial(_ranked_name, same, one_task)),
+        *map(_of_result, (numbers, interval_column(heading))),
+    ]
+    if any(is_test(result) for row in ranked for result in row.evaluation.results):
+        columns += [
+            _of_result(replace(TESTED, heading="p")),
+            Column("", "rejected tests", Kind.LABEL, make=_rejected),
+        ]
+    if calibration := calibration_column(shown):
+        columns.append(
+            Column("", CALIBRATION_HEADING, make=lambda row: Cell(calibration[row.number]))
+        )
+    starts = accumulate([len(of_measure) for _, of_measure in parts], initial=0)
+    headings = {at: measure for at, (measure, _) in zip(starts, parts, strict=False) if measure}
+    strong = {at for at, row in enumerate(shown) if row.rejected}
+    yield Fitted(build_table(shown, columns, parts=headings, strong=strong))
     if len(ranked) > len(shown):
         others = ", in other units of measurement," if len(by_measure(ranked)) > 1 else ""
         more = counted(len(ranked) - len(shown), "more evaluation")
         yield as_text(f"and {more} with smaller effects{others} or none.")
+
+
+def _of_result(column: Column) -> Column:
+    """Return the column of the result that evaluations are ranked by, which some may lack."""
+
+    def cell(ranked: Ranked) -> Cell:
+        if ranked.result is None:
+            return Cell("not run" if column.heading == "effect" else MISSING)
+        return column.cell(Row(ranked.result))
+
+    return replace(column, make=cell)
+
+
+def _ranked_name(same: str, one_task: bool, ranked: Ranked) -> Cell:
+    """Name an evaluation, and the component of its effect where not all show the same."""
+    component = "" if same or ranked.result is None else Row(ranked.result).component
+    heading = ranked.evaluation.model if one_task else evaluation_heading(ranked.evaluation)
+    return Cell(" · ".join(filter(None, [heading, component])))
+
+
+def _rejected(ranked: Ranked) -> Cell:
+    return Cell(", ".join(clean(result.check) for result in ranked.rejected))
 
 
 def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:

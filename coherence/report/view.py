@@ -7,13 +7,13 @@ and model output: whatever leaves this module is cleaned, and a page escapes it 
 
 import math
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-
-import pandas as pd
+from typing import Any
 
 from coherence.inputs import MIN_CONTEXTS
+from coherence.report.document import Cell, Column, Kind, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.verdicts import Verdict
@@ -83,11 +83,12 @@ BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
     "they hold for these answers and leave out sampling."
 )
+UNPARSED = "share_unreadable"
 _STATUS_HEADINGS = {
     "sum_not_one": "sum not 1",
     "out_of_range": "out of range",
     LOW_MASS: "low mass",
-    "share_unreadable": "unparsed in all",
+    UNPARSED: "unparsed in all",
 }
 
 
@@ -119,6 +120,11 @@ class Row:
     def defined(self) -> bool:
         """Whether it has an estimate or a p-value."""
         return not (math.isnan(self.result.statistic) and math.isinf(_pvalue(self.result)))
+
+    @property
+    def mark(self) -> str:
+        """What a table says of the test; empty where it does not reject."""
+        return "rejects" if self.rejects else "nominal" if self.is_nominal else ""
 
     @property
     def marked(self) -> bool:
@@ -176,18 +182,64 @@ class Row:
         return f"{rows}, {counted(self.result.n_contexts, 'context')}{left_out}"
 
 
+def _noise(row: Mapping[Any, Any]) -> Cell:
+    """Show how much of what is observed noise would give."""
+    share = row["noise_share"]
+    if math.isnan(share):
+        return Cell(NOT_GIVEN)
+    return Cell(f"{share:.0%}" if share <= 1 else "all", {"": share})
+
+
 def _adjusted(pvalue: float | None) -> str:
     return "" if pvalue is None or math.isnan(pvalue) else format_pvalue(pvalue)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """A small table of text, the first column of which names the rows."""
+def _checked(row: Row) -> Cell:
+    return Cell(row.check, {"": row.result.check})
 
-    headings: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    note: str = ""  # how it is read
-    columns: tuple[str, ...] = ()  # names of the columns in the data, where they have any
+
+def _effect(row: Row) -> Cell:
+    """Show an effect, and say which it is where it is one of several."""
+    result = row.result
+    record, component = result.to_row(), str(result.settings.get("component", ""))
+    exact = {
+        "": record["estimate"],
+        **{key: record[key] for key in ("low", "high", "level", "unit")},
+    }
+    undefined = math.isnan(result.statistic)
+    note = result.reason if undefined else result.estimate_note() * bool(component)
+    return Cell(row.effect, exact | {"component": component}, note, is_reason=undefined)
+
+
+def _counted(n: int) -> Cell:
+    return Cell(str(n), {"": n})
+
+
+CHECK = Column("check", kind=Kind.LABEL, make=_checked)
+WORDS = Column(
+    "",
+    "",
+    Kind.LABEL,
+    make=lambda row: Cell(f"{row.words} ({row.check})" if row.words else row.check),
+)
+EFFECT = Column("effect", kind=Kind.LABEL, make=_effect)
+PLAIN_EFFECT = Column("", "effect", Kind.LABEL, make=lambda row: Cell(row.effect))
+PVALUE = Column("p", make=lambda row: Cell(row.pvalue, {"": row.result.pvalue}))
+HOLM = Column(
+    "p_holm",
+    "p by Holm",
+    make=lambda row: Cell(row.holm or NOT_GIVEN, {"": row.result.pvalue_holm}),
+)
+TESTED = Column("", "p (Holm)", make=lambda row: Cell(row.tested))
+MARK = Column("", "", Kind.LABEL, make=lambda row: Cell(row.mark))
+CONTEXTS = Column("contexts", make=lambda row: _counted(row.result.n_contexts))
+ROWS = Column("rows", make=lambda row: _counted(row.result.n_rows))
+"""Columns of tables of results."""
+
+
+def interval_column(heading: str) -> Column:
+    """Return the column of the intervals of results."""
+    return Column("", heading, Kind.INTERVAL, make=lambda row: Cell(row.numbers[2]))
 
 
 @dataclass(frozen=True)
@@ -203,9 +255,9 @@ class View:
     alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
-    twins: Counts
-    answers: Counts
-    bounds: Counts
+    twins: Table
+    answers: Table
+    bounds: Table
     cautions: tuple[Note, ...]  # what may mislead tests
     answering: tuple[Note, ...]  # how the answers were elicited
     sensitivity: str  # how much unseen noise would explain the hidden shift
@@ -405,53 +457,39 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
     return [f"{size}: {', '.join(checks)}" for size, checks in groups.items()]
 
 
-def _twins(evaluation: EvaluationReport) -> Counts:
+_TWINS = (
+    Column("check", "", Kind.LABEL),
+    Column("observed"),
+    Column("median", "twins, 95% of them", ends=("low", "high")),
+    pvalue("pvalue", "p of twins"),
+    Column("noise_share", "noise", make=_noise),
+)
+
+
+def _twins(evaluation: EvaluationReport) -> Table:
     """Set results beside those of rational twins."""
-    rows, n_twins = [], 0
-    for result in evaluation.results:
-        if (twins := result.twins) is None:
-            continue
-        n_twins = max(n_twins, twins.n_twins)
-        numbers = format_numbers([twins.observed, twins.median, twins.low, twins.high])
-        noise = f"{twins.noise_share:.0%}" if twins.noise_share <= 1 else "all"
-        rows.append(
-            (
-                clean(result.check),
-                *numbers[:2],
-                f"[{numbers[2]}, {numbers[3]}]",
-                format_pvalue(twins.pvalue),
-                NOT_GIVEN if math.isnan(twins.noise_share) else noise,
-            )
-        )
-    if not rows:
-        return Counts()
-    headings = (
-        f"beside {n_twins} rational twins",
-        "observed",
-        "twins",
-        "95% of twins",
-        "p of twins",
-        "noise",
-    )
-    return Counts(headings, tuple(rows), TWINS_NOTE)
+    rows = [
+        {"check": result.check, **asdict(result.twins)}
+        for result in evaluation.results
+        if result.twins is not None
+    ]
+    n_twins = max((row["n_twins"] for row in rows), default=0)
+    return build_table(rows, _TWINS, title=f"Beside {n_twins} rational twins", caption=TWINS_NOTE)
 
 
-def _answers(evaluation: EvaluationReport) -> Counts:
+def _answers(evaluation: EvaluationReport) -> Table:
     """Count what became of the answers; failures that did not occur have no column."""
     if evaluation.statuses.empty:
-        return Counts()
+        return Table()
     table = audit_table(evaluation.statuses)
     shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
-    columns = ["question", "asked", "ok", *shown, "share_unreadable"]
-    rows = [
-        tuple(
-            f"{row[name]:.1%}" if name == "share_unreadable" else clean(row[name])
-            for name in columns
-        )
-        for row in table[columns].to_dict("records")
+    columns = [
+        Column("question", kind=Kind.LABEL),
+        *(count(name, _STATUS_HEADINGS.get(name, name)) for name in ("asked", "ok", *shown)),
+        Column(UNPARSED, _STATUS_HEADINGS[UNPARSED], Kind.SHARE),
     ]
-    headings = tuple(_STATUS_HEADINGS.get(name, name) for name in columns)
-    return Counts(headings, tuple(rows), repair_sentence(evaluation), tuple(columns))
+    said = repair_sentence(evaluation)
+    return build_table(table.to_dict("records"), columns, title="Answers", caption=said)
 
 
 def repair_sentence(evaluation: EvaluationReport) -> str:
@@ -471,7 +509,8 @@ def status_groups(evaluation: EvaluationReport) -> dict[tuple[str, str], list[st
     """Return the contexts behind each count of `View.answers` but "asked" and "ok"."""
     if evaluation.statuses.empty or evaluation.labels.empty:
         return {}
-    names = set(_answers(evaluation).columns) - {"question", "asked", "ok", "share_unreadable"}
+    counted_columns = {column.name for column in _answers(evaluation).columns}
+    names = counted_columns - {"question", "asked", "ok", UNPARSED}
     status = evaluation.labels["status"].astype(str)
     column = status.where(~status.str.startswith("repaired:"), "repaired")
     counts = column.isin(names)
@@ -490,19 +529,22 @@ def unparsed_share(evaluation: EvaluationReport) -> float:
     return float(rows[unparsed].sum() / rows.sum())
 
 
-def _bounds(evaluation: EvaluationReport) -> Counts:
+_BOUNDS = (
+    Column("rate", kind=Kind.LABEL),
+    count("unreadable", "unparsed"),
+    Column("estimate", "of the parsed", digits=3),
+    Column("", "whatever the others were", Kind.INTERVAL, ends=("low", "high"), digits=3),
+)
+
+
+def _bounds(evaluation: EvaluationReport) -> Table:
     """Return the worst-case bounds, of rates with unparsed answers only."""
     if evaluation.bounds.empty:
-        return Counts()
+        return Table()
     # Where every answer was parsed, both bounds are the rate itself.
     rows = [
-        (
-            clean(f"{row['quantity']}: {row['label']}"),
-            str(row["unreadable"]),
-            NOT_GIVEN if pd.isna(row["estimate"]) else f"{row['estimate']:.3f}",
-            f"[{row['low']:.3f}, {row['high']:.3f}]",
-        )
+        {**row, "rate": f"{row['quantity']}: {row['label']}"}
         for row in evaluation.bounds[evaluation.bounds["unreadable"] > 0].to_dict("records")
     ]
-    headings = ("rate", "unparsed", "of the parsed", "whatever the others were")
-    return Counts(headings, tuple(rows), BOUNDS_NOTE) if rows else Counts()
+    title = "If the unparsed answers had all gone one way"
+    return build_table(rows, _BOUNDS, title=title, caption=BOUNDS_NOTE)

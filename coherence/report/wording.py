@@ -14,6 +14,7 @@ from coherence.table.audit import STATED, ElicitationSummary, FormProbability
 from coherence.table.notes import Code, Note, warning
 from coherence.table.printable import clean as clean
 from coherence.table.printable import counted, evaluation_name
+from coherence.table.printable import decimals_of as decimals_of
 from coherence.table.printable import format_numbers as format_numbers
 
 NOT_GIVEN = "–"

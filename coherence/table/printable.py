@@ -38,10 +38,15 @@ def spreadsheet_safe(value: object) -> object:
     return f"'{plain}" if runs else plain
 
 
-def format_numbers(values: Sequence[float]) -> list[str]:
-    """Format numbers that belong together with equal decimals: three digits of the largest."""
+def decimals_of(values: Sequence[float]) -> int:
+    """Return the decimals with which the largest of some numbers has three digits."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
+    return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
+
+
+def format_numbers(values: Sequence[float], decimals: int | None = None) -> list[str]:
+    """Format numbers that belong together with equal decimals: three digits of the largest."""
+    decimals = decimals_of(values) if decimals is None else decimals
     # "z" takes the sign off a number that rounds to zero: "-0.00" would read as below it.
     return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
 

@@ -20,7 +20,7 @@ from elicitation.options import MODEL, ModelOptions, option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.report.tables import PaperFigure, PaperTable
+    from coherence.report.document import FigureFile, Table
     from elicitation.asking.store import AnswerStore
     from elicitation.models.hosted.model import HostedModel
 
@@ -88,8 +88,8 @@ class Results:
     # what else is written: name of the file -> what writes it
     files: "dict[str, Callable[[Path], object]]" = field(default_factory=dict)
     figures: "Callable[[Path], object] | None" = None  # writes further ones into a folder
-    paper: "Sequence[PaperTable]" = ()
-    draw: "Callable[[Path], Sequence[PaperFigure]]" = lambda folder: ()
+    paper: "Sequence[Table]" = ()
+    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: ()
     # what comes last, since it takes long or may fail: writes files, and returns lines to print
     last: "Callable[[Path], str] | None" = None
 
@@ -271,15 +271,15 @@ def paper_folder(path: str | None) -> Path | None:
 def write_paper_tables(
     folder: Path | None,
     title: str,
-    tables: "Sequence[PaperTable]",
-    draw: "Callable[[Path], Sequence[PaperFigure]]" = lambda folder: (),
+    tables: "Sequence[Table]",
+    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: (),
     *,
     earlier: str,
 ) -> None:
     """Write tables and indexes where a folder was named, and say so."""
     if folder is None:
         return
-    from coherence.report.tables import write_document
+    from coherence.report.files import write_document
 
     where = f"{folder}/paper.md{in_place(folder, INDEXES)}"
     with new_files(folder, f"{earlier}|{INDEXES}") as new:

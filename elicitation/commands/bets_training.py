@@ -216,7 +216,7 @@ def transfer(options: TransferOptions) -> int:
 
     from coherence.batteries.bets.figures import plot_transfer
     from coherence.batteries.bets.scores import score_bets
-    from coherence.batteries.bets.tables import print_transfer, transfer_tables
+    from coherence.batteries.bets.tables import transfer_report, transfer_tables
     from coherence.plots.style import save_plot
     from coherence.table.writing import write_table
     from elicitation.batteries.bets.models import score_choices
@@ -247,7 +247,7 @@ def transfer(options: TransferOptions) -> int:
     with new_files(out, r"transfer\.(csv|svg)") as new:
         write_table(renamed.drop(columns="kind"), new / "transfer.csv")
         save_plot(partial(plot_transfer, table), new / "transfer.svg", size=(4.2, 3.6))
-    print("\n".join(print_transfer(renamed[renamed["truth"] == "correct"])))
+    print(transfer_report(renamed[renamed["truth"] == "correct"]))
     print(
         "share of right test bets (95% interval, things as crossed clusters); "
         "a guess is right in 33%"

@@ -237,20 +237,16 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
 
 
 def _print_status(path: str) -> None:
-    from coherence.report.columns import aligned
-    from coherence.report.wording import clean
+    from coherence.report.document import build_table, count, label
+    from coherence.report.layout import render_parts
     from elicitation.asking.overview import summarise_store
 
     table = summarise_store(path)
     if table.empty:
         print("no answers yet")
         return
-    rows = [
-        # A store may come from elsewhere; its texts must not command the terminal.
-        [clean(model), clean(question), str(answers), status]
-        for model, question, status, answers in table.itertuples(index=False)
-    ]
-    print("\n".join(aligned([["model", "question", "answers", "status"], *rows], right=(2,))))
+    columns = [label("model"), label("question"), count("answers"), label("status")]
+    print(render_parts([build_table(table.to_dict("records"), columns)]))
     is_read = table["question"].str.endswith(", distribution")
     sums = [(table[~is_read], "answer"), (table[is_read], "distribution")]
     numbers = [(int(part["answers"].sum()), name) for part, name in sums]

@@ -200,9 +200,10 @@ def _ask_model(
 
 def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.answers import mixing_runs
-    from coherence.batteries.mixing.figures import compare_figure, mixing_figure, save_panels
+    from coherence.batteries.mixing.figures import compare_figure, mixing_figure
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
+    from coherence.plots.style import save_figure
     from coherence.table.writing import write_table
 
     scores = score_mixing(answers, rng=options.seed)
@@ -227,10 +228,10 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
         figure = mixing_figure(curves, title=model or "rates")
         # Names of models are text from outside and never become part of a path.
         name = f"rates-{number}.png" if several else "rates.png"
-        results.files[name] = partial(save_panels, figure)
+        results.files[name] = partial(save_figure, figure)
     if several and (scores.curves["part"] == "flip").any():
         figure = compare_figure(scores.curves, list(board["model"]))
-        results.files["flips.png"] = partial(save_panels, figure)
+        results.files["flips.png"] = partial(save_figure, figure)
     return results
 
 

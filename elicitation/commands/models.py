@@ -87,12 +87,11 @@ def _fetch(args: argparse.Namespace) -> None:
 def _print_folder(folder: str) -> None:
     from pathlib import Path
 
-    from coherence.report.columns import aligned
     from coherence.report.wording import clean
     from elicitation.models.fetch import describe_folder
 
-    facts = describe_folder(Path(folder))
-    print("\n".join(aligned([[name, clean(text)] for name, text in _rows(facts)])))
+    for name, text in _rows(describe_folder(Path(folder))):
+        print(f"{name:<15}{clean(text)}")
 
 
 def _rows(facts: "FolderFacts") -> list[tuple[str, str]]:

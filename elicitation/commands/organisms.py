@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train and report."""
     from coherence.errors import InputError
-    from coherence.report.columns import aligned
+    from coherence.report.document import table_of_texts
+    from coherence.report.layout import render_parts
     from elicitation.training.organisms.catalog import ORGANISMS
 
     if args.list:
@@ -76,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             progress=progress,
         )
-    rows = [["organism", "readable", "error of beliefs", "of P(z | x)", "distance of policy"]]
+    headings = ["organism", "readable", "error of beliefs", "of P(z | x)", "distance of policy"]
+    rows = []
     for name, card in cards.items():
         accuracy = card["accuracy"]
         rows.append(
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
                 *(f"{accuracy[key]:.3f}" for key in ("rmse", "rmse_auxiliary", "policy_distance")),
             ]
         )
-    print("\n".join(aligned(rows, right=(1, 2, 3, 4))))
+    print(render_parts([table_of_texts(headings, rows)]))
     sets = next(iter(cards.values()))["accuracy"]["evidence_sets"]
     print(f"on {sets} evidence sets that no lesson was about, against each organism's own rules")
     return 0

@@ -411,6 +411,7 @@ def _score(options: RevealOptions, battery: Asking) -> Results:
     from coherence.batteries.revealed import scores as measures
     from coherence.batteries.revealed import tables as shown
     from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
+    from coherence.plots.style import save_figure
 
     beliefs, stated, bets, runs = map(
         _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
@@ -451,7 +452,8 @@ def _score(options: RevealOptions, battery: Asking) -> Results:
     if beliefs is not None:
         results.figures = partial(write_figures, beliefs)
     if misses is not None and len(misses):
-        results.files["misses.png"] = misses_figure(tables["beliefs"], misses).savefig
+        figure = misses_figure(tables["beliefs"], misses)
+        results.files["misses.png"] = partial(save_figure, figure)
         # Drawn anew: what lays a figure out changes it each time that it is saved.
         results.draw = partial(draw_misses, tables["beliefs"], misses)
     if runs is not None:

@@ -20,8 +20,12 @@ def runs(tmp_path):
 @pytest.mark.parametrize(
     ("command", "options", "says"),
     [
-        ("analyze", ["--checks", "sufficiency"], ["Acts on more", "| choice at equal belief"]),
-        ("compare", ["--effects", "calibration:brier,report_noise"], ["hardly moves", "| effect"]),
+        ("analyze", ["--checks", "sufficiency"], ["Acts on more", " choice at equal belief"]),
+        (
+            "compare",
+            ["--effects", "calibration:brier,report_noise"],
+            ["hardly moves", "| **calibration:brier"],
+        ),
     ],
 )
 def test_a_table_and_sentences_are_appended_with_names_escaped(

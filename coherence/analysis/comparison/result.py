@@ -5,7 +5,6 @@ alone, which are rebuilt element by element from a parsed tree, go in as markup.
 """
 
 import json
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,8 +15,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from coherence.analysis.comparison.effects import EFFECTS
+from coherence.report.document import MISSING, Cell, Column, Row, Table, build_table, label, pvalue
 from coherence.report.json import to_plain
-from coherence.report.wording import NOT_GIVEN, clean, format_numbers, format_pvalue
+from coherence.report.layout import render_parts
+from coherence.report.pages import render_table
+from coherence.report.wording import clean
 from coherence.result import rejects
 from coherence.table.printable import counted, span
 
@@ -70,7 +72,27 @@ SCHEMA_VERSION = 1
 WIDTH = 80
 N_NOTES = 8
 
-SHOWN = ("task", "effect", "model", "estimate", "low", "high", "rank_low", "rank_high", "letters")
+
+def _rank(row: Row) -> Cell:
+    if pd.isna(row["rank_low"]):
+        return Cell(MISSING, note=row["reason"])
+    return Cell(span(row["rank_low"], row["rank_high"]))
+
+
+MODELS = (
+    label("model"),
+    Column("estimate", ends=("low", "high"), reason="reason"),
+    Column("", "rank", make=_rank),
+    label("letters"),
+)
+PAIRS = (
+    label("model_a", "first"),
+    label("model_b", "second"),
+    Column("difference", ends=("low", "high"), reason="reason"),
+    pvalue("pvalue"),
+    pvalue("pvalue_ranks", "p for ranks"),
+    pvalue("pvalue_bh", "p, BH over all"),
+)
 
 
 @dataclass(frozen=True)
@@ -106,9 +128,22 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was found, and every estimate with its ranks."""
-        shown = self.estimates[[name for name in SHOWN if name in self.estimates.columns]]
-        table = shown.to_html(index=False, border=0, escape=True, float_format="{:.4g}".format)
-        return f"<p>{escape(clean(self.summary))}</p>{table}"
+        tables = "".join(map(render_table, self.tables()))
+        return f"<p>{escape(clean(self.summary))}</p>{tables}"
+
+    def tables(self) -> list[Table]:
+        """Return a table for each task: every effect with the models, the closest to 0 first."""
+        rows: dict[str, list[Row]] = {}
+        parts: dict[str, dict[int, str]] = {}
+        for task, effect, of_effect in self.effects():
+            here = rows.setdefault(task, [])
+            says = f"{effect}: {EFFECTS[effect].says}"
+            parts.setdefault(task, {})[len(here)] = says
+            here += _in_order(of_effect)
+        return [
+            build_table(rows[task], MODELS, title=self._heading(task), parts=parts[task])
+            for task in rows
+        ]
 
     def effects(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
         """Yield task, effect and rows of the estimates, in the order of the tables."""
@@ -135,20 +170,12 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        """Return estimates, ranks and letters as text, a line or two for each effect."""
-        lines: list[str] = []
-        seen = None
-        for task, effect, rows in self.effects():
-            if task != seen:
-                lines += [*([""] if lines else []), self._heading(task)]
-                seen = task
-            lines += _effect_lines(effect, rows)
-        lines += ["", *textwrap.wrap(self.summary, WIDTH), *textwrap.wrap(f"({LEGEND})", WIDTH)]
-        for note in self.notes[:N_NOTES]:
-            lines += textwrap.wrap(f"note: {clean(note)}", WIDTH, subsequent_indent="  ")
+        """Return estimates, ranks and letters as text."""
+        tables = [part for table in self.tables() for part in (table, "")]
+        notes = [f"note: {note}" for note in self.notes[:N_NOTES]]
         if len(self.notes) > N_NOTES:
-            lines.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
-        return "\n".join(lines)
+            notes.append(f"note: {len(self.notes) - N_NOTES} more in `notes`")
+        return render_parts([*tables, self.summary, f"({LEGEND})", *notes], width=WIDTH)
 
     def _heading(self, task: str) -> str:
         n = self.settings["n_contexts"][task]
@@ -206,53 +233,14 @@ class Comparison:
         )
 
 
-def _ranks(row: Mapping[Any, Any]) -> str:
-    return span(row["rank_low"], row["rank_high"])
-
-
-def _unranked(row: Mapping[Any, Any]) -> str:
-    """Write the model of a row without a rank, its estimate where it has one, and the reason."""
-    ends = _cells(row, "estimate")[: 1 if pd.isna(row["low"]) else 2]
-    shown = [] if pd.isna(row["estimate"]) else ends
-    return f"{' '.join([clean(row['model'], limit=30), *shown])}: {clean(row['reason'])}"
-
-
-def _effect_lines(effect: str, rows: pd.DataFrame) -> list[str]:
-    """Write an effect for a terminal, the model with the estimate closest to 0 first."""
-    known = rows[rows["rank_low"].notna()]
-    known = known.assign(distance=known["estimate"].abs())
-    known = known.sort_values(["distance", "rank_low", "model"], kind="stable")
-    # No break within a model's entry.
-    entries = [
-        " ".join(
-            [
-                clean(row["model"], limit=30),
-                *_cells(row, "estimate")[: 1 if pd.isna(row["low"]) else 2],
-                f"{row['letters']} ({_ranks(row)})",
-            ]
-        ).replace(" ", "\u00a0")
-        for row in known.to_dict("records")
+def _in_order(rows: pd.DataFrame) -> list[Row]:
+    """Return the rows of an effect, the model with the estimate closest to 0 first."""
+    order = rows.assign(distance=rows["estimate"].abs().where(rows["rank_low"].notna()))
+    order = order.sort_values(["distance", "rank_low", "model"], kind="stable")
+    return [
+        {**row, "letters": row["letters"] if isinstance(row["letters"], str) else ""}
+        for row in order.to_dict("records")
     ]
-    body = textwrap.wrap(
-        "  ".join(entries),
-        WIDTH,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-    )
-    heading = f"{effect}: {EFFECTS[effect].says}"
-    opening = textwrap.wrap(
-        heading, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-    )
-    lines = [*opening, *body]
-    for row in rows[rows["rank_low"].isna()].to_dict("records"):
-        lines += textwrap.wrap(
-            f"without rank: {_unranked(row)}",
-            WIDTH,
-            initial_indent="    ",
-            subsequent_indent="      ",
-        )
-    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _section(effect: str, rows: pd.DataFrame, pairs: pd.DataFrame, key: str) -> dict[str, Any]:
@@ -266,35 +254,17 @@ def _section(effect: str, rows: pd.DataFrame, pairs: pd.DataFrame, key: str) -> 
         title=f"{effect}: estimates and rank intervals of {len(rows)} models",
         size=(4.2, height_for(len(rows))),
     )
-    models = [
-        [clean(row["model"], limit=80), *_cells(row, "estimate"), _ranks(row), row["letters"]]
-        for row in rows[rows["rank_low"].notna()].to_dict("records")
-    ]
+    scale = "estimates"
+    if (pairs["scale"] == "mean square").any():
+        scale = "mean squares, of which the estimate is the root"
+    caption = f"Differences of {scale}, first less second."
     return {
         "name": effect,
         "says": EFFECTS[effect].says,
         "n": int(rows["n_contexts"].max()),
         "figure": Markup(figure),
-        "without": [_unranked(row) for row in rows[rows["rank_low"].isna()].to_dict("records")],
-        "models": models,
-        "scale": (
-            "mean squares, of which the estimate is the root"
-            if (pairs["scale"] == "mean square").any()
-            else "estimates"
-        ),
-        "pairs": [
-            [
-                *(clean(row[name], limit=60) for name in ("model_a", "model_b")),
-                *_cells(row, "difference"),
-                *(format_pvalue(row[f"pvalue{kind}"]) for kind in ("", "_ranks", "_bh")),
-            ]
-            for row in pairs.to_dict("records")
+        "tables": [
+            build_table(_in_order(rows), MODELS),
+            build_table(pairs.to_dict("records"), PAIRS, caption=caption),
         ],
     }
-
-
-def _cells(row: Mapping[Any, Any], name: str) -> list[str]:
-    """Write a number and its interval, or why there is none."""
-    value, low, high = format_numbers([row[name], row["low"], row["high"]])
-    ends = f"[{low}, {high}]" if not pd.isna(row["low"]) else clean(row["reason"]) or NOT_GIVEN
-    return [value, ends]

@@ -7,7 +7,6 @@ read as mathematics.
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
-from coherence.analysis.paper.tables import evaluation_name
+from coherence.analysis.paper.tables import evaluation_names
 from coherence.plots.pairwise import plot_pairwise_choice
-from coherence.plots.style import BLUE, FAINT, INK, SKY, Style, figure_style, frame_axes
+from coherence.plots.style import (
+    BLUE,
+    FAINT,
+    INK,
+    SKY,
+    Style,
+    figure_style,
+    frame_axes,
+    panels,
+    save_figure,
+    share_legend,
+)
+from coherence.report.document import FigureFile, spoken_range
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.tables import PaperFigure, spoken_range
 from coherence.report.wording import belief_noun, clean
 from coherence.result import CheckResult
 
@@ -33,7 +43,7 @@ _GAP = {PUBLISHED: "iterated_expectation", REPAIRED: "iterated_expectation:relat
 _FOREST = "iterated_expectation:random_forest"
 
 
-def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure]:
+def write_paper_figures(results: PaperResults, folder: Path) -> list[FigureFile]:
     """Draw Figures 1 and 2 into a folder, as SVG and PDF."""
     figures = []
     for procedure, report in results.reports.items():
@@ -43,14 +53,12 @@ def write_paper_figures(results: PaperResults, folder: Path) -> list[PaperFigure
 
 def _save(figure: Figure, path: Path) -> None:
     for ending in FORMATS:
-        # A date would make two runs of the same data differ.
-        date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
-        figure.savefig(path.with_suffix(f".{ending}"), metadata=date)
+        save_figure(figure, path.with_suffix(f".{ending}"))
 
 
 def _choice_figures(
     evaluations: Sequence[EvaluationReport], procedure: str, folder: Path
-) -> list[PaperFigure]:
+) -> list[FigureFile]:
     """Draw the shares of every pair of actions: a line an evaluation, a column a pair."""
     drawn = [
         (evaluation, {result.check: result for result in evaluation.results if _is_drawn(result)})
@@ -64,7 +72,7 @@ def _choice_figures(
     pairs = [check for check in named if any(check in results for _, results in drawn)]
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
-        return [PaperFigure("", "Figure 1", title, why)]
+        return [FigureFile("", "Figure 1", title, why)]
     shown = [(evaluation, results) for evaluation, results in drawn if results]
     chunks = [shown[start : start + MOST_UNITS] for start in range(0, len(shown), MOST_UNITS)]
     figures = []
@@ -75,7 +83,7 @@ def _choice_figures(
         _draw_choices(chunk, pairs[:_MOST_PAIRS], folder / name)
         of_part = f" ({number} of {len(chunks)})" if part else ""
         caption = _choice_caption(chunk, pairs, procedure)
-        figures.append(PaperFigure(name, "Figure 1", f"{title}{of_part}", caption))
+        figures.append(FigureFile(name, "Figure 1", f"{title}{of_part}", caption))
     return figures
 
 
@@ -88,13 +96,13 @@ def _draw_choices(
     pairs: Sequence[str],
     path: Path,
 ) -> None:
-    n_rows, n_columns = len(chunk), len(pairs)
+    size = (max(2.9, 3.6 / len(pairs)), 2.3)
     with figure_style({"font.size": 8.5}):
-        size = (max(2.9 * n_columns, 3.6), 2.3 * n_rows)
-        figure = Figure(figsize=size, layout="constrained")
-        for row, (evaluation, results) in enumerate(chunk):
-            for column, check in enumerate(pairs):
-                ax = figure.add_subplot(n_rows, n_columns, row * n_columns + column + 1)
+        figure, axes = panels(len(chunk) * len(pairs), across=len(pairs), size=size)
+        places = iter(axes)
+        for evaluation, results in chunk:
+            for check in pairs:
+                ax = next(places)
                 if check not in results:
                     _say_empty(ax, check.removeprefix(_PAIRWISE))
                     continue
@@ -108,7 +116,7 @@ def _draw_choices(
                 ax.set_title(
                     " · ".join(
                         clean(name, limit=_NAME)
-                        for name in evaluation_name(evaluation.task, evaluation.model)
+                        for name in evaluation_names(evaluation.task, evaluation.model)
                     ),
                     fontsize=8.5,
                     color=INK,
@@ -163,7 +171,7 @@ def _choice_caption(
     )
 
 
-def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
+def _gap_figure(results: PaperResults, folder: Path) -> FigureFile:
     """Draw the median relative gap of every model by task, beside that of fitted forests."""
     title = "Gaps of iterated expectations"
     frame = results.frame()
@@ -176,30 +184,26 @@ def _gap_figure(results: PaperResults, folder: Path) -> PaperFigure:
     if gaps.empty:
         first = results.evaluations[0].task, results.evaluations[0].model
         why = results.why_absent(next(iter(results.reports)), *first, _GAP[REPAIRED])
-        return PaperFigure("", "Figure 2", title, f"Not drawn: {why}")
+        return FigureFile("", "Figure 2", title, f"Not drawn: {why}")
     tasks = list(dict.fromkeys(gaps["task"]))
-    n_columns = min(len(tasks), _MOST_TASKS)
-    n_lines = math.ceil(len(tasks) / n_columns)
     forests = frame[(frame["check"] == _FOREST)].dropna(subset="estimate")
     n_models = int(gaps.groupby("task")["model"].nunique().max())
     width = max(2.0 + 0.75 * n_models, 3.4)
     with figure_style({"font.size": 9.0}):
-        size = (width * n_columns, 3.1 * n_lines)
-        figure = Figure(figsize=size, layout="constrained")
-        for number, task in enumerate(tasks):
-            ax = figure.add_subplot(n_lines, n_columns, number + 1)
+        figure, axes = panels(len(tasks), across=_MOST_TASKS, size=(width, 3.1))
+        for number, (task, ax) in enumerate(zip(tasks, axes, strict=True)):
             plot_gaps(gaps[gaps["task"] == task], forests[forests["task"] == task], ax)
-            name = clean(evaluation_name(task, "")[0], limit=_NAME)
+            name = clean(evaluation_names(task, "")[0], limit=_NAME)
             ax.set_title(name, fontsize=9.5, color=INK, loc="left", parse_math=False)
-            if number % n_columns:
+            if number % _MOST_TASKS:
                 ax.set_ylabel("")
         # On one scale, so that tasks can be compared.
-        top = max(ax.get_ylim()[1] for ax in figure.axes)
-        for ax in figure.axes:
+        top = max(ax.get_ylim()[1] for ax in axes)
+        for ax in axes:
             ax.set_ylim(0, top)
-        _legend(figure)
+        share_legend(figure, columns=3)
         _save(figure, folder / "figure2")
-    return PaperFigure("figure2", "Figure 2", title, _gap_caption(results, gaps, forests))
+    return FigureFile("figure2", "Figure 2", title, _gap_caption(results, gaps, forests))
 
 
 def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
@@ -218,7 +222,7 @@ def plot_gaps(gaps: pd.DataFrame, forests: pd.DataFrame, ax: Axes) -> Axes:
         known = ~np.isnan(low)
         ax.vlines(centres[known], low[known], high[known], color=INK, linewidth=1.2, zorder=3)
     _draw_forests(forests.drop_duplicates("model"), models, ax)
-    names = [clean(evaluation_name("", model)[1], limit=16) for model in models]
+    names = [clean(evaluation_names("", model)[1], limit=16) for model in models]
     turned = len(models) > 2 and max(map(len, names)) > 8
     ax.set_xticks(range(len(models)), names)
     for tick in ax.get_xticklabels():
@@ -242,17 +246,6 @@ def _draw_forests(forests: pd.DataFrame, models: list[str], ax: Axes) -> None:
             ends = [row["low"]] * 2, [row["high"]] * 2
             shade: Style = {"color": FAINT, "alpha": 0.25, "linewidth": 0, "zorder": 0}
             ax.fill_between([start, start + 1], *ends, **shade)
-
-
-def _legend(figure: Figure) -> None:
-    """Put one legend for all panels below them."""
-    entries: dict[str, Any] = {}
-    for ax in figure.axes:
-        handles, labels = ax.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    figure.legend(
-        list(entries.values()), list(entries), loc="outside lower center", ncols=3, frameon=False
-    )
 
 
 def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFrame) -> str:

@@ -5,8 +5,8 @@ the numbers come out of the frame of results, and captions say how they were com
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,9 +24,20 @@ from coherence.analysis.paper.results import (
     in_paper_order,
 )
 from coherence.checks.cmi import NEAREST
+from coherence.report.document import (
+    MISSING,
+    Cell,
+    Column,
+    Kind,
+    Row,
+    Table,
+    build_table,
+    label,
+    pvalue,
+    spoken_range,
+    with_ends,
+)
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.tables import Cell, Column, PaperTable, spoken_range, text_cell
-from coherence.report.wording import format_numbers, format_pvalue
 from coherence.table.printable import numbered
 from coherence.table.schema import PARSED
 
@@ -34,7 +45,7 @@ _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dro
 _KEY = ["procedure", "task", "model", "check"]
 Key = tuple[str, str]
 """Task and model."""
-Row = dict[Hashable, Any]
+_PVALUE = pvalue("pvalue", adjusted="pvalue_holm")
 
 
 @dataclass(frozen=True)
@@ -177,58 +188,61 @@ TABLES = (
 )
 
 
-def paper_tables(results: PaperResults) -> list[PaperTable]:
+def paper_tables(results: PaperResults) -> list[Table]:
     """Build Tables 1 to 5."""
     frame = results.frame()
     rows = {tuple(str(row[name]) for name in _KEY): row for row in frame.to_dict("records")}
     return [_table(declared, results, frame, rows) for declared in TABLES]
 
 
-def evaluation_name(task: str, model: str) -> tuple[str, str]:
+def evaluation_names(task: str, model: str) -> tuple[str, str]:
     """Return what a table calls a task and a model, which may have no name."""
-    return task or "all rows", model or "–"
+    return task or "all rows", model or MISSING
+
+
+def _named(task: str, model: str) -> Row:
+    return dict(zip(("task", "model"), evaluation_names(task, model), strict=True))
 
 
 def _table(
     declared: Declared, results: PaperResults, frame: pd.DataFrame, rows: Mapping[Any, Row]
-) -> PaperTable:
+) -> Table:
     """Build one table: a line for each evaluation, then means."""
     blocks = list(_expanded(declared.blocks, list(dict.fromkeys(frame["check"]))))
-    columns: list[tuple[Column, Callable[[Key], Cell]]] = []
+    columns = [label("task"), label("model")]
     for block, check, group in blocks:
+        ways = [(REPAIRED, block.repaired_heading, block.repaired, False)]
         if block.published:
-            column = Column(f"{check}.{PUBLISHED}", "published", group)
-            cell = partial(_cell, results, rows, PUBLISHED, check, percent=block.published_percent)
-            columns.append((column, cell))
-        column = Column(f"{check}.{REPAIRED}", block.repaired_heading, group)
-        cell = partial(_cell, results, rows, REPAIRED, check, number=block.repaired)
-        columns.append((column, cell))
+            ways.insert(0, (PUBLISHED, "published", "estimate", block.published_percent))
+        for procedure, heading, number, percent in ways:
+            make = partial(_cell, results, rows, procedure, check, number, percent)
+            columns.append(Column(f"{check}.{procedure}", heading, group=group, make=make))
         if block.tested:
-            columns.append((Column("", "p (Holm)", group), partial(_tested, rows, check)))
+            make = partial(_tested, rows, check)
+            columns.append(Column("", "p (Holm)", Kind.PVALUE, group=group, make=make))
     evaluations = [(evaluation.task, evaluation.model) for evaluation in results.evaluations]
-    cells = {evaluation: [cell(evaluation) for _, cell in columns] for evaluation in evaluations}
-    lines = [
-        (*map(text_cell, evaluation_name(*evaluation)), *cells[evaluation])
-        for evaluation in evaluations
-    ]
+    lines = build_table([{**_named(*key), "key": key} for key in evaluations], columns)
+    cells = dict(zip(evaluations, lines.rows, strict=True))
     means = [
-        (text_cell(label), text_cell(model), *map(_mean, zip(*map(cells.get, of), strict=True)))
-        for label, model, of in (_averaged(evaluations) if declared.with_means else ())
+        (
+            *(column.cell(names) for column in columns[:2]),
+            *map(_mean, zip(*(cells[key][2:] for key in of), strict=True)),
+        )
+        for names, of in (_averaged(evaluations) if declared.with_means else ())
     ]
-    names = (Column("task", "task", number=False), Column("model", "model", number=False))
     # In the order of the columns, the published numbers first.
     order = {check: at for at, (_, check, _) in enumerate(blocks)}
     shown = frame[frame["check"].isin(order)]
     shown = shown.assign(at=shown["check"].map(order)).sort_values(
         ["procedure", "at"], kind="stable", ignore_index=True
     )
-    return PaperTable(
+    return replace(
+        lines,
         name=f"table{declared.number}",
         label=f"Table {declared.number}",
         title=declared.title,
         caption=" ".join(_caption(declared, blocks, shown, results.evaluations)),
-        columns=(*names, *(column for column, _ in columns)),
-        rows=(*lines, *means),
+        rows=(*lines.rows, *means),
         n_last=len(means),
     )
 
@@ -261,48 +275,40 @@ def _cell(
     rows: Mapping[Any, Row],
     procedure: str,
     check: str,
-    evaluation: Key,
-    *,
-    percent: bool = False,
-    number: str = "estimate",
+    number: str,
+    percent: bool,
+    line: Row,
 ) -> Cell:
     """Show a number with its interval, or say why there is none."""
-    row = rows.get((procedure, *evaluation, check))
+    task, model = line["key"]
+    row = rows.get((procedure, task, model, check))
     if row is None:
-        return Cell("not run", note=results.why_absent(procedure, *evaluation, check))
+        return Cell("not run", note=results.why_absent(procedure, task, model, check))
     exact = {"": row[number]} | {name: row[name] for name in _EXACT}
     note = as_sentence(row["reason"])
     if math.isnan(row[number]):
         return Cell("undefined", exact, note)
-    numbers = [row[number]]
-    if not math.isnan(row["low"]):
-        numbers += [row["low"], row["high"]]
-    texts = [f"{100 * n:.1f}%" for n in numbers] if percent else format_numbers(numbers)
-    return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if texts[1:] else texts[0], exact, note)
+    return Cell(with_ends([row[number], row["low"], row["high"]], percent=percent), exact, note)
 
 
-def _tested(rows: Mapping[Any, Row], check: str, evaluation: Key) -> Cell:
+def _tested(rows: Mapping[Any, Row], check: str, line: Row) -> Cell:
     """Show the p-value of the repaired test, Holm's in brackets."""
-    row = rows.get((REPAIRED, *evaluation, check))
-    if row is None:
-        return Cell("–")
-    text = format_pvalue(row["pvalue"])
-    adjusted = not math.isnan(row["pvalue"]) and not math.isnan(row["pvalue_holm"])
-    return Cell(f"{text} ({format_pvalue(row['pvalue_holm'])})" if adjusted else text)
+    row = rows.get((REPAIRED, *line["key"], check))
+    return Cell(MISSING) if row is None else _PVALUE.cell(row)
 
 
 def _averaged(
     evaluations: Sequence[Key],
-) -> Iterator[tuple[str, str, list[Key]]]:
-    """Yield label, model and evaluations of each row of means: over tasks of a model, over all."""
+) -> Iterator[tuple[Row, list[Key]]]:
+    """Yield names and evaluations of each row of means: over tasks of a model, over all."""
     models = list(dict.fromkeys(model for _, model in evaluations))
     if len({task for task, _ in evaluations}) > 1:
         for model in models:
             of_model = [evaluation for evaluation in evaluations if evaluation[1] == model]
             if len(of_model) > 1:
-                yield "mean over tasks", evaluation_name("", model)[1], of_model
+                yield _named("mean over tasks", model), of_model
     if len(models) > 1:
-        yield "mean over all", "all", list(evaluations)
+        yield _named("mean over all", "all"), list(evaluations)
 
 
 def _mean(cells: Sequence[Cell]) -> Cell:
@@ -313,7 +319,7 @@ def _mean(cells: Sequence[Cell]) -> Cell:
         return Cell(cells[0].text, note=cells[0].note)
     mean = math.fsum(known) / len(known)
     few = f"Mean of the {len(known)} of {len(cells)} that have a number."
-    return Cell(format_numbers([mean])[0], {"": mean}, few if len(known) < len(cells) else "")
+    return Cell(with_ends([mean]), {"": mean}, few if len(known) < len(cells) else "")
 
 
 def _caption(

@@ -7,8 +7,8 @@ import pandas as pd
 
 from coherence.analysis.paper.results import collect_results
 from coherence.analysis.paper.tables import paper_tables
+from coherence.report.files import write_document
 from coherence.report.report import Report
-from coherence.report.tables import write_document
 from coherence.statistics.parallel import Progress
 from coherence.statistics.resample import Seed
 from coherence.table.files import LIST, new_files

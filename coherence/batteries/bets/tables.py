@@ -5,7 +5,6 @@ with its interval, the exact test, and the z test of the paper against a guess.
 """
 
 import math
-from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,18 +12,20 @@ from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.answers import UNNAMED
 from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
-from coherence.batteries.tables import (
+from coherence.report.document import (
     MISSING,
+    Cell,
+    Column,
+    Kind,
     Row,
-    Shown,
+    Table,
+    build_table,
     count,
-    lay_out,
-    number,
-    print_table,
+    label,
     pvalue,
-    text,
+    spoken_range,
 )
-from coherence.report.tables import Cell, PaperTable, spoken_range
+from coherence.report.layout import render_parts
 from coherence.report.wording import clean, format_pvalue
 
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."
@@ -37,12 +38,12 @@ _HOW = (
     "against the better of a random guess and the best constant answer, z and its one-sided p are "
     "the test of the paper, against a random guess with questions as independent."
 )
-_RIGHT = number(
+_RIGHT = Column(
     "accuracy",
     "right",
+    Kind.SHARE,
     ends=("low", "high"),
     exact={name: name for name in (*_EXACT, *_MORE)},
-    percent=True,
     why=_NOT_ASKED,
 )
 
@@ -54,29 +55,28 @@ def _always(row: Row) -> Cell:
 
 _SHARES = (
     count("n"),
-    number("accuracy", "right", ends=("low", "high"), percent=True),
-    number("chance", percent=True),
-    Shown("always", _always),
+    Column("accuracy", "right", Kind.SHARE, ends=("low", "high")),
+    Column("chance", kind=Kind.SHARE),
+    Column("", "always", make=_always),
 )
 _ACCURACY = (
-    text("template", "question"),
-    text("truth"),
-    text("method"),
+    label("template", "question"),
+    label("truth"),
+    label("method"),
     *_SHARES,
     pvalue("p_exact", "p exact"),
     pvalue("p_z", "p z test"),
 )
-_MODELS = (text("measure", "all models"), text("model"), *_SHARES)
+_MODELS = (label("measure", "all models"), label("model"), *_SHARES)
 _LADDER = (
-    number("stated"),
-    number("share", "bets taken", percent=True),
-    number("implied"),
-    Shown("95% interval", lambda row: Cell(f"{row['low']:.3f} to {row['high']:.3f}")),
-    text("status"),
+    Column("stated"),
+    Column("share", "bets taken", Kind.SHARE),
+    Column("implied", ends=("low", "high")),
+    label("status"),
 )
 
 
-def bet_tables(accuracy: pd.DataFrame) -> list[PaperTable]:
+def bet_tables(accuracy: pd.DataFrame) -> list[Table]:
     """Lay out accuracies, tables 5, 6 and 14 of the paper: models x kinds of question."""
     tables = []
     for kind, title in (("value", "Which thing is worth more"), ("bet", "Bets")):
@@ -89,7 +89,7 @@ def bet_tables(accuracy: pd.DataFrame) -> list[PaperTable]:
     return tables
 
 
-def transfer_tables(scores: pd.DataFrame) -> list[PaperTable]:
+def transfer_tables(scores: pd.DataFrame) -> list[Table]:
     """Lay out what carries over: trained on x tested on, figures 2 and 3 of the paper."""
     tables = []
     for suffix, methods in (("", (STANDARD,)), ("-sets", (THRESHOLD, STATED))):
@@ -114,11 +114,9 @@ def _how(suffix: str, kind: str) -> str:
     return f"The choice is that of the largest score.{own if kind == 'bet' else ''}"
 
 
-def _table(
-    rows: pd.DataFrame, name: str, title: str, how: str, down: str, across: str
-) -> PaperTable:
+def _table(rows: pd.DataFrame, name: str, title: str, how: str, down: str, across: str) -> Table:
     kinds = list(dict.fromkeys(rows["truth"]))
-    columns = [text(down, down.replace("_", " "))]
+    columns = [label(down, down.replace("_", " "))]
     for column in dict.fromkeys(rows[across]):
         for truth in kinds:
             if len(rows[(rows[across] == column) & (rows["truth"] == truth)]):
@@ -134,10 +132,10 @@ def _table(
         f"{int(rows['n_unread'].sum())} answers of all cells could not be read and count as wrong."
     )
     caption = f"{how} {_HOW} {counted}"
-    return lay_out(lines.values(), columns, name=name, title=title, caption=caption)
+    return build_table(lines.values(), columns, name=name, title=title, caption=caption)
 
 
-def _three(key: str, group: str) -> list[Shown]:
+def _three(key: str, group: str) -> list[Column]:
     """Return the columns of an accuracy and of its two tests; a line may lack it."""
 
     def accuracy(line: Row) -> Cell:
@@ -150,9 +148,9 @@ def _three(key: str, group: str) -> list[Shown]:
         return _z(line[key]) if key in line else Cell(MISSING)
 
     return [
-        Shown("accuracy", accuracy, key, group),
-        Shown("p exact", exact, "", group),
-        Shown("z (p)", paper, f"{key}.z", group),
+        Column(key, "accuracy", group=group, make=accuracy),
+        Column("", "p exact", group=group, make=exact),
+        Column(f"{key}.z", "z (p)", group=group, make=paper),
     ]
 
 
@@ -169,23 +167,20 @@ def _z(row: Row) -> Cell:
 
 
 def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
-    """Return the accuracies of every model as lines, and several models beside each other."""
-    lines: list[str] = []
+    """Return the accuracies of every model as text, and several models beside each other."""
+    parts: list[Table | str] = []
     for model, rows in scores.accuracy.groupby("model", sort=False):
         # Answers without a column of models are those of one, which has no name to head them.
-        lines += [*([] if model == UNNAMED else [clean(model)]), *_printed(rows, _ACCURACY), ""]
+        title = "" if model == UNNAMED else clean(model)
+        parts += [build_table(rows.to_dict("records"), _ACCURACY, title=title), ""]
     for (model, modality), fit in scores.ladders.items():
         named = "" if model == UNNAMED else f"{clean(model)}, "
-        of = f"{named}ladder of a {clean(modality)}"
-        lines += [f"{of}: probabilities that choices act on", *_printed(fit.table, _LADDER)]
-        lines += [*_weighting(fit), ""]
+        title = f"{named}ladder of a {clean(modality)}: probabilities that choices act on"
+        table = build_table(fit.table.to_dict("records"), _LADDER, title=title)
+        parts += [table, *_weighting(fit), ""]
     if "model" in comparison and comparison["model"].nunique() > 1:
-        lines += [*_printed(comparison, _MODELS), ""]
-    return "\n".join([*lines, *(f"note: {clean(note)}" for note in scores.notes)]).rstrip()
-
-
-def _printed(rows: pd.DataFrame, columns: Sequence[Shown]) -> list[str]:
-    return print_table(lay_out(rows.to_dict("records"), columns))
+        parts += [build_table(comparison.to_dict("records"), _MODELS), ""]
+    return render_parts([*parts, *(f"note: {note}" for note in scores.notes)]).rstrip()
 
 
 def _weighting(fit: LadderFit) -> list[str]:
@@ -214,15 +209,15 @@ def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def print_transfer(scores: pd.DataFrame) -> list[str]:
-    """Return the lines of the shares of right test bets: trained on x tested on."""
+def transfer_report(scores: pd.DataFrame) -> str:
+    """Return the shares of right test bets as text: trained on x tested on."""
 
-    def share(tested: str) -> Shown:
-        return Shown(f"{tested} test", lambda line: _SHARES[1].cell(line[tested]))
+    def share(tested: str) -> Column:
+        return Column("", f"{tested} test", make=lambda line: _SHARES[1].cell(line[tested]))
 
-    columns = [text("trained_on", "trained on"), *map(share, dict.fromkeys(scores["tested_on"]))]
+    columns = [label("trained_on", "trained on"), *map(share, dict.fromkeys(scores["tested_on"]))]
     lines: dict[str, dict[str, object]] = {}
     for row in scores.to_dict("records"):
         line = lines.setdefault(row["trained_on"], {"trained_on": row["trained_on"]})
         line[row["tested_on"]] = row
-    return print_table(lay_out(lines.values(), columns))
+    return render_parts([build_table(lines.values(), columns)])

@@ -4,8 +4,6 @@ All parts of one model, or one part of several models, from the table of curves 
 `coherence.MixingScores`. Text that comes from data is never read as mathematics.
 """
 
-import math
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +24,7 @@ from coherence.plots.style import (
     Style,
     figure_style,
     frame_axes,
+    panels,
     probability_scales,
 )
 from coherence.report.wording import clean
@@ -46,6 +45,7 @@ _THREE = {
     "2": (GREEN, "D", "rate of 2"),
 }
 _SIZES = {"axes.titlesize": 10.5, "legend.fontsize": 8.5}
+_GRID: Style = {"across": 4, "size": (3.6, 3.3), "room": (0, 0.4)}
 _MOST_LABEL = 26
 _MOST_PANELS = 12
 
@@ -173,7 +173,7 @@ def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:
     """Return a figure with one panel per part of the battery that was asked."""
     present = [name for name in PARTS if (curves["part"] == name).any()]
     with figure_style(_SIZES):
-        figure, axes = _panels(len(present), title)
+        figure, axes = panels(len(present), title=title, **_GRID)
         for name, ax in zip(present, axes, strict=True):
             (plot_words if name == "words" else plot_rates)(curves[curves["part"] == name], ax)
             heading = f"{PARTS[name].number}  {PARTS[name].title}"
@@ -186,23 +186,9 @@ def compare_figure(curves: pd.DataFrame, models: Sequence[str], *, part: str = "
     by_model = dict(list(curves[curves["part"] == part].groupby("model", sort=False)))
     shown = [model for model in models if model in by_model][:_MOST_PANELS]
     with figure_style(_SIZES):
-        figure, axes = _panels(len(shown), f"{PARTS[part].title}: rate against probability")
+        title = f"{PARTS[part].title}: rate against probability"
+        figure, axes = panels(len(shown), title=title, **_GRID)
         for model, ax in zip(shown, axes, strict=True):
             plot_rates(by_model[model], ax)
             ax.set_title(clean(model, limit=34), loc="left", fontweight="bold", parse_math=False)
     return figure
-
-
-def save_panels(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG."""
-    with figure_style(_SIZES):
-        # Without the name of the program that drew it, whose version would change the bytes.
-        figure.savefig(path, dpi=140, metadata={"Software": ""})
-
-
-def _panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
-    lines = max(1, math.ceil(count / 4))
-    columns = max(1, math.ceil(count / lines))
-    figure = Figure(figsize=(3.6 * columns, 3.3 * lines + 0.4), layout="constrained")
-    figure.suptitle(clean(title, limit=80), x=0.01, ha="left", fontsize=12, parse_math=False)
-    return figure, [figure.add_subplot(lines, columns, number + 1) for number in range(count)]

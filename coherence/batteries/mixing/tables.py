@@ -6,18 +6,18 @@ import pandas as pd
 
 from coherence.batteries.mixing.design import EXPERIMENTS
 from coherence.batteries.mixing.scores import MixingScores
-from coherence.batteries.tables import (
+from coherence.report.document import (
     MISSING,
+    Cell,
+    Column,
+    Kind,
     Row,
-    Shown,
+    Table,
+    build_table,
     count,
-    lay_out,
-    number,
-    print_table,
-    text,
+    label,
 )
-from coherence.report.tables import Cell, PaperTable
-from coherence.report.wording import clean
+from coherence.report.layout import render_parts
 
 _UNDEFINED = "Undefined: a part was not asked, or some condition has no parsed answer."
 
@@ -33,29 +33,28 @@ def _bounds(row: Row) -> Cell:
     return Cell(said, {key: row[key] for key in ("worst", "best")}, "" if known else _UNDEFINED)
 
 
-_MODEL = text("model", form=lambda name: str(name) or MISSING)
-_BOUNDS = Shown("published, if all were read", _bounds, "bounds")
+_BOUNDS = Column("bounds", "published, if all were read", make=_bounds)
 _COLUMNS = (
-    Shown("experiment", _experiment, "experiment", number=False),
-    number("points", "of", why=_UNDEFINED),
-    number("published", why=_UNDEFINED),
-    number("ceiling", why=_UNDEFINED),
-    number("equilibrium", "at the equilibria", why=_UNDEFINED),
-    number("corrected", ends=("low", "high"), why=_UNDEFINED),
+    Column("experiment", kind=Kind.LABEL, make=_experiment),
+    Column("points", "of", why=_UNDEFINED),
+    Column("published", why=_UNDEFINED),
+    Column("ceiling", why=_UNDEFINED),
+    Column("equilibrium", "at the equilibria", why=_UNDEFINED),
+    Column("corrected", ends=("low", "high"), why=_UNDEFINED),
     _BOUNDS,
-    number("unread", "unparsed", percent=True),
-    number("refused", percent=True),
+    Column("unread", "unparsed", Kind.SHARE),
+    Column("refused", kind=Kind.SHARE),
 )
 _BOARD = (
     count("rank"),
-    text("model"),
-    number("corrected", ends=("low", "high")),
-    number("published"),
-    number("ceiling"),
+    label("model"),
+    Column("corrected", ends=("low", "high")),
+    Column("published"),
+    Column("ceiling"),
 )
 
 
-def mixing_table(experiments: pd.DataFrame) -> PaperTable:
+def mixing_table(experiments: pd.DataFrame) -> Table:
     """Lay out the scores of every model and experiment."""
     total = experiments.loc[experiments["experiment"] == 0, "answers"]
     answers = (
@@ -64,9 +63,9 @@ def mixing_table(experiments: pd.DataFrame) -> PaperTable:
         else f"Scored are {', '.join(f'{n:.0f}' for n in total)} answers, in the order of the "
         "models."
     )
-    return lay_out(
+    return build_table(
         experiments.to_dict("records"),
-        (_MODEL, *_COLUMNS),
+        (label("model"), *_COLUMNS),
         name="mixing",
         title="Points by experiment and the attainable ceiling",
         caption=(
@@ -82,20 +81,16 @@ def mixing_table(experiments: pd.DataFrame) -> PaperTable:
 
 def mix_report(scores: MixingScores) -> str:
     """Return the tables for the terminal."""
-    blocks = []
+    parts: list[Table | str] = []
     for model, rows in scores.experiments.groupby("model", sort=False):
         # The bounds say what unread answers could change; without any they are the score.
         columns = [each for each in _COLUMNS if each != _BOUNDS or (rows["unread"] > 0).any()]
-        lines = [clean(model)] if model else []
-        lines += [*print_table(lay_out(rows.to_dict("records"), columns)), ""]
-        lines += [*_unread(rows), *_notes(scores, str(model))]
-        blocks.append("\n".join(lines))
+        parts += [build_table(rows.to_dict("records"), columns, title=str(model)), ""]
+        parts += [*_unread(rows), *_notes(scores, str(model)), "", ""]
     board = scores.leaderboard()
     if len(board) > 1:
-        blocks.append("\n".join(print_table(lay_out(board.to_dict("records"), _BOARD))))
-    if scores.notes:
-        blocks.append("\n".join(clean(note) for note in scores.notes))
-    return "\n\n\n".join(blocks)
+        parts += [build_table(board.to_dict("records"), _BOARD), "", ""]
+    return render_parts([*parts, *scores.notes]).rstrip()
 
 
 def _unread(rows: pd.DataFrame) -> list[str]:

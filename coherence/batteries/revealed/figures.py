@@ -30,8 +30,11 @@ from coherence.plots.style import (
     Style,
     figure_style,
     frame_axes,
+    panels,
+    save_figure,
+    share_legend,
 )
-from coherence.report.tables import PaperFigure
+from coherence.report.document import FigureFile
 from coherence.report.wording import clean
 
 _TRUTH: Style = {"width": 0.94, "color": "#cfcfcf", "label": "truth", "zorder": 1}
@@ -232,20 +235,20 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
         "orders": 3 if n_orders == 1 else n_orders,
     }
     written = []
-    for name, panels, n_columns, size in (
+    for name, drawn, n_columns, size in (
         ("outcomes", outcomes, 3, (3.5, 2.5)),
         ("previous", _previous_panels(beliefs, sources), columns["previous"], (5.4, 2.6)),
         ("orders", orders, columns["orders"], (3.3, 2.4)),
     ):
-        if panels:
+        if drawn:
             written.append(Path(folder) / f"{name}.png")
             shared = name != "previous"  # each history has earlier results of its own
-            _save_panels(written[-1], panels, columns=n_columns, size=size, shared=shared)
+            _save_panels(written[-1], drawn, columns=n_columns, size=size, shared=shared)
     return written
 
 
 def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Panel]:
-    panels: list[Panel] = []
+    drawn: list[Panel] = []
     for baseline, variant in _histories(beliefs):
         alone = beliefs["setting"] == baseline
         later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
@@ -254,8 +257,8 @@ def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Pane
             if _is_read(beliefs[alone], source) and _is_read(beliefs[later], source):
                 draw = partial(plot_previous, beliefs, baseline, variant, source=source)
             title = f"{_setting_title(rows_of_setting(beliefs, baseline))}, {variant}"
-            panels.append((f"{title}{_of_source(source, sources)}", draw))
-    return panels
+            drawn.append((f"{title}{_of_source(source, sources)}", draw))
+    return drawn
 
 
 def _order_panels(single: pd.DataFrame, sources: Sequence[str]) -> tuple[list[Panel], int]:
@@ -263,42 +266,31 @@ def _order_panels(single: pd.DataFrame, sources: Sequence[str]) -> tuple[list[Pa
     orders = single.groupby(["source", "pair"], sort=False)["setting"].transform("nunique")
     paired = single[(single["pair"] != "") & (orders == 2)]
     sources = [source for source in sources if _is_read(paired, source)]
-    panels: list[Panel] = []
+    drawn: list[Panel] = []
     for pair in dict.fromkeys(paired["pair"]):
         for source in sources:
             draw = partial(_empty, source)
             if _is_read(paired[paired["pair"] == pair], source):
                 draw = partial(plot_orders, single, str(pair), source=source)
             name = _clipped(str(pair).rpartition("/")[2])
-            panels.append((f"{name}{_of_source(source, sources)}", draw))
-    return panels, len(sources)
+            drawn.append((f"{name}{_of_source(source, sources)}", draw))
+    return drawn, len(sources)
 
 
 def _save_panels(
-    path: Path, panels: Sequence[Panel], *, columns: int, size: tuple[float, float], shared: bool
+    path: Path, drawn: Sequence[Panel], *, columns: int, size: tuple[float, float], shared: bool
 ) -> None:
     """Draw panels on a grid and write them as PNG, with one legend for all if `shared`."""
-    columns = min(columns, len(panels))
-    lines = math.ceil(len(panels) / columns)
     with figure_style({"font.size": 9.0}):
-        # Rounded: older versions of matplotlib cut off what is a hair below a whole pixel.
-        inches = (round(size[0] * columns, 6), round(size[1] * lines, 6))
-        figure = Figure(figsize=inches, layout="constrained", dpi=150)
-        for number, (title, draw) in enumerate(panels):
-            ax = draw(figure.add_subplot(lines, columns, number + 1))
+        figure, axes = panels(len(drawn), across=columns, size=size)
+        for number, (ax, (title, draw)) in enumerate(zip(axes, drawn, strict=True)):
+            draw(ax)
             ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)
-            if number % columns:
+            if number % min(columns, len(drawn)):
                 ax.set_ylabel("")
-            if shared and (legend := ax.get_legend()):
-                legend.remove()
         if shared:
-            # Panels may lack a source of which no belief was read: the fullest legend has all.
-            legends = [ax.get_legend_handles_labels() for ax in figure.axes]
-            entries = max(legends, key=lambda handles_labels: len(handles_labels[1]))
-            legend = figure.legend(*entries, loc="outside lower center", ncols=5, frameon=False)
-            for text in legend.get_texts():
-                text.set_parse_math(False)
-        figure.savefig(path, metadata={"Software": None})
+            share_legend(figure, columns=5)
+        save_figure(figure, path)
 
 
 def _setting_title(rows: pd.DataFrame) -> str:
@@ -432,13 +424,12 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> list[PaperFigure]:
+def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> list[FigureFile]:
     """Write the figure of `misses_figure` for a document."""
-    figure = misses_figure(beliefs, misses)
-    with figure_style():  # without it the identifiers of an SVG are drawn at random
-        for ending, date in (("svg", "Date"), ("pdf", "CreationDate")):
-            figure.savefig(folder / f"misses.{ending}", metadata={date: None})
-    return [PaperFigure("misses", "Figure", TITLE, CAPTION)]
+    for ending in ("svg", "pdf"):
+        # Drawn anew: what lays a figure out changes it each time that it is saved.
+        save_figure(misses_figure(beliefs, misses), folder / f"misses.{ending}")
+    return [FigureFile("misses", "Figure", TITLE, CAPTION)]
 
 
 def _legend(figure: Figure) -> None:

@@ -2,23 +2,24 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from coherence.batteries.revealed.scores import ALL
-from coherence.batteries.tables import (
+from coherence.report.document import (
     MISSING,
+    Cell,
+    Column,
+    Kind,
     Row,
-    Shown,
+    Table,
+    build_table,
     count,
-    lay_out,
-    number,
-    print_table,
-    text,
+    label,
+    spoken_range,
 )
-from coherence.report.tables import Cell, PaperTable, number_cell, spoken_range
+from coherence.report.layout import render_parts
 from coherence.report.wording import clean
 
 METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL, nats"}
@@ -28,15 +29,22 @@ _LITTLE = 0.5  # of the probability: below it a model would rather say something
 _NOT_READ = "No belief was read: the outcomes had no probability, or one of them was not given."
 _NOT_ASKED = "No stated answer was asked for, or read, in this group."
 _MISSES = (
-    text("source"),
-    text("group", "setting"),
+    label("source"),
+    label("group", "setting"),
     count("n_settings", "settings"),
-    number("revealed_miss", "revealed", ends=("revealed_low", "revealed_high")),
-    number("stated_miss", "stated", exact={"least": "stated_least", "most": "stated_most"}),
-    number("difference", "revealed - stated", ends=("low", "high")),
-    number("revealed_uniform", "outcomes alike"),
-    number("stated_guess", "letter at random"),
+    Column("revealed_miss", "revealed", ends=("revealed_low", "revealed_high")),
+    Column("stated_miss", "stated", exact={"least": "stated_least", "most": "stated_most"}),
+    Column("difference", "revealed - stated", ends=("low", "high")),
+    Column("revealed_uniform", "outcomes alike"),
+    Column("stated_guess", "letter at random"),
 )
+_MEAN = Column(
+    "mean",
+    exact={"sd": "sd_wordings"}
+    | {name: name for name in ("low", "high", "n_settings", "n_wordings")},
+    why=_NOT_READ,
+)
+_ERROR = Column("error", exact={"answer_mass": "mass", "n_settings": "n"}, why=_NOT_ASKED)
 _MISSES_CAPTION = (
     "Mean distance from the truth of the probability of the outcome that the stated "
     "question asks about, over settings read both ways: in the revealed belief, in the "
@@ -50,7 +58,7 @@ def revealed_tables(
     summary: pd.DataFrame | None,
     errors: pd.DataFrame | None = None,
     misses: pd.DataFrame | None = None,
-) -> list[PaperTable]:
+) -> list[Table]:
     """Lay out distances from the truth, a table per scenario, and both ways of asking beside."""
     shown = None if summary is None else summary[summary["metric"].isin(METRICS)]
     present = [table for table in (shown, errors) if table is not None]
@@ -66,7 +74,7 @@ def revealed_tables(
             tables.append(_distances(f"{scenario}{suffix}", of_part, shown, errors))
     if misses is not None and len(misses):
         tables.append(
-            lay_out(
+            build_table(
                 misses.to_dict("records"),
                 _MISSES,
                 name="misses",
@@ -80,20 +88,25 @@ def revealed_tables(
 
 def _distances(
     name: str, groups: list[str], shown: pd.DataFrame | None, errors: pd.DataFrame | None
-) -> PaperTable:
+) -> Table:
     """Lay out some groups of a scenario, a line each."""
-    lines: dict[Any, dict[Any, Any]] = {group: {"group": group, "n": 0} for group in groups}
-    columns = [text("group", "setting"), replace(count("n", "settings"), key="n_settings")]
+    lines: dict[Any, dict[Any, Any]] = {
+        group: {"group": group, "n_settings": 0} for group in groups
+    }
+    columns = [label("group", "setting"), count("n_settings", "settings")]
     captions: list[str] = []
     if errors is not None:
         sources = dict.fromkeys(errors["source"])
         errors = errors[errors["group"].isin(groups)]
         for (source, group), answers in errors.groupby(["source", "group"], sort=False):
-            lines[group] |= {"n": answers["setting"].nunique(), ("stated", source): answers}
+            lines[group] |= {
+                "n_settings": answers["setting"].nunique(),
+                ("stated", source): answers,
+            }
     if shown is not None:
         shown = shown[shown["group"].isin(groups)]
         for group, rows in shown.groupby("group", sort=False):
-            lines[group]["n"] = rows["n_settings"].max()
+            lines[group]["n_settings"] = rows["n_settings"].max()
         for row in shown.to_dict("records"):
             lines[row["group"]][row["metric"], row["source"]] = row
         columns += [
@@ -119,7 +132,7 @@ def _distances(
             f"probability that one is an option at all is {errors['answer_mass'].mean():.2g} "
             "on average."
         )
-    return lay_out(
+    return build_table(
         lines.values(),
         columns,
         name=f"revealed-{name}",
@@ -128,58 +141,54 @@ def _distances(
     )
 
 
-def _distance(metric: str, source: str, heading: str) -> Shown:
+def _distance(metric: str, source: str, heading: str) -> Column:
     """Return the column of a metric: the mean, and its standard deviation over wordings."""
 
     def cell(line: Row) -> Cell:
         row = line.get((metric, source))
         if row is None:
             return Cell(MISSING, note=_NOT_READ)
-        names = {"sd": "sd_wordings"} | {
-            name: name for name in ("low", "high", "n_settings", "n_wordings")
-        }
-        mean = number_cell(
-            row["mean"], {name: row[column] for name, column in names.items()}, why=_NOT_READ
-        )
+        mean = _MEAN.cell(row)
         if math.isnan(row["mean"]) or math.isnan(row["sd_wordings"]):
             return mean
         # The spread has the decimals of the mean, as in the paper.
         decimals = len(mean.text.partition(".")[2])
         return Cell(f"{mean.text} ({row['sd_wordings']:.{decimals}f})", mean.values)
 
-    return Shown(source, cell, f"{metric}.{source}", heading)
+    return Column(f"{metric}.{source}", source, group=heading, make=cell)
 
 
-def _stated(source: str) -> Shown:
+def _stated(source: str) -> Column:
     """Return the column of the errors of the stated answers."""
 
     def cell(line: Row) -> Cell:
         answers = line.get(("stated", source))
         if answers is None:
             return Cell(MISSING, note=_NOT_ASKED)
-        known = answers.dropna(subset="stated_error")
-        exact = {"answer_mass": answers["answer_mass"].mean(), "n_settings": len(known)}
-        return number_cell(float(known["stated_error"].mean()), exact, why=_NOT_ASKED)
+        known = answers.dropna(subset="stated_error")["stated_error"]
+        return _ERROR.cell(
+            {"error": known.mean(), "mass": answers["answer_mass"].mean(), "n": len(known)}
+        )
 
-    return Shown(source, cell, f"stated.{source}", "stated error")
+    return Column(f"stated.{source}", source, group="stated error", make=cell)
 
 
 _SOURCES = (
-    text("source"),
-    number("mass", "on the outcomes"),
-    number("leaked", "on impossible ones"),
-    number("first", "face 1 of a die, excess"),
-    number("beginning", "if 10 to 12 counted as 1"),
-    number("distance", "after a result: distance"),
-    number("pull", "pull"),
-    number("position", "order: position"),
-    number("label", "label"),
-    number("stated", "on letters, stated"),
+    label("source"),
+    Column("mass", "on the outcomes"),
+    Column("leaked", "on impossible ones"),
+    Column("first", "face 1 of a die, excess"),
+    Column("beginning", "if 10 to 12 counted as 1"),
+    Column("distance", "after a result: distance"),
+    Column("pull", "pull"),
+    Column("position", "order: position"),
+    Column("label", "label"),
+    Column("stated", "on letters, stated"),
     count("bets"),
     count("unread"),
-    number("taken", percent=True),
-    number("loss", "points lost a bet"),
-    number("bet", "on letters, bets"),
+    Column("taken", kind=Kind.SHARE),
+    Column("loss", "points lost a bet"),
+    Column("bet", "on letters, bets"),
 )
 _WHAT = {
     "mass": ("an outcome follows", "most texts would rather go on in another way"),
@@ -218,7 +227,7 @@ def render_sources(
     take(bets, "mean", taken="share", loss="loss")
     take(bets, "mean", bet="answer_mass")
     known = pd.DataFrame(lines.values()).dropna(axis=1, how="all")
-    columns = [column for column in _SOURCES if column.key in known]
+    columns = [column for column in _SOURCES if column.name in known]
     warnings = [
         f"{clean(row['source'], limit=40)}: the probability that {event} is {row[name]:.2g} "
         f"on average, and what is shown are shares of that little: {worth}."
@@ -226,17 +235,17 @@ def render_sources(
         for name, (event, worth) in _WHAT.items()
         if row.get(name, 1.0) < _LITTLE
     ]
-    return "\n".join([*print_table(lay_out(known.to_dict("records"), columns)), *warnings])
+    return render_parts([build_table(known.to_dict("records"), columns), *warnings])
 
 
-def render_tables(tables: Sequence[PaperTable]) -> str:
+def render_tables(tables: Sequence[Table]) -> str:
     """Return the tables for the terminal, if there are any."""
     spread = (
         "Distances are means over settings, in brackets their standard deviation over wordings; a "
         "stated error of .75 is that of who knows nothing."
     )
-    lines = [line for table in tables for line in [*print_table(table), ""]]
-    return "\n".join([*lines, spread]) if lines else ""
+    parts = [part for table in tables for part in (table, "")]
+    return render_parts([*parts, spread]) if parts else ""
 
 
 def render_misses(misses: pd.DataFrame) -> str:

@@ -102,12 +102,13 @@ def _unfinished(model: ModelEntry, name: str, look: "Preview") -> Outlook:
 
 def tell(outlooks: Sequence[Outlook]) -> str:
     """Return a table of all units and batteries, and their sums."""
-    from coherence.report.columns import aligned
+    from coherence.report.document import table_of_texts
+    from coherence.report.layout import MAX_WIDTH, render_parts
     from coherence.report.wording import clean
 
-    rows = [[clean(cell) for cell in _row(outlook)] for outlook in outlooks]
+    table = table_of_texts(HEAD, map(_row, outlooks), n_labels=3)
     n_finished = sum(outlook.finished for outlook in outlooks)
-    lines = aligned([list(HEAD), *rows], right=tuple(range(3, len(HEAD)))) if rows else []
+    lines = [render_parts([table], width=MAX_WIDTH)] if outlooks else []
     n_left = sum(outlook.n_left for outlook in outlooks)
     to_ask = f"{n_left:,} {numbered(n_left, 'answer')} to ask"
     lines.append(f"{n_finished} of {len(outlooks)} finished; {to_ask}")

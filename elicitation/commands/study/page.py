@@ -1,10 +1,12 @@
 """The page of a study: what was asked, what the tests say, which models differ, where all lies."""
 
 import base64
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coherence.report.document import Cell, Column, Kind, build_table, count, label
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment
 from coherence.report.variation import little_sentence
@@ -17,9 +19,19 @@ from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
 
-HEADING = (
-    *("task", "model", "answers are", "answers", "parsed", "repaired", "cut"),
-    *("tokens in", "tokens out", "price"),
+_TOKENS = "Tokens were not counted."
+_ASKED = (
+    label("task"),
+    label("model"),
+    label("answers_are", "answers are"),
+    count("n_answers", "answers"),
+    Column("parsed", kind=Kind.SHARE),
+    count("repaired"),
+    count("cut"),
+    Column("tokens_in", "tokens in", Kind.COUNT, why=_TOKENS),
+    Column("tokens_out", "tokens out", Kind.COUNT, why=_TOKENS),
+    Column("price", digits=2),
+    Column("", "table", Kind.LABEL, make=lambda row: Cell("parquet", link=row["link"])),
 )
 
 
@@ -63,11 +75,12 @@ def render_page(
         missing=[clean(label) for label in missing],
         tasks=[{"name": name, "units": units} for name, units in tasks.items()],
         comparison=None if compared is None else _picture(compared),
-        heading=HEADING,
-        rows=[
-            {"link": f"{RUNS}/{unit.path.name}", "cells": _cells(unit, done)}
-            for unit, done in finished
-        ],
+        asked=build_table(
+            [_row(unit, done) for unit, done in finished],
+            _ASKED,
+            title="What was asked",
+            caption="Answers of each model on each task; tokens as the model counted them.",
+        ),
         batteries=[{"name": clean(name), "link": link} for name, link in batteries],
         links=links,
     )
@@ -105,20 +118,18 @@ def _picture(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _cells(unit: Unit, done: Finished) -> list[str]:
+def _row(unit: Unit, done: Finished) -> dict[str, Any]:
     price = price_of(unit.model, done.tokens_in, done.tokens_out)
-    tokens = [
-        "not counted" if count is None else f"{count:,}"
-        for count in (done.tokens_in, done.tokens_out)
-    ]
-    return [
-        clean(unit.task.name),
-        clean(unit.model.name),
-        str(unit.options.answers),
-        f"{done.n_answers:,}",
-        f"{done.n_readable / done.n_answers:.1%}",
-        f"{done.n_repaired:,}",
-        f"{done.n_truncated:,}",
-        *tokens,
-        "" if price is None else f"{price:,.2f}",
-    ]
+    return {
+        "task": unit.task.name,
+        "model": unit.model.name,
+        "answers_are": unit.options.answers,
+        "n_answers": done.n_answers,
+        "parsed": done.n_readable / done.n_answers,
+        "repaired": done.n_repaired,
+        "cut": done.n_truncated,
+        "tokens_in": math.nan if done.tokens_in is None else done.tokens_in,
+        "tokens_out": math.nan if done.tokens_out is None else done.tokens_out,
+        "price": math.nan if price is None else price,
+        "link": f"{RUNS}/{unit.path.name}",
+    }

@@ -216,8 +216,8 @@ def test_an_infinite_score_is_printed_with_its_count():
     wrong = (table["model"] == "noisy") & (table["context"] == 3)
     table.loc[wrong, "p"] = 1.0 - table.loc[wrong, "theta"]
     report = coherence.analyze(table, rng=1)
-    assert "inf (1 forecast)" in str(report)
-    assert "inf (1 forecast)" in report.to_html()
+    assert "infinite (1 forecast)" in str(report)
+    assert "infinite (1 forecast)" in report.to_html()
     assert report.score_differences["log_difference"].isna().all()
     assert report.score_differences["brier_difference"].notna().all()
 

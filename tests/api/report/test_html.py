@@ -168,7 +168,7 @@ def test_everything_found_is_said(report, page_of_two):
         ):
             assert sentence in page.words
     assert "0.0312 nats" in page.words
-    assert ["belief and action", "1000", "997", "3", "0.3%"] in page.rows
+    assert ["belief and action", "1,000", "997", "3", "0.3%"] in page.rows
     assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     assert "[0.0110, 0.0523]" in page.words
     assert "800 rows, 198 contexts, 3 left out" in page.words

@@ -1,20 +1,31 @@
 import csv
 import io
+import math
 import re
 
 import pytest
 
-from coherence.report.tables import (
+from coherence.report.document import (
     Cell,
     Column,
-    PaperTable,
+    Kind,
+    Table,
+    build_table,
+    count,
+    label,
+    pvalue,
+    table_of_texts,
+)
+from coherence.report.files import (
     escape_latex,
     escape_markdown,
+    render_cells,
     render_csv,
     render_latex,
     render_markdown,
-    text_cell,
 )
+from coherence.report.layout import render_parts
+from coherence.report.pages import render_table
 
 NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](javascript:1)\n\x1b[31m"
 
@@ -22,20 +33,20 @@ NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](java
 @pytest.fixture
 def table():
     numbers = {"": 0.1 + 0.2, "low": float("nan")}
-    return PaperTable(
+    return Table(
         name="table9",
         label="Table 9",
         title="100%",
         caption="A share_of & more.",
         columns=(
-            Column("model", "model", number=False),
-            Column("x.repaired", "repaired", "x_1"),
-            Column("", "p (Holm)", "x_1"),
+            label("model"),
+            Column("x.repaired", "repaired", group="x_1"),
+            Column("", "p (Holm)", group="x_1"),
         ),
         rows=(
-            (text_cell(NASTY), Cell("0.30", numbers), Cell("<0.001 (0.050)")),
-            (text_cell("=1+1"), Cell("not run", note="50% < all"), Cell("–")),
-            (text_cell("mean"), Cell("0.3", {"": 0.3}), Cell("")),
+            (Cell(NASTY, {"": NASTY}), Cell("0.30", numbers), Cell("<0.001 (0.050)")),
+            (Cell("=1+1", {"": "=1+1"}), Cell("not run", note="50% < all"), Cell("–")),
+            (Cell("mean", {"": "mean"}), Cell("0.3", {"": 0.3}), Cell("")),
         ),
         n_last=1,
     )
@@ -121,3 +132,81 @@ def test_csv_is_unrounded_and_says_what_is_missing(table):
 
 def test_a_link_cannot_be_made_of_names():
     assert escape_markdown("[a](b) ![c][d]") == "[a&#93;(b) ![c&#93;[d]"
+
+
+ROW = {"name": "m", "n": 1234, "share": 0.125, "low": 0.1, "high": 0.15, "p": 0.0004, "holm": 0.012}
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "values"),
+    [
+        (label("name"), "m", {"": "m"}),
+        (count("n"), "1,234", {"": 1234}),
+        (Column("share"), "0.125", {"": 0.125}),
+        (
+            Column("share", ends=("low", "high")),
+            "0.125 [0.100, 0.150]",
+            {"": 0.125, "low": 0.1, "high": 0.15},
+        ),
+        (
+            Column("share", kind=Kind.SHARE, ends=("low", "high"), exact={}),
+            "12.5% [10.0, 15.0]",
+            {"": 0.125},
+        ),
+        (Column("share", digits=1, behind="name"), "0.1m", {"": 0.125}),
+        (
+            Column("", kind=Kind.INTERVAL, ends=("low", "high")),
+            "[0.100, 0.150]",
+            {"low": 0.1, "high": 0.15},
+        ),
+        (pvalue("p", adjusted="holm"), "<0.001 (0.012)", {"": 0.0004, "holm": 0.012}),
+    ],
+)
+def test_each_kind_is_written_in_one_way_and_kept_unrounded(column, text, values):
+    assert column.cell(ROW) == Cell(text, values, is_reason=column.cell(ROW).is_reason)
+
+
+def test_what_is_missing_says_why():
+    column = Column("share", ends=("low", "high"), reason="why")
+    lacks = ROW | {"share": math.nan, "why": "too few"}
+    assert (column.cell(lacks).text, column.cell(lacks).note) == ("–", "too few")
+    bare = column.cell(ROW | {"low": math.nan, "high": math.nan, "why": "all alike"})
+    assert (bare.text, bare.note, bare.is_reason) == ("0.125", "all alike", False)
+
+
+def test_rows_that_are_read_together_have_equal_decimals():
+    column = Column("x", together=True)
+    table = build_table([{"x": 0.01234}, {"x": 1.5}], [column])
+    assert [row[0].text for row in table.rows] == ["0.01", "1.50"]
+
+
+def test_every_form_shows_the_same_texts(table):
+    """Breaks if a form writes numbers by itself, loses a footnote, or lets a name be code."""
+    for text in (render_parts([table]), render_table(table), render_markdown(table)):
+        for shown in ("0.30", "0.001 (0.050)", "not run", "mean", "all"):
+            assert shown in text
+        assert "<script>" not in text.replace(NASTY.split("\n")[0], "") or "<table>" not in text
+        assert "\x1b" not in text
+
+
+def test_headings_among_rows_stand_in_every_form():
+    table = table_of_texts(["", "1"], [["a", "x"], ["b", "y"]], parts={1: "A long heading " * 4})
+    heading = ("A long heading " * 4).strip()
+    assert f"  a  x\n{heading}\n  b  y" in render_parts([table])
+    assert f"| **{heading}**" in render_cells(table)
+    assert f"{{}}\\textbf{{{heading}}}" in render_latex(table)
+    assert f'class="question">{heading}<' in render_table(table)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_columns_that_do_not_fit_follow_below_with_the_names_again(width):
+    names = [f"column {at}" for at in range(12)]
+    rows = [[f"model {row}", *(f"{row}.{at} [0, 1]" for at in range(12))] for row in range(2)]
+    text = render_parts([table_of_texts(["model", *names], rows)], width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.count("model 0") > 1
+    for row in rows:
+        assert all(cell in text for cell in row)
+    groups = [Column("", "x", group=name) for name in ("one", "two")]
+    grouped = Table((label("model"), *groups), ((Cell("m"), Cell("1"), Cell("2")),), title="T")
+    assert re.findall("T, (one|two)\n", render_parts([grouped], width=width)) == ["one", "two"]

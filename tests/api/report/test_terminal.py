@@ -84,7 +84,7 @@ def test_everything_is_said_in_the_full_report(report, unit):
             assert sentence in text
     assert text.count("no row has z") == 2  # beside the dash, and as the sentence
     assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
-    assert "belief and action 1000 997 3 0.3%" in text
+    assert "belief and action 1,000 997 3 0.3%" in text
     bounds = pd.DataFrame([["rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
     assert "rate: yes 7 0.333 [0.100, 0.800]" in words(
         render_report([unit(bounds=bounds)], full=True)

@@ -40,19 +40,20 @@ def twinned(report):
 
 def test_a_row_for_each_result_with_twins(twinned):
     twins = view(twinned).twins
-    assert twins.headings[0] == "beside 200 rational twins"
-    assert twins.rows[0] == ("cmi", "0.0312", "0.0156", "[0.0010, 0.0300]", "0.025", "50%")
-    assert [row[-1] for row in twins.rows] == ["50%", "all", "–"]
-    assert "noise of these reports" in twins.note
+    assert twins.title == "Beside 200 rational twins"
+    texts = [[cell.text for cell in row] for row in twins.rows]
+    assert texts[0] == ["cmi", "0.0312", "0.0156 [0.0010, 0.0300]", "0.025", "50%"]
+    assert [row[-1] for row in texts] == ["50%", "all", "–"]
+    assert "noise of these reports" in twins.caption
     # It stands near the p-value of the check, which is another.
-    assert twins.headings[4] == "p of twins"
-    assert "It is not the p-value of the check" in twins.note
+    assert twins.columns[3].title == "p of twins"
+    assert "It is not the p-value of the check" in twins.caption
 
 
 def test_terminal_and_page_show_the_same_rows(twinned):
     text = render_report([twinned], width=120, full=True)
     page = render_html([twinned], {"twins": 200})
-    for said in ("beside 200 rational twins", "[0.0010, 0.0300]"):
+    for said in ("Beside 200 rational twins", "[0.0010, 0.0300]"):
         assert said in text
         assert said in page
     assert "standard deviation of 0.080 to leave no sign" in " ".join(text.split())

@@ -77,7 +77,7 @@ class Study:
     def look(self, text=SMALL):
         """Return the rows of ``study status`` by model and task, and the lines below them."""
         self.path.write_text(text, encoding="utf-8")
-        _, *lines = self.call(f"study status {self.path}").out.splitlines()
+        _, _, *lines = self.call(f"study status {self.path}").out.splitlines()
         rows = {}
         for line in lines[: next(n for n, line in enumerate(lines) if " finished; " in line)]:
             model, task, state, answers, to_ask, *rest = re.split(r"\s{2,}", line.rstrip())

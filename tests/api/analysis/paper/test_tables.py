@@ -10,7 +10,8 @@ import coherence
 from coherence.analysis.paper.results import PaperResults
 from coherence.analysis.paper.tables import paper_tables
 from coherence.checks.forest_baseline import NAME as RANDOM_FOREST
-from coherence.report.tables import render_csv, render_markdown, spoken_range
+from coherence.report.document import spoken_range
+from coherence.report.files import render_csv, render_markdown
 
 PAIRS = ("yes/no", "yes/defer", "defer/no")
 PROMPTS = ("mse", "absolute", "bayes")

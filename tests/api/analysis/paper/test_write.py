@@ -8,7 +8,7 @@ import coherence
 from coherence.analysis.paper.figures import write_paper_figures
 from coherence.analysis.paper.tables import paper_tables
 from coherence.analysis.paper.write import write_paper
-from coherence.report.tables import write_document
+from coherence.report.files import write_document
 
 
 @pytest.fixture(scope="module")

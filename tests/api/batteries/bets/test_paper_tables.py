@@ -11,7 +11,7 @@ from scipy import stats
 from coherence import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
-from coherence.report.tables import render_csv
+from coherence.report.files import render_csv
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from tests.api.tables import read_exactly

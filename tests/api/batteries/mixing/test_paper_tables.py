@@ -7,7 +7,7 @@ import pytest
 
 from coherence import score_mixing, simulate_mixing
 from coherence.batteries.mixing.tables import mixing_table
-from coherence.report.tables import render_csv
+from coherence.report.files import render_csv
 from tests.api.tables import read_exactly
 
 
@@ -28,7 +28,7 @@ def test_every_number_is_that_of_the_scores(experiments):
 
 def test_the_ceiling_stands_beside_every_score(experiments):
     table = mixing_table(experiments)
-    headings = [column.heading for column in table.columns]
+    headings = [column.title for column in table.columns]
     ceiling = headings.index("ceiling")
     total = table.rows[-1]
     assert total[1].text == "total"

@@ -10,7 +10,7 @@ import pytest
 from coherence import score_beliefs, summarise_scores
 from coherence.batteries.revealed.scores import compare_misses, score_stated
 from coherence.batteries.revealed.tables import revealed_tables
-from coherence.report.tables import render_csv
+from coherence.report.files import render_csv
 from tests.api.tables import read_exactly
 
 NEEDS_PROMPT_VARIANTS, SOURCES = ("standard", "story"), ("base", "in_struct|")

@@ -1,24 +1,22 @@
 r"""Tables and figures for documents: Markdown, LaTeX and CSV in a folder, and indexes of them all.
 
-A table is made of cells with a rounded text, unrounded values and a footnote. Texts are as they
-came, untrusted names included: rendering escapes every special character. LaTeX needs the packages
-booktabs and graphicx. Engines differ in the letters that they know: beyond Latin ones a character
-is written as its number, such as [U+4E2D], and the CSV file has it itself.
+Rendering escapes every special character of untrusted texts. LaTeX needs the packages booktabs and
+graphicx. Engines differ in the letters that they know: beyond Latin ones a character is written as
+its number, such as [U+4E2D], and the CSV file has it itself.
 """
 
 import csv
-import math
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pandas as pd
 
-from coherence.report.wording import clean, format_numbers
+from coherence.report.document import FigureFile, Table
+from coherence.report.wording import clean
 from coherence.table.files import replace_text
 from coherence.table.printable import spreadsheet_safe
 
@@ -69,103 +67,6 @@ _LATEX = {
 _LATIN = range(0xA1, 0x180)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell."""
-
-    text: str  # what a reader sees
-    # what the CSV file holds, unrounded: name behind that of the column, "" for the number itself
-    # -> value
-    values: Mapping[str, object] = field(default_factory=dict)
-    note: str = ""  # a footnote, such as why there is no number; empty for none
-    # whether the footnote says why there is no number, which the CSV file then holds
-    is_reason: bool = True
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column."""
-
-    key: str  # its name in the CSV file; a column without one is not written there
-    # heading, group: what stands above it, and above it and its neighbours of the same group
-    heading: str
-    group: str = ""
-    number: bool = True  # whether it is set flush right
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A table."""
-
-    name: str  # of its files, and what refers to it
-    label: str  # its number in the paper, such as "Table 1"; LaTeX counts by itself
-    # title, caption: what it shows, and what each number is
-    title: str
-    caption: str
-    columns: tuple[Column, ...]  # from left to right
-    rows: tuple[tuple[Cell, ...], ...]  # from top to bottom, each as long as `columns`
-    n_last: int = 0  # rows at the bottom that a rule parts from the others, such as means
-
-    @property
-    def heading(self) -> str:
-        """Number and title."""
-        return f"{self.label}: {self.title}"
-
-    @property
-    def notes(self) -> dict[str, str]:
-        """Footnote -> its mark, in the order of the rows."""
-        texts = dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note)
-        return {text: _mark(number) for number, text in enumerate(texts)}
-
-    @property
-    def groups(self) -> list[tuple[str, int]]:
-        """Groups of neighbouring columns from left to right, with their numbers of columns."""
-        spans = groupby(column.group for column in self.columns)
-        return [(group, len(list(columns))) for group, columns in spans]
-
-
-def _mark(number: int) -> str:
-    """Return a, b, ..., z, aa, ab, ..."""
-    letter = chr(ord("a") + number % 26)
-    return letter if number < 26 else _mark(number // 26 - 1) + letter
-
-
-def text_cell(text: str) -> Cell:
-    """Return a cell of a name, which its column writes as it is."""
-    return Cell(text, {"": text})
-
-
-def number_cell(
-    value: float,
-    exact: Mapping[str, object],
-    *,
-    ends: tuple[float, float] = (math.nan, math.nan),
-    percent: bool = False,
-    why: str = "",
-) -> Cell:
-    """Return a cell of a number with its interval in brackets."""
-    values = {"": value, **exact}
-    if math.isnan(value):
-        return Cell("–", values, why)
-    shown = [value] if math.isnan(ends[0]) else [value, *ends]
-    if percent:
-        texts = [f"{100 * number:.1f}" for number in shown]
-        texts[0] += "%"
-    else:
-        texts = format_numbers(shown)
-        texts = [
-            "infinite" if math.isinf(number) else text
-            for number, text in zip(shown, texts, strict=True)
-        ]
-    return Cell(f"{texts[0]} [{texts[1]}, {texts[2]}]" if len(texts) > 1 else texts[0], values)
-
-
-def spoken_range(counts: Collection[int]) -> str:
-    """Return "40 to 80", or "80" where all counts are the same."""
-    least, most = min(counts), max(counts)
-    return f"{least}" if least == most else f"{least} to {most}"
-
-
 def escape_markdown(text: object) -> str:
     r"""Return text that Markdown shows as it is, in a cell of a table too."""
     safe = _MARKDOWN.sub(r"\\\1", clean(text))
@@ -186,27 +87,32 @@ def _latex_mark(mark: str) -> str:
     return f"[U+{ord(mark):04X}]"
 
 
-def render_markdown(table: PaperTable) -> str:
+def render_markdown(table: Table) -> str:
     """Return a table as Markdown: heading, cells, caption, footnotes."""
-    shown = _shown(table, escape_markdown, "<sup>{}</sup>")
+    heading = f"**{escape_markdown(table.heading)}**"
+    return f"{heading}\n\n{render_cells(table)}"
+
+
+def render_cells(table: Table) -> str:
+    """Return a table as Markdown without its heading: cells, caption, footnotes."""
+    shown = _shown(table, escape_markdown, "<sup>{}</sup>", "**{}**")
     shown.columns = pd.Index([": ".join(filter(None, names)) for names in shown.columns])
-    sides = ["right" if column.number else "left" for column in table.columns]
+    sides = ["right" if column.is_number else "left" for column in table.columns]
     cells = shown.to_markdown(index=False, tablefmt="pipe", colalign=sides, disable_numparse=True)
     notes = [f"<sup>{mark}</sup> {escape_markdown(text)}" for text, mark in table.notes.items()]
-    heading = f"**{escape_markdown(table.heading)}**"
-    return "\n\n".join([heading, cells, escape_markdown(table.caption), *notes]) + "\n"
+    return "\n\n".join(filter(None, [cells, escape_markdown(table.caption), *notes])) + "\n"
 
 
-def render_latex(table: PaperTable) -> str:
+def render_latex(table: Table) -> str:
     r"""Return a table as a LaTeX float with the rules of booktabs, no wider than the text."""
-    shown = _shown(table, escape_latex, r"\textsuperscript{{{}}}")
+    shown = _shown(table, escape_latex, r"\textsuperscript{{{}}}", r"\textbf{{{}}}")
     groups, headings = zip(*shown.columns, strict=True)
     headings = (f"{{}}{headings[0]}", *headings[1:])
     grouped = any(groups)
     shown.columns = pd.MultiIndex.from_arrays([groups, headings]) if grouped else pd.Index(headings)
     # A bracket at the start of a row would be read as an argument of what ends the line above it.
     shown.iloc[:, 0] = "{}" + shown.iloc[:, 0]
-    sides = "".join("r" if column.number else "l" for column in table.columns)
+    sides = "".join("r" if column.is_number else "l" for column in table.columns)
     tabular = shown.style.hide(axis="index").to_latex(
         hrules=True, column_format=sides, multicol_align="c"
     )
@@ -245,55 +151,41 @@ def render_latex(table: PaperTable) -> str:
     )
 
 
-def _shown(table: PaperTable, escape: Callable[[object], str], mark: str) -> pd.DataFrame:
+def _shown(table: Table, escape: Callable[[object], str], mark: str, bold: str) -> pd.DataFrame:
     """Return the escaped texts of all cells under their groups and headings."""
-    notes = table.notes
-    cells = [
-        [escape(cell.text) + (mark.format(notes[cell.note]) if cell.note else "") for cell in row]
-        for row in table.rows
-    ]
-    names = [(escape(column.group), escape(column.heading)) for column in table.columns]
+    notes, cells = table.notes, []
+    for number, row in enumerate(table.rows):
+        if part := table.parts.get(number):
+            cells.append([bold.format(escape(part)), *[""] * (len(row) - 1)])
+        marks = [mark.format(notes[cell.note]) if cell.note else "" for cell in row]
+        cells.append([escape(cell.text) + of for cell, of in zip(row, marks, strict=True)])
+    names = [(escape(column.group), escape(column.title)) for column in table.columns]
     return pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples(names), dtype=object)
 
 
-def render_csv(table: PaperTable) -> str:
+def render_csv(table: Table) -> str:
     """Return a table as unrounded CSV; texts that a spreadsheet would run follow a quote."""
     names: dict[str, None] = {}
-    records = []
-    for row in table.rows:
-        record = {}
-        for column, cell in zip(table.columns, row, strict=True):
-            for name, value in cell.values.items():
-                record[column.key + (f".{name}" if name else "")] = value
-            if cell.note and cell.is_reason and column.key:
-                record[f"{column.key}.why"] = cell.note
-        records.append(record)
-    # In the order of the columns, whichever row has a value first.
-    for column in filter(lambda column: column.key, table.columns):
-        own = [name for record in records for name in record]
-        names |= dict.fromkeys(
-            name for name in own if name == column.key or name.startswith(f"{column.key}.")
-        )
+    records: list[dict[str, object]] = [{} for _ in table.rows]
+    for at, column in enumerate(table.columns):
+        for record, row in zip(records, table.rows, strict=True):
+            cell = row[at]
+            values = dict(cell.values)
+            if cell.note and cell.is_reason and column.name:
+                values["why"] = cell.note
+            named = {".".join(filter(None, [column.name, name])): values[name] for name in values}
+            named.pop("", None)
+            record |= named
+            names |= dict.fromkeys(named)
     frame = pd.DataFrame(records, columns=list(names), dtype=object).map(spreadsheet_safe)
     return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-
-
-@dataclass(frozen=True)
-class PaperFigure:
-    """A figure that was written, or a sentence on why it was not."""
-
-    name: str  # of its files, without their ending; empty where there is none
-    label: str  # its number in the paper, such as "Figure 1"
-    # title, caption: what it shows, and what each mark is
-    title: str
-    caption: str
 
 
 def write_document(
     folder: str | os.PathLike[str],
     title: str,
-    tables: Sequence[PaperTable],
-    figures: Sequence[PaperFigure] = (),
+    tables: Sequence[Table],
+    figures: Sequence[FigureFile] = (),
 ) -> list[Path]:
     """Write tables as Markdown, LaTeX and CSV, and the indexes of tables and figures."""
     home = Path(folder)
@@ -308,7 +200,7 @@ def write_document(
     return [home / name for name in (*texts, *drawn)]
 
 
-def render_all(tables: Iterable[PaperTable]) -> dict[str, str]:
+def render_all(tables: Iterable[Table]) -> dict[str, str]:
     """Return the files of tables, each as Markdown, LaTeX and CSV: name -> text."""
     renderers = {"md": render_markdown, "tex": render_latex, "csv": render_csv}
     return {
@@ -318,13 +210,13 @@ def render_all(tables: Iterable[PaperTable]) -> dict[str, str]:
     }
 
 
-def render_page(tables: Iterable[PaperTable]) -> str:
+def render_page(tables: Iterable[Table]) -> str:
     """Return one page of Markdown that shows tables and links to their files."""
     links = "[{0}.tex]({0}.tex), [{0}.csv]({0}.csv)"
     return "\n".join(f"{render_markdown(table)}\n{links.format(table.name)}\n" for table in tables)
 
 
-def _index(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigure]) -> str:
+def _index(title: str, tables: Sequence[Table], figures: Sequence[FigureFile]) -> str:
     parts = [f"# {escape_markdown(title)}\n", *([render_page(tables)] if tables else [])]
     for figure in figures:
         shown, heading = "", f"{figure.label}: {figure.title}"
@@ -337,7 +229,7 @@ def _index(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigu
     return "\n".join(parts)
 
 
-def _document(title: str, tables: Sequence[PaperTable], figures: Sequence[PaperFigure]) -> str:
+def _document(title: str, tables: Sequence[Table], figures: Sequence[FigureFile]) -> str:
     parts = [_PREAMBLE, rf"\section*{{{escape_latex(title)}}}"]
     # A float beyond those that TeX holds back at a time is an error.
     parts += [rf"\input{{{table.name}}}\clearpage" for table in tables]
