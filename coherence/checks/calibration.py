@@ -36,7 +36,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
-from coherence.statistics.mean_interval import interval_or_reason, why_none
+from coherence.statistics.mean_interval import mean_result, why_none
 from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import TARGETS
 from coherence.table.notes import Code, Note, not_run
@@ -403,22 +403,15 @@ class _Beliefs:
         """Average the squared error, or take the root of its average."""
         square = (self.values - target) ** 2
         of_context = context_means(square, self.context, self.n_contexts)
-        interval, reason = None, ""
+        unit = "probability" if root else "squared error"
+        result = self._estimate(name, what, math.nan, unit=unit)
+        if self.n_contexts < MIN_CONTEXTS:
+            return result
+        means = self._by_context(of_context)
+        result = mean_result(result, means, self.clusters, "error", root=root)
         if not root and not np.ptp(target):  # of an exact posterior it is the root
-            reason = ONE_OUTCOME
-        elif self.n_contexts >= MIN_CONTEXTS:
-            interval, reason = interval_or_reason(of_context, self.clusters, "error", root=root)
-        mean = float(of_context.mean())
-        return self._estimate(
-            name,
-            what,
-            mean**0.5 if root else mean,
-            unit="probability" if root else "squared error",
-            interval=interval,
-            reason=reason,
-            contributions=contributions_to_mean(self._by_context(of_context)),
-            mean_square=mean if root else None,
-        )
+            return replace(result, interval=None, reason=self.clusters.said(ONE_OUTCOME))
+        return result
 
     def gaps(
         self, target: Floats, suffix: str, against: str, *, of_outcomes: bool = False

@@ -23,9 +23,9 @@ from coherence.checks.check import (
 )
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
-from coherence.result import CheckResult, Family, Interval, contributions_to_mean
+from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.mean_interval import interval_or_reason, mean_result
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import (
     Seed,
@@ -195,23 +195,13 @@ def consistency_of(
         return replace(result, reason=few)
     if len(square) < MIN_CONTEXTS:
         return replace(result, reason=TOO_FEW)
-    if published:
-        counts = bootstrap_counts(len(square), n_bootstraps, as_generator(rng))
-        draws = _root(counts @ square / len(square))
-        method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
-        interval: Interval | None = Interval(*percentile_interval(draws), 0.95, method)
-        reason = ""
-    else:
-        interval, reason = interval_or_reason(square, clusters, "difference", root=True)
-    interval = None if interval is None else interval.within(0.0, 1.0)
-    return replace(
-        result,
-        statistic=float(_root(square.mean())),
-        interval=interval,
-        reason=reason,
-        contributions=contributions_to_mean(of_context),
-        mean_square=float(square.mean()),
-    )
+    result = mean_result(result, of_context, clusters, "difference", root=True)
+    if not published:
+        return result
+    counts = bootstrap_counts(len(square), n_bootstraps, as_generator(rng))
+    ends = percentile_interval(_root(counts @ square / len(square)))
+    method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
+    return replace(result, interval=Interval(*ends, 0.95, method).within(0.0, 1.0), reason="")
 
 
 def _pooled(squares: pd.DataFrame, kind: str) -> "pd.Series[float]":

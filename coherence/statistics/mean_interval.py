@@ -9,10 +9,11 @@ cost degrees of freedom.
 import math
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
-from coherence.result import Interval
+from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.resample import Clusters
 
 METHOD = "skewness-adjusted t, {clusters} as units"
@@ -91,6 +92,30 @@ def interval_or_reason(
     if interval is None:
         return None, why_none(values, what, clusters=clusters.plural)
     return interval, ""
+
+
+def mean_result(
+    result: CheckResult,
+    of_contexts: "pd.Series[float]",
+    clusters: Clusters,
+    what: str,
+    *,
+    root: bool = False,
+) -> CheckResult:
+    """Complete a result by a mean over contexts in [0, 1], or the root of one, and its interval."""
+    values = np.asarray(of_contexts, dtype=np.float64)
+    mean = float(values.mean())
+    interval, reason = interval_or_reason(values, clusters, what, root=root)
+    return replace(
+        result,
+        # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
+        statistic=math.sqrt(max(mean, 0.0)) if root else mean,
+        interval=None if interval is None else interval.within(0.0, 1.0),
+        n_contexts=values.size,
+        reason=reason,
+        contributions=contributions_to_mean(of_contexts),
+        mean_square=mean if root else None,
+    )
 
 
 def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | None:

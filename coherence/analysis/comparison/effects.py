@@ -20,8 +20,8 @@ from coherence.checks.check import Call
 from coherence.checks.consistency import consistency_of
 from coherence.inputs import few_contexts
 from coherence.report.variation import Variation, variation
-from coherence.result import CheckResult, contributions_to_mean
-from coherence.statistics.mean_interval import interval_or_reason
+from coherence.result import CheckResult
+from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Clusters, clusters_of, group_of_contexts
 from coherence.table.audit import label_rows
@@ -206,25 +206,11 @@ def _mean(
     effect: Effect, answers: Answers, values: "pd.Series[float]", *, root: bool
 ) -> CheckResult:
     """Return the mean over contexts, or its root, with an interval."""
-    clusters, mean = answers.clusters(list(values.index)), float(values.mean())
-    interval, reason = interval_or_reason(
-        np.asarray(values, dtype=np.float64), clusters, "value", root=root
-    )
-    if few := few_contexts(len(values)):
-        interval, reason = None, few
-    return CheckResult(
-        check=effect.name,
-        null=effect.says,
-        statistic=math.sqrt(max(mean, 0.0)) if root else mean,
-        unit="probability",
-        interval=interval and interval.within(0.0, 1.0),
-        pvalue=None,
-        n_rows=len(answers.rows),
-        n_contexts=len(values),
-        reason=reason,
-        contributions=contributions_to_mean(values),
-        mean_square=mean if root else None,
-    )
+    of = "probability", None, None, len(answers.rows), len(values)
+    result = CheckResult(effect.name, effect.says, math.nan, *of)
+    result = mean_result(result, values, answers.clusters(list(values.index)), "value", root=root)
+    few = few_contexts(len(values))
+    return replace(result, interval=None, reason=few) if few else result
 
 
 _EXACT, _HAPPENED = "no p_true", "no theta"

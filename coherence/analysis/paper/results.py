@@ -24,7 +24,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
 from coherence.statistics.evaluation import require_state
-from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
@@ -299,23 +299,17 @@ def _of_squares(
 ) -> CheckResult:
     """Return the root of a mean over contexts, with its interval over contexts or groups."""
     squares = squares.dropna()
-    values = squares.to_numpy(dtype=np.float64)
-    evaluations = clusters_of(group_of_contexts(used), squares.index)
-    result = _undefined(check, what, asked, "")
+    clusters = clusters_of(group_of_contexts(used), squares.index)
     result = replace(
-        result, n_rows=len(used), n_contexts=len(values), n_dropped=len(asked) - len(used)
+        _undefined(check, what, asked, ""),
+        n_rows=len(used),
+        n_contexts=len(squares),
+        n_dropped=len(asked) - len(used),
     )
-    if few := few_contexts(len(values), f"with {of}"):
+    if few := few_contexts(len(squares), f"with {of}"):
         return replace(result, reason=few)
-    interval, reason = interval_or_reason(values, evaluations, "value", root=True)
-    return replace(
-        result,
-        # A mean square without its noise may fall below 0 by chance; 0 is then the estimate.
-        statistic=math.sqrt(max(float(values.mean()), 0.0)),
-        interval=None if interval is None else interval.within(0.0, 1.0),
-        assumptions=(f"{evaluations.name}s are independent",),
-        reason=reason,
-    )
+    result = replace(result, assumptions=(f"{clusters.name}s are independent",))
+    return mean_result(result, squares, clusters, "value", root=True)
 
 
 def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
