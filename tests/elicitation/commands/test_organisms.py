@@ -22,6 +22,6 @@ def test_options_reach_the_training_and_its_figures_the_table(tmp_path, monkeypa
     monkeypatch.setattr("elicitation.training.organisms.tiny_causal.train_organisms", train)
     said = run(f"organisms leaky --out {tmp_path} --seed 5 --steps 100 --threads 2 --task heart")
     assert calls == [(str(tmp_path), ("leaky",), "heart", 100, 2, 5)]
-    assert said.out.splitlines()[1].split() == ["leaky", "87.5%", "0.011", "0.022", "0.033"]
+    assert said.out.splitlines()[2].split() == ["leaky", "87.5%", "0.011", "0.022", "0.033"]
     assert "on 44 evidence sets" in said.out
     assert "step 100 of 100, loss 0.250" in said.err
