@@ -410,7 +410,7 @@ class _Beliefs:
         means = self._by_context(of_context)
         result = mean_result(result, means, self.clusters, "error", root=root)
         if not root and not np.ptp(target):  # of an exact posterior it is the root
-            return replace(result, interval=None, reason=self.clusters.said(ONE_OUTCOME))
+            return replace(result, interval=None, reason=ONE_OUTCOME)
         return result
 
     def gaps(

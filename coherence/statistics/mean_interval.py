@@ -7,6 +7,7 @@ cost degrees of freedom.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
