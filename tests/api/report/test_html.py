@@ -260,6 +260,6 @@ def test_a_repr_is_a_line_and_a_notebook_shows_the_results(analyzed):
     assert "<img" not in page
     assert "<b>" not in page
     for check in analyzed.results["check"]:
-        assert f"<th scope=\"row\">{check}</th>" in page
+        assert f'<th scope="row">{check}</th>' in page
     for sentence in analyzed.evaluations[0].conclusion:
         assert sentence.split(":")[0][:30] in page
