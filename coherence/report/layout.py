@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from textwrap import fill
 
 from rich.box import Box
@@ -111,7 +111,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Name:
-    """A name in a cell, broken behind its blanks and signs and not within its words."""
+    """A name in a cell, broken at its blanks, behind its signs where a word is too long."""
 
     text: str
     style: str = ""
@@ -128,9 +128,13 @@ class Name:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield as few lines as hold the parts."""
-        lines = [""]
-        for part in self.parts:
-            if lines[-1] and cell_len((lines[-1] + part).rstrip()) > options.max_width:
+        lines, width = [""], options.max_width
+        words = re.findall(r"\S+\s*", clean(self.text, limit=_LONGEST))
+        whole = [
+            [word] if cell_len(word.rstrip()) <= width else _PART.findall(word) for word in words
+        ]
+        for part in chain(*whole):
+            if lines[-1] and cell_len((lines[-1] + part).rstrip()) > width:
                 lines.append("")
             lines[-1] += part
         yield from (Text(line.rstrip(), style=self.style, overflow="fold") for line in lines)
