@@ -171,7 +171,7 @@ def analyze(
         `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
         such as ``action`` or ``theta``. What `coherence.validate_runs` returns is not validated
         again. A table larger than memory comes from `coherence.scan_runs`; its results are the
-        same, and the report has neither figures of beliefs nor pages of answers.
+        same, and the report has no pages of answers.
     columns : mapping of str to str, optional
         What your columns are called, as for `coherence.read_runs` and on the command line:
         ``{"belief": "confidence", "truth": "correct", "context": "question"}``. A file whose cells

@@ -1,7 +1,7 @@
 """Tables larger than memory: every evaluation read, checked and forgotten, and one report over all.
 
 A process reads an evaluation's rows itself, so that the table never passes between processes. What
-stays of an evaluation is what its results say, without rows and beliefs.
+stays of an evaluation is what its results say and its figures draw, without rows.
 """
 
 import hashlib
@@ -97,8 +97,8 @@ def _analyse(
         named=options.named,
         full=options.full,
     )
-    # A report of a table read by evaluation has no figure that draws what was fitted; forecasts of
-    # several evaluations are compared by their losses.
+    # What was computed on the way stays behind; forecasts of several evaluations are compared by
+    # their losses.
     results = [
         result if isinstance(result.fitted, ForecastScores) else replace(result, fitted=None)
         for job in jobs

@@ -23,9 +23,11 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
+from coherence.statistics.figure_tables import figure_tables
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
 from coherence.table.notes import Note
+from coherence.table.states import known_pair, label_text
 from coherence.table.typos import spelling_notes
 
 
@@ -103,11 +105,8 @@ def measured(
     """Put down what an evaluation holds, before anything is said about it."""
     way = answering(evaluation.runs)
     labels = label_rows(evaluation.runs, evaluation.reference)
-    kept: dict[str, Any] = {
-        "beliefs": evaluation.shown(),
-        "rows": evaluation.runs,
-        "labels": labels,
-    }
+    kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels}
+    beliefs = evaluation.shown()
     return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),
@@ -121,7 +120,8 @@ def measured(
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),
         state_names=_state_names(evaluation),
-        variation=variation(evaluation.shown(), evaluation.runs),
+        variation=variation(beliefs, evaluation.runs),
+        figures=figure_tables(beliefs),
         says_all=_says_all(evaluation),
         **(kept if with_rows else {}),
     )
@@ -170,6 +170,16 @@ def _state_name(evaluation: EvaluationRows) -> str:
 
 
 def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:
-    """Name the states as the table does, else by the label whose probability was stated."""
-    name = _state_name(evaluation) or evaluation.positive
-    return ("state 0", "state 1") if name is None else (f"not {name}", str(name))
+    """Name the states by the labels of the table."""
+    if name := _state_name(evaluation):
+        return f"not {name}", name
+    state = evaluation.state.dropna()
+    theta = evaluation.runs.theta.reindex(state.index)
+    labels = [theta[state == code].unique().tolist() for code in (0, 1)]
+    if list(map(len, labels)) == [1, 1]:
+        first, second = (label_text(label) for (label,) in labels)
+        # Actions may be yes and no as well.
+        what = "state " if known_pair((first, second)) else ""
+        return f"{what}{first}", f"{what}{second}"
+    named = evaluation.positive
+    return ("state 0", "state 1") if named is None else (f"not {named}", str(named))

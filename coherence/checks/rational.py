@@ -29,7 +29,6 @@ from coherence.inputs import require
 from coherence.rational.agent import RationalAgent
 from coherence.rational.fit import fitted, lacking, require_options
 from coherence.rational.moments import beyond_belief
-from coherence.rational.noisy_shares import noisy_shares
 from coherence.result import CheckResult
 from coherence.statistics.evaluation import (
     EvaluationData,
@@ -100,7 +99,7 @@ def rational_agent_test(
         `statistic` is the difference in the probability of one action between the states at equal
         belief, with the noise of reports taken off: of the action that rises most with the belief,
         which `settings` names. `details` has the differences of all actions, the hidden shift, and
-        noise, thresholds and costs of the agent; `fitted` is what figures need of it. NaN with a
+        noise, thresholds and costs of the agent. NaN with a
         reason where fewer than 20 contexts have two reports, a state was seen in fewer than five of
         them, beliefs leave next to nothing open about the state, or the calibration bends further
         than the number of reports allows for. Where reports do not scatter, the row is that of
@@ -180,7 +179,6 @@ def _rational_agent(
         settings={**result.settings, **agent.settings, **_summary(agent)},
         details=pd.concat([_details(agent), result.details], ignore_index=True),
         reason="; ".join(filter(None, [*agent.cautions, result.reason])),
-        fitted=noisy_shares(agent),
     )
 
 

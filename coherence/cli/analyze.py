@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read a parquet table one task and model at a time, for tables larger than memory; "
         f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
-        "figures of beliefs and no pages of answers",
+        "pages of answers",
     )
     parser.add_argument("--by-unit", action="store_true", help=argparse.SUPPRESS)  # its older name
     add_seed(parser)

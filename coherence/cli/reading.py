@@ -340,8 +340,7 @@ def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
             args.runs, **{name: said[name] for name in ("columns", "percent", "ignore")}
         )
         print(
-            f"{scan.n_rows:,} rows are read by evaluation: the report has no figures of beliefs "
-            "and no pages of answers",
+            f"{scan.n_rows:,} rows are read by evaluation: the report has no pages of answers",
             file=sys.stderr,
         )
         return scan

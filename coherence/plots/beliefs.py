@@ -1,76 +1,31 @@
 """The figure of beliefs by action: small histograms below each other, on one scale."""
 
+from collections.abc import Mapping
+
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_probabilities, is_narrow, span_of
-from coherence.plots.style import ACTION_COLOURS, FAINT, INK, belief_axes, canvas, set_title
+from coherence.plots.style import (
+    FAINT,
+    INK,
+    OTHER_ACTIONS,
+    Style,
+    action_colours,
+    belief_axes,
+    canvas,
+    set_title,
+)
+from coherence.statistics.figure_tables import belief_bars
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
-from coherence.table.runs import Runs
 
-MOST_BANDS = 6
-"""Histograms in one figure; rarer actions are gathered in the last."""
 ALL = "all answers"
 _LABEL = 40
-_PER_UNIT = tuple(n * 10**power for power in range(1, 6) for n in (2, 5, 10))
-_FEWEST_BARS = 10  # from the least belief to the largest
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
-
-
-def action_labels(choices: pd.DataFrame, *, most: int = MOST_BANDS) -> pd.Series:
-    """Return the printable action of each row, with rare actions gathered beyond `most` labels."""
-    # The order of a categorical is the user's: wait, treat, refer.
-    actions = choices["action"]
-    levels = (
-        list(actions.cat.categories)
-        if isinstance(actions.dtype, pd.CategoricalDtype)
-        else sorted(actions.unique(), key=str)
-    )
-    counts = actions.value_counts()
-    present = [level for level in levels if counts.get(level, 0) > 0]
-    kept = present
-    if len(present) > most:
-        # The most frequent are kept, in the order of the levels and not of their counts.
-        frequent = set(sorted(present, key=lambda level: -counts[level])[: most - 1])
-        kept = [level for level in present if level in frequent]
-    # Two labels may look alike once cleaned and cut; a number keeps them apart.
-    names: dict[object, str] = {}
-    for level in kept:
-        name = clean(level, limit=_LABEL) or "(blank)"
-        names[level] = name if name not in names.values() else f"{name} ({len(names) + 1})"
-    rest = f"{len(present) - len(kept)} other actions"
-    labelled = actions.astype(object).map(lambda action: names.get(action, rest))
-    order = [*names.values(), *([rest] if len(kept) < len(present) else [])]
-    return labelled.astype(pd.CategoricalDtype(order, ordered=True))
-
-
-def _histogram_edges(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return bin edges of width .05, between the round numbers where most beliefs are round.
-
-    Beliefs that take up less than half of [0, 1] have finer ones, from the least to the largest.
-    """
-    low, high = span_of(belief)
-    per_unit, first, last = 20, 0.0, 20.0
-    if high > low and is_narrow((low, high)):
-        per_unit = next((n for n in _PER_UNIT if n * (high - low) >= _FEWEST_BARS), _PER_UNIT[-1])
-        first, last = np.floor(low * per_unit + 1e-6), np.ceil(high * per_unit - 1e-6)
-    # A belief of .35 on an edge would fall to either side, as its last binary digit has it.
-    scaled = belief * per_unit
-    mostly_round = np.mean(np.abs(scaled - np.rint(scaled)) < 1e-6) >= 0.5
-    return np.arange(first - 0.5 if mostly_round else first, last + 1) / per_unit
-
-
-def _counted(
-    rows: pd.DataFrame, edges: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
-    """Count beliefs between edges, each with its weight where rows have one."""
-    weights = rows["weight"].to_numpy(dtype=float) if "weight" in rows else None
-    return np.histogram(rows["belief"].to_numpy(dtype=float), edges, weights=weights)[0]
 
 
 def _spoken(count: float) -> str:
@@ -120,82 +75,69 @@ def plot_beliefs(
     >>> [text.get_text() for text in ax.texts]
     ['defer (n = 59)', 'no (n = 26)', 'yes (n = 35)']
     """
-    rows = by_action(choices_of(data, action))
-    with canvas(ax, size=(5.0, height_for(rows))) as axes:
-        _draw(rows, axes, noun=noun)
-        set_title(axes, title, title_of(rows, noun))
+    table = belief_bars(choices_of(data, action))
+    with canvas(ax, size=(5.0, height_for(table))) as axes:
+        draw_beliefs(table, ax=axes, noun=noun)
+        set_title(axes, title, title_of(table, noun))
         return axes
 
 
-def by_action(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for every action of an answer that may be counted."""
-    named = Runs(choices).action_names
-    if not named:
-        rows = choices if "action" in choices else choices.assign(action=None)
-        acted = rows["action"].notna()
-        # Without actions there is nothing to part the beliefs by.
-        rows = rows[acted] if acted.any() else rows.assign(action=ALL)
-        return rows[rows["belief"].notna()]
-    of_actions = [
-        choices[["belief"]].assign(action=action, weight=choices[name])
-        for name, action in named.items()
-    ]
-    rows = pd.concat(of_actions, ignore_index=True)
-    return rows[(rows["weight"] > 0) & rows["belief"].notna()]
+def title_of(table: pd.DataFrame, noun: str) -> str:
+    """Say what the figure of a table of `belief_bars` shows."""
+    acted = (table["n_actions"] > 0).any()
+    return "Beliefs by action" if acted else f"{noun[:1].upper()}{noun[1:]}s"
 
 
-def title_of(rows: pd.DataFrame, noun: str) -> str:
-    """Say what the figure of rows of `by_action` shows."""
-    return f"{noun[:1].upper()}{noun[1:]}s" if set(rows["action"]) == {ALL} else "Beliefs by action"
-
-
-def height_for(rows: pd.DataFrame) -> float:
+def height_for(table: pd.DataFrame) -> float:
     """Return the height in inches that as many histograms need; lower, a label would be cut."""
-    return max(1.2 + 0.75 * min(rows["action"].nunique(), MOST_BANDS), 2.6)
+    return max(1.2 + 0.75 * table["action"].nunique(), 2.6)
 
 
-def _draw(rows: pd.DataFrame, ax: Axes, *, noun: str) -> None:
-    belief = rows["belief"].to_numpy(dtype=float)
-    labels = action_labels(rows)
-    edges = _histogram_edges(belief)
-    counts = {
-        str(label): _counted(rows[(labels == label).to_numpy()], edges)
-        for label in labels.cat.categories
-    }
-    tallest = max((float(count.max()) for count in counts.values()), default=0.0)
+def _labels(table: pd.DataFrame) -> list[str]:
+    """Return the printable name of each histogram."""
+    labels: list[str] = []
+    for action, n_actions in table[["action", "n_actions"]].drop_duplicates().to_numpy().tolist():
+        name = {0: ALL, 1: clean(action, limit=_LABEL) or "(blank)"}.get(
+            n_actions, f"{n_actions} other actions"
+        )
+        # Two labels may look alike once cleaned and cut; a number keeps them apart.
+        labels.append(name if name not in labels else f"{name} ({len(labels) + 1})")
+    return labels
+
+
+def draw_beliefs(
+    table: pd.DataFrame, *, ax: Axes, noun: str, colours: Mapping[str, str] | None = None
+) -> Axes:
+    """Draw a table of `belief_bars`, each action in its colour."""
+    groups = [rows for _, rows in table.groupby(["action", "n_actions"], sort=False)]
+    colours = colours or action_colours(table.loc[table["n_actions"] == 1, "action"])
+    tallest = float(table["n"].max())
+    edges = np.append(groups[0]["low"].to_numpy(), groups[0]["high"].iloc[-1])
     belief_axes(ax)
     # The rows have counts of their own, which one grid cannot mark.
     ax.grid(False)
     # The first action on top, as one reads.
-    baselines = np.arange(len(counts))[::-1].astype(float)
-    for number, (count, baseline, colour) in enumerate(
-        zip(counts.values(), baselines, ACTION_COLOURS, strict=False)
-    ):
-        heights = baseline + _BAR * count / (tallest or 1.0)
-        ax.stairs(heights, edges, baseline=baseline, fill=True, color=colour, alpha=0.55, zorder=2)
-        ax.stairs(
-            heights,
-            edges,
-            baseline=baseline,
-            color=colour,
-            linewidth=1.3,
-            gid=f"action-{number}",
-            zorder=3,
-        )
+    for number, (rows, label) in enumerate(zip(groups, _labels(table), strict=True)):
+        action, n_actions = rows["action"].iloc[0], rows["n_actions"].iloc[0]
+        colour = colours[action] if n_actions == 1 else OTHER_ACTIONS if n_actions else INK
+        baseline = float(len(groups) - 1 - number)
+        heights = baseline + _BAR * rows["n"].to_numpy(dtype=float) / (tallest or 1.0)
+        bars: Style = {"baseline": baseline, "color": colour}
+        ax.stairs(heights, edges, fill=True, alpha=0.55, zorder=2, **bars)
+        ax.stairs(heights, edges, linewidth=1.3, gid=f"action-{number}", zorder=3, **bars)
         ax.axhline(baseline, color=FAINT, linewidth=0.8, zorder=1)
-    # A label above its own row of bars, not beside the axis: long action names then take no width
-    # from the plot.
-    for (label, count), baseline in zip(counts.items(), baselines, strict=True):
+        # A label above its own row of bars, not beside the axis: long action names then take no
+        # width from the plot.
         ax.text(
             edges[0],
             baseline + 0.94,
-            f"{label} (n = {_spoken(count.sum())})",
+            f"{label} (n = {_spoken(rows['n'].sum())})",
             ha="left",
             va="top",
             color=INK,
             parse_math=False,
         )
-    ax.set_ylim(-0.05, max(len(counts), 1))
+    ax.set_ylim(-0.05, len(groups))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     if is_narrow(span_of(edges)):
@@ -204,3 +146,4 @@ def _draw(rows: pd.DataFrame, ax: Axes, *, noun: str) -> None:
         ax.set_xlim(-0.04, 1.04)
     ax.set_xlabel(noun)
     ax.set_ylabel(f"answers (tallest bar: {_spoken(tallest)})")
+    return ax

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 
 from coherence.inputs import require
 from coherence.plots.style import (
-    ACTION_COLOURS,
     FAINT,
     INK,
+    action_colours,
     belief_axes,
     canvas,
     probability_scales,
@@ -84,8 +84,9 @@ def plot_choice_curve(
         for row in agent.thresholds.to_dict("records"):
             axes.axvspan(row["low"], row["high"], color=FAINT, alpha=0.15, linewidth=0, zorder=0)
             axes.axvline(row["belief"], color=INK, linewidth=0.9, gid="threshold", zorder=1)
+        colours = action_colours(agent.choice_curve["action"].astype(str))
         for number, (action, line) in enumerate(agent.choice_curve.groupby("action", sort=False)):
-            colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
+            colour = colours[str(action)]
             ends = line["low"], line["high"]
             axes.fill_between(line["belief"], *ends, color=colour, alpha=0.2, linewidth=0, zorder=2)
             axes.plot(

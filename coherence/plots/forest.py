@@ -1,4 +1,4 @@
-"""The effects of one check over units, with their intervals, in one figure."""
+"""The effects of one check over evaluations, with their intervals, in one figure."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from coherence.inputs import require
 from coherence.plots.results import results_table, rows_of
 from coherence.plots.row_axes import name_rows, note_missing
 from coherence.plots.scales import fit_effects, span_of
-from coherence.plots.style import BLUE, INK, VERMILION, canvas, frame_axes, set_title
+from coherence.plots.style import INK, canvas, frame_axes, set_title
 from coherence.result import Outcome
 from coherence.table.printable import clean, evaluation_name
 
@@ -18,7 +18,7 @@ _LETTERS = 7.5  # points
 
 def title_of(check: object) -> str:
     """Say what the figure of a check shows."""
-    return f"{clean(check)} over units"
+    return f"{clean(check)} over evaluations"
 
 
 def height_for(n_rows: int) -> float:
@@ -38,7 +38,7 @@ def plot_forest(
     Parameters
     ----------
     results : DataFrame
-        ``Report.results``, or some of its rows; with a column ``url``, points are links.
+        ``Report.results``, or some of its rows.
     check : str, optional
         The check to draw, needed where the table has several.
     title : str, optional
@@ -49,7 +49,7 @@ def plot_forest(
     Returns
     -------
     Axes
-        Points with the gid "effects" and their intervals: full and red where the test rejects, in a
+        Points with the gid "effects" and their intervals: full where the test rejects, in a
         report after Holm's correction. Where there is no estimate, that is said.
 
     Raises
@@ -98,18 +98,16 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     fit_effects(ax, "x", span_of(at, low, high))
     ax.hlines(heights, low, high, color=INK, linewidth=1.0, zorder=2)
     rejected = (rows["outcome"] == str(Outcome.REJECTED)).to_numpy()
-    points = ax.scatter(
+    ax.scatter(
         at,
         heights,
         s=34,
-        color=[VERMILION if full else "white" for full in rejected],
-        edgecolor=[VERMILION if full else BLUE for full in rejected],
+        color=[INK if full else "white" for full in rejected],
+        edgecolor=INK,
         linewidth=1.4,
         gid="effects",
         zorder=3,
     )
-    if "url" in rows:
-        points.set_urls([None if pd.isna(url) else url for url in rows["url"]])
     blank = pd.Series("", index=rows.index)
     named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
     name_rows(

@@ -1,6 +1,6 @@
 """The figure of monotone choice: the share of one action of a pair against the belief."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from coherence.inputs import require
 from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import BLUE, INK, VERMILION, belief_axes, canvas, set_title
+from coherence.plots.style import INK, belief_axes, canvas, set_title
 from coherence.result import CheckResult
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
@@ -34,7 +34,6 @@ def plot_pairwise_choice(
     *,
     noun: str = STATED,
     title: str | None = None,
-    urls: Mapping[int, str] | None = None,
     scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -48,8 +47,6 @@ def plot_pairwise_choice(
         What the axis calls the belief.
     title : str, optional
         None says what is shown, an empty text leaves it out.
-    urls : mapping, optional
-        Bin -> where its point leads.
     scale : (float, float), optional
         Least and largest share that the axis must hold, as several figures share it; None takes
         them from this one. From half of [0, 1] on, the axis holds all of it.
@@ -83,7 +80,7 @@ def plot_pairwise_choice(
     pair = pair_of(result)
     bins = choice_bins(details)
     with canvas(ax) as axes:
-        has_reversals = _draw(details, bins, pair, urls, scale, axes)
+        has_reversals = _draw(details, bins, pair, scale, axes)
         axes.set_xlabel(f"mean {noun} of the bin")
         set_title(axes, title, title_of(pair), lift=24 if has_reversals else 6)
         return axes
@@ -125,7 +122,6 @@ def _draw(
     details: pd.DataFrame,
     bins: pd.DataFrame,
     pair: Sequence[object],
-    urls: Mapping[int, str] | None,
     scale: Span | None,
     ax: Axes,
 ) -> bool:
@@ -142,17 +138,15 @@ def _draw(
         # Area in proportion to the count, so that a bin with four times the choices looks four
         # times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
-        points = ax.scatter(
+        ax.scatter(
             bins["belief"],
             bins["share"],
             s=areas,
-            color=BLUE,
+            color=INK,
             edgecolor="white",
             gid="bins",
             zorder=5,
         )
-        if urls:
-            points.set_urls([urls.get(position) for position in bins["bin"]])
     if has_reversals:
         # Above the axes: every corner inside may hold points.
         ax.legend(
@@ -184,7 +178,7 @@ def _join_bins(details: pd.DataFrame, bins: pd.DataFrame, ax: Axes) -> bool:
         # A reversal between neighbours gets its own line below, not two.
         if neighbour not in reversals:
             ends = by_bin.loc[list(neighbour)]
-            ax.plot(ends["belief"], ends["share"], color=BLUE, linewidth=1.6, gid="step", zorder=2)
+            ax.plot(ends["belief"], ends["share"], color=INK, linewidth=1.6, gid="step", zorder=2)
     for number, reversal in enumerate(reversals):
         ends = by_bin.loc[list(reversal)]
         label = "significant reversal" if number == 0 else None
@@ -194,7 +188,7 @@ def _join_bins(details: pd.DataFrame, bins: pd.DataFrame, ax: Axes) -> bool:
         ax.plot(
             ends["belief"],
             ends["share"],
-            color=VERMILION,
+            color=INK,
             linewidth=weight,
             linestyle=(0, (4, 2)),
             gid="reversal",

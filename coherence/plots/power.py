@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from coherence.plots.results import require_columns, rows_of
 from coherence.plots.style import (
-    ACTION_COLOURS,
     DASHES,
     FAINT,
     INK,
+    SERIES_COLOURS,
     Style,
     canvas,
     figure_style,
@@ -115,7 +115,7 @@ def _draw_lines(rows: pd.DataFrame, estimate: bool, ax: Axes) -> None:
             label = "nothing planted" if not signal else f"signal {signal:g}"
             label += f", {repeated(n_reps)}" if several else ""
             style: Style = {
-                "color": FAINT if not signal else ACTION_COLOURS[(colour - 1) % 6],
+                "color": FAINT if not signal else SERIES_COLOURS[(colour - 1) % 6],
                 "marker": MARKS[mark % len(MARKS)],
                 "markersize": 4,
                 "linewidth": 1.2,

@@ -13,12 +13,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from coherence.plots.style import DASHES, FAINT, probability_scales
+from coherence.statistics.figure_tables import WHOLE_FROM
 
 Span = tuple[float, float]
 """Least and largest number that an axis must hold."""
-
-WHOLE_FROM = 0.5
-"""Width from which probabilities are shown on the whole of [0, 1]."""
 _ROOM = 0.08  # of the width, on both sides: marks stay whole
 _SPECK = 0.25  # of an axis, below which a panel gets one of its own
 _LEAST_WIDTH = 1e-6

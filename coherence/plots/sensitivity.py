@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from coherence.inputs import require
 from coherence.plots.row_axes import NOTE
 from coherence.plots.scales import fit_effects, span_of
-from coherence.plots.style import BLUE, SKY, VERMILION, canvas, frame_axes, set_title
+from coherence.plots.style import INK, PALE, canvas, frame_axes, set_title
 
 TITLE = "Noise that would explain it"
 
@@ -93,8 +93,8 @@ def _draw(sensitivity: SensitivityCurve, ax: Axes) -> None:
     told = sensitivity.curve[~unknown.cummax()]
     noise = told["shared_noise"]
     fit_effects(ax, "y", span_of(told["hidden_shift"], told["low"], told["high"]))
-    ax.fill_between(noise, told["low"], told["high"], color=SKY, alpha=0.4, linewidth=0, zorder=2)
-    ax.plot(noise, told["hidden_shift"], color=BLUE, marker="o", gid="curve", zorder=3)
+    ax.fill_between(noise, told["low"], told["high"], color=PALE, alpha=0.4, linewidth=0, zorder=2)
+    ax.plot(noise, told["hidden_shift"], color=INK, marker="o", gid="curve", zorder=3)
     found = sensitivity
     for position, (at, bound, gid, what) in enumerate(
         (
@@ -107,7 +107,7 @@ def _draw(sensitivity: SensitivityCurve, ax: Axes) -> None:
             (found.explains_all, found.all_is_bound, "explains all", "all is explained"),
         )
     ):
-        ax.axvline(at, color=VERMILION, linewidth=1.2, linestyle=":", gid=gid, zorder=4)
+        ax.axvline(at, color=INK, linewidth=1.2, linestyle=":", gid=gid, zorder=4)
         ax.annotate(
             f"{'above ' if bound else ''}{at:.3f}: {what}",
             (at, 1.0),

@@ -1,6 +1,6 @@
 """The figure of the main test: how often an action is chosen at each belief, state by state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,51 +12,26 @@ from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import BLUE, INK, VERMILION, Style, belief_axes, canvas, set_title
-from coherence.statistics.state_shares import StateShares, state_shares
+from coherence.plots.style import INK, STATE_COLOURS, Style, belief_axes, canvas, set_title
+from coherence.statistics.figure_tables import shares_by_state
+from coherence.statistics.state_shares import StateShares
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
-from coherence.table.runs import Runs
 
+PANELS_BESIDE = 2
+"""Panels in a line: more would make them or their letters small."""
 _LABEL = 28
 _LEGEND: Style = {"frameon": False, "ncols": 2, "handletextpad": 0.2, "columnspacing": 1.2}
 # Parts of the axis: the states stand beside each other where their beliefs are the same.
 _ASIDE, _HALF_BAR = 0.007, 0.011
 # Colour and marker both tell the states apart.
-_STATES = ((0, "s", VERMILION), (1, "o", BLUE))
+_STATES = ((0, "s", STATE_COLOURS[0]), (1, "o", STATE_COLOURS[1]))
 STATE_NAMES = ("state 0", "state 1")
 
 
 def title_of(action: object) -> str:
     """Say what the figure of an action shows."""
     return f"Share of {clean(action, limit=40)}, by realised state"
-
-
-def shares_by_state(choices: pd.DataFrame) -> StateShares:
-    """Compute what the figure draws."""
-    rows, why = _usable(choices)
-    if why:
-        return StateShares(pd.DataFrame(), pd.Series(dtype="int64").to_numpy(), why)
-    named = Runs(rows).action_names
-    chosen = rows[list(named)].rename(columns=named) if named else rows["action"].astype(str)
-    return state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
-
-
-def judged(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with belief, action and state."""
-    return choices[Runs(choices).acted & choices["belief"].notna() & choices["truth"].notna()]
-
-
-def _usable(choices: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the rows with belief, action and state, or why there are none."""
-    if "belief" not in choices:
-        return choices, "no row has a parsed belief that is one number"
-    if "truth" not in choices:
-        return choices, "no state is known that is 0 or 1"
-    if not Runs(choices).acted.any():
-        return choices, "there are no parsed actions"
-    rows = judged(choices)
-    return rows, "" if len(rows) else "no row has a parsed belief and action and a known state"
 
 
 def rising_action(table: pd.DataFrame) -> Any:
@@ -77,7 +52,6 @@ def plot_state_shares(
     noun: str = STATED,
     title: str | None = None,
     states: Sequence[str] = STATE_NAMES,
-    urls: Mapping[tuple[int, int], str] | None = None,
     scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -107,8 +81,6 @@ def plot_state_shares(
         None says what is shown, an empty text leaves it out.
     states : sequence of str
         What the legend calls the state that the belief is not in, and the one that it is in.
-    urls : mapping, optional
-        (Bin, state) -> where its point leads.
     scale : (float, float), optional
         Least and largest share that the axis must hold, as several figures share it; None takes
         them from this one. From half of [0, 1] on, the axis holds all of it.
@@ -121,8 +93,7 @@ def plot_state_shares(
         Bars with the gid "band-<state>" are what beliefs alone allow, all of them at once in 95% of
         tables; points with the gid "state-<state>" have 95% intervals over contexts; those outside
         their band are ringed, with the gid "outside". The band takes each report for the belief
-        itself: where reports scatter around the belief, noise alone moves points out of it. A
-        `StateShares` of `coherence.rational.noisy_shares.with_noise` has a band that allows for it.
+        itself: where reports scatter around the belief, noise alone moves points out of it.
 
     Raises
     ------
@@ -153,7 +124,7 @@ def plot_state_shares(
         known = dict.fromkeys(table["action"])
         raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
     with canvas(ax, size=(5.4, 3.9)) as axes:
-        _draw(rows, span_of(table["belief"]), scale, states, urls or {}, axes)
+        _draw(rows, span_of(table["belief"]), scale, states, axes)
         # Above the axes: every corner inside may hold points.
         place: Style = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
         axes.legend(**place, **_LEGEND)
@@ -164,34 +135,39 @@ def plot_state_shares(
 
 
 def plot_state_panels(
-    found: StateShares,
+    table: pd.DataFrame,
     actions: Sequence[Any],
     scales: Sequence[Span],
     *,
     ax: Axes,
     noun: str = STATED,
     states: Sequence[str] = STATE_NAMES,
-    urls: Mapping[tuple[int, int], str] | None = None,
 ) -> Axes:
-    """Draw several actions beside each other in the place of axes, under one legend."""
+    """Draw a panel for each action in the place of axes, two beside each other, under one legend.
+
+    `table` is that of `StateShares`.
+    """
     whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
     if whole is None or figure is None:
         raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
     ax.remove()
-    places = whole.subgridspec(1, len(actions))
-    beliefs = span_of(found.table["belief"])
+    n_columns = min(len(actions), PANELS_BESIDE)
+    places = whole.subgridspec(-(-len(actions) // n_columns), n_columns)
+    beliefs = span_of(table["belief"])
+    panels = []
     for number, (action, scale) in enumerate(zip(actions, scales, strict=True)):
-        panel = figure.add_subplot(places[0, number])
-        rows = found.table[found.table["action"] == action]
-        _draw(rows, beliefs, scale, states, urls or {}, panel)
-        panel.set_xlabel(noun)
+        row, column = divmod(number, n_columns)
+        panel = figure.add_subplot(places[row, column])
+        _draw(table[table["action"] == action], beliefs, scale, states, panel)
         panel.set_title(clean(action, limit=_LABEL), fontsize=10.5, color=INK, parse_math=False)
-        if not number:
-            first = panel
+        if number + n_columns >= len(actions):
+            panel.set_xlabel(noun)
+        if not column:
             panel.set_ylabel("share of the action")
-    handles, labels = first.get_legend_handles_labels()
+        panels.append(panel)
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", **_LEGEND)
-    return first
+    return panels[0]
 
 
 def _table_of(
@@ -220,7 +196,6 @@ def _draw(
     beliefs: Span,
     scale: Span | None,
     states: Sequence[str],
-    urls: Mapping[tuple[int, int], str],
     ax: Axes,
 ) -> None:
     """Draw the shares of one action, and what beliefs alone allow."""
@@ -233,7 +208,7 @@ def _draw(
         x = of_state["belief"] + wide * (_ASIDE if state else -_ASIDE)
         _draw_band(of_state, x, wide * _HALF_BAR, state, colour, ax)
         name = clean(states[state], limit=_LABEL)
-        _draw_shares(of_state, x, state, colour, (marker, name), ax, urls)
+        _draw_shares(of_state, x, state, colour, (marker, name), ax)
 
 
 def _draw_band(
@@ -262,7 +237,6 @@ def _draw_shares(
     colour: str,
     marked: tuple[str, str],
     ax: Axes,
-    urls: Mapping[tuple[int, int], str],
 ) -> None:
     """Draw what was observed, with its intervals."""
     marker, label = marked
@@ -272,7 +246,7 @@ def _draw_shares(
         ringed = x[outside], rows["share"][outside]
         ring = ax.scatter(*ringed, s=120, facecolor="none", gid="outside", zorder=4)
         ring.set(edgecolor=INK, linewidth=1.3)
-    points = ax.scatter(
+    ax.scatter(
         x,
         rows["share"],
         s=34,
@@ -284,5 +258,3 @@ def _draw_shares(
         label=label,
         zorder=5,
     )
-    if urls:
-        points.set_urls([urls.get((position, state)) for position in rows["bin"]])

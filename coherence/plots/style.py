@@ -7,7 +7,7 @@ a figure that a function makes because it was given no axes.
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -26,7 +26,13 @@ from coherence.table.printable import clean
 BLUE, VERMILION, ORANGE = "#0072B2", "#D55E00", "#E69F00"
 GREEN, SKY, PURPLE = "#009E73", "#56B4E9", "#CC79A7"
 INK, FAINT = "#333333", "#8a8a8a"
-ACTION_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+# In figures of a report a colour is a state or an action, and the same one in all of them; what was
+# observed of both together is in ink, and what chance or a null allows is pale.
+STATE_COLOURS = (VERMILION, BLUE)
+ACTION_COLOURS = (ORANGE, GREEN, PURPLE, SKY, "#999933", "#882255")
+OTHER_ACTIONS = "#bdbdbd"
+PALE = "#b5b5b5"
 DASHES = (0, (2, 2))
 """Line of what should be: the diagonal, a target, an equilibrium."""
 
@@ -70,6 +76,14 @@ def belief_axes(ax: Axes) -> None:
     frame_axes(ax)
     probability_scales(ax, y=False)
     ax.grid(True, axis="y", color="#e6e6e6", linewidth=0.8)
+
+
+def action_colours(actions: Iterable[str]) -> dict[str, str]:
+    """Return the colours of actions, the most frequent first, of which six have one."""
+    named = list(dict.fromkeys(actions))
+    # By name, so that equal actions of two evaluations look alike.
+    coloured = sorted(named[: len(ACTION_COLOURS)])
+    return dict.fromkeys(named, OTHER_ACTIONS) | dict(zip(coloured, ACTION_COLOURS, strict=False))
 
 
 @contextmanager

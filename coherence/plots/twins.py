@@ -10,7 +10,7 @@ from coherence.inputs import require
 from coherence.plots.results import results_table
 from coherence.plots.row_axes import NOTE, NOTE_LETTERS, name_rows
 from coherence.plots.scales import null_line
-from coherence.plots.style import BLUE, SKY, VERMILION, canvas, frame_axes, set_title
+from coherence.plots.style import INK, PALE, canvas, frame_axes, set_title
 from coherence.result import CheckResult, rejects
 from coherence.table.printable import clean, format_numbers
 
@@ -59,8 +59,8 @@ def plot_twins(
     -------
     Axes
         The first result on top. Bands have the gid "band", observed points "observed"; points of
-        which at most one twin in twenty is as extreme are full and red, and what lies beyond the
-        scale is an arrow. The number at the right is what was observed.
+        which at most one twin in twenty is as extreme are full, and what lies beyond the scale is
+        an arrow. The number at the right is what was observed.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _draw(shown: Sequence[Mapping[Any, Any]], ax: Axes) -> None:
     null_line(ax, "x")
     for height, row in enumerate(shown):
         at, low, high = scaled(row)
-        band = ax.barh(height, high - low, left=low, height=0.5, color=SKY, alpha=0.55, zorder=2)
+        band = ax.barh(height, high - low, left=low, height=0.5, color=PALE, alpha=0.55, zorder=2)
         band[0].set_gid("band")
         extreme = rejects(row["twin_pvalue"])
         inside = abs(at) <= FARTHEST
@@ -110,8 +110,8 @@ def _draw(shown: Sequence[Mapping[Any, Any]], ax: Axes) -> None:
             [height],
             marker="o" if inside else (">" if at > 0 else "<"),
             s=42,
-            color=VERMILION if extreme else "white",
-            edgecolor=VERMILION if extreme else BLUE,
+            color=INK if extreme else "white",
+            edgecolor=INK,
             linewidth=1.5,
             clip_on=False,
             gid="observed",

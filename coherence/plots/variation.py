@@ -1,67 +1,73 @@
 """The first figure of a report: beliefs against the truth, with what each of them varies over."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.errors import InputError
+from coherence.plots.states import STATE_NAMES
 from coherence.plots.style import (
-    ACTION_COLOURS,
-    BLUE,
     DASHES,
     FAINT,
     INK,
     Style,
+    action_colours,
     belief_axes,
-    canvas,
     probability_scales,
 )
+from coherence.statistics.figure_tables import EXACT, STATE
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
 
-_BINS = np.linspace(0, 1, 21).tolist()
+_LABEL = 20  # letters
 _JITTER = 0.12  # half the width over which contexts of one realised state are spread
 MOST_ACTIONS = 6
 
 
-def plot_variation(
-    belief: "pd.Series[float]",
-    truth: "pd.Series[float]",
+def draw_variation(
+    contexts: pd.DataFrame,
+    bars: pd.DataFrame,
     actions: Mapping[str, float],
     *,
-    of_truth: str = "exact posterior",
+    ax: Axes,
     noun: str = STATED,
-    ax: Axes | None = None,
+    states: Sequence[str] = STATE_NAMES,
+    colours: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Draw a point a context, histograms of both, and the share of every action.
+    """Draw a point a context, histograms of belief and truth, and the share of every action.
 
-    Axes run from 0 to 1 whatever the beliefs, so that beliefs that hardly move are a narrow band.
-    `belief` and `truth` are means of contexts; a truth of zeros and ones is spread to be seen.
+    `contexts` and `bars` are tables of `coherence.statistics.figure_tables`. Axes run from 0 to 1
+    whatever the beliefs, so that beliefs that hardly move are a narrow band. States are spread to
+    be seen.
     """
-    x = truth.to_numpy(dtype=np.float64)
-    realised = bool(np.isin(x, (0.0, 1.0)).all())
-    with canvas(ax, size=(5.4, 3.4)) as whole:
-        axes, beside = _parted(whole) if actions else (whole, None)
-        belief_axes(axes)
-        probability_scales(axes)
-        if realised:
-            axes.set_xlim(-0.2, 1.2)
-            axes.set_xticks([0, 1], ["0", "1"])
-        else:
-            axes.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1, zorder=1)
-        shown = x + _spread(x) if realised else x
-        style: Style = {"s": 16, "color": BLUE, "alpha": 0.55, "linewidths": 0, "gid": "contexts"}
-        axes.scatter(shown, belief, zorder=3, **style)
-        axes.set(xlabel=clean(of_truth), ylabel=noun)
-        _histogram(axes.inset_axes((0, 1.02, 1, 0.16), sharex=axes), truth, "vertical")
-        side = axes.inset_axes((1.02, 0, 0.14, 1), sharey=axes)
-        _histogram(side, belief, "horizontal")
-        if beside is not None:
-            _shares(beside, actions)
-        return axes
+    x = contexts["truth"].to_numpy(dtype=np.float64)
+    realised = contexts["compared_with"].iloc[0] == STATE
+    axes, beside = _parted(ax) if actions else (ax, None)
+    belief_axes(axes)
+    probability_scales(axes)
+    if realised:
+        axes.set_xlim(-0.2, 1.2)
+        axes.set_xticks([0, 1], [clean(name, limit=_LABEL) for name in states], parse_math=False)
+    else:
+        axes.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1, zorder=1)
+        axes.set_xlabel(EXACT)
+    shown = x + _spread(x) if realised else x
+    style: Style = {"s": 16, "color": INK, "alpha": 0.5, "linewidths": 0, "gid": "contexts"}
+    axes.scatter(shown, contexts["belief"], zorder=3, **style)
+    axes.set_ylabel(noun)
+    above = axes.inset_axes((0, 1.02, 1, 0.16), sharex=axes)
+    side = axes.inset_axes((1.02, 0, 0.14, 1), sharey=axes)
+    for panel, quantity, draw in ((above, "truth", above.bar), (side, "belief", side.barh)):
+        rows = bars[bars["quantity"] == quantity]
+        middles, widths = (rows["low"] + rows["high"]) / 2, rows["high"] - rows["low"]
+        draw(middles, rows["n"], widths, color=INK, alpha=0.4, linewidth=0)
+        panel.axis("off")
+    if beside is not None:
+        _shares(beside, actions, colours or action_colours(actions))
+    return axes
 
 
 def _parted(ax: Axes) -> tuple[Axes, Axes]:
@@ -81,22 +87,14 @@ def _spread(x: Any) -> Any:
     return (2 * ((place * 0.6180339887) % 1) - 1) * _JITTER
 
 
-def _histogram(
-    ax: Axes, values: "pd.Series[float]", orientation: Literal["vertical", "horizontal"]
-) -> None:
-    """Draw the distribution beside the axes that it shares, without a scale of its own."""
-    style: Style = {"color": BLUE, "alpha": 0.45, "linewidth": 0}
-    ax.hist(values, bins=_BINS, orientation=orientation, **style)
-    ax.axis("off")
-
-
-def _shares(ax: Axes, actions: Mapping[str, float]) -> None:
+def _shares(ax: Axes, actions: Mapping[str, float], colours: Mapping[str, str]) -> None:
     """Draw a bar an action, the most frequent on top, its name and share above it."""
     rows = list(actions.items())[:MOST_ACTIONS]
     for number, (name, share) in enumerate(rows):
-        colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
         ax.barh(-number, 1.0, height=0.3, color="#ececec", linewidth=0)
-        ax.barh(-number, share, height=0.3, color=colour, linewidth=0, gid=f"action-{number}")
+        ax.barh(
+            -number, share, height=0.3, color=colours[name], linewidth=0, gid=f"action-{number}"
+        )
         text = f"{clean(name, limit=16)} {share:.1%}"
         ax.text(0, 0.24 - number, text, color=INK, fontsize=9.0, va="bottom", parse_math=False)
     ax.set_xlim(0, 1)

@@ -1,4 +1,4 @@
-"""Where points of figures and counts of a report lead: groups of contexts, and single contexts.
+"""Where counts of a report lead: groups of contexts.
 
 Addresses are made of numbers that the report counts itself; no name of a task, model, context or
 answer enters the name of a file.
@@ -14,11 +14,11 @@ PER_PAGE = 100
 
 @dataclass(frozen=True)
 class Group:
-    """Contexts that a point or a count stands for."""
+    """Contexts that a count stands for."""
 
     anchor: str  # id on the evaluation's page of groups
     title: str  # what they have in common
-    contexts: tuple[str, ...]  # as `evaluation.beliefs` names them.
+    contexts: tuple[str, ...]  # as text
 
 
 class AnswerLinks:
@@ -79,10 +79,6 @@ class AnswerLinks:
         """Return file and anchor of a context that is shown."""
         number = self.shown[context]
         return f"{self.key}-page-{number // PER_PAGE + 1}.html#context-{number + 1}"
-
-    def context(self, context: object) -> str | None:
-        """Return the address of a context; None where its answers are not written."""
-        return self.base + self.page_of(str(context)) if str(context) in self.shown else None
 
     def group(self, anchor: str, title: str, contexts: Iterable[object]) -> str:
         """Return the address of a group of contexts, which is listed on the page of groups."""

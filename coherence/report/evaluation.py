@@ -11,6 +11,7 @@ from coherence.rational.sensitivity import Sensitivity
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
+from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
 from coherence.table.notes import Level, Note, why_not_run
@@ -40,9 +41,8 @@ class EvaluationReport:
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
     # ``rows``
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # the parsed beliefs under the reference prompt: ``belief``, ``context`` and, where known,
-    # ``action`` or ``action_<label>`` (probabilities), ``truth`` (0 or 1) and ``p_true``
-    beliefs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    # what figures of beliefs draw
+    figures: FigureTables = field(default_factory=FigureTables, repr=False, compare=False)
     # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
     # ``z_state``, ``status`` and the raw answers, as far as known; untrusted text
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)

@@ -5,7 +5,7 @@ No figure is registered with pyplot and no setting stays changed.
 
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 from matplotlib.axes import Axes
@@ -22,7 +22,6 @@ def render_svg(
     key: str,
     title: str,
     size: tuple[float, float] = (5.0, 3.5),
-    names: Mapping[str, str] | None = None,
 ) -> str:
     """Draw one figure and return it as an SVG element for use inside a page."""
     buffer = io.BytesIO()
@@ -34,10 +33,10 @@ def render_svg(
         for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
             patch.set(facecolor="none", edgecolor="none")
         canvas.print_svg(buffer, metadata={"Date": None})
-    return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title, names or {})
+    return _embeddable(ElementTree.fromstring(buffer.getvalue()), key, title)
 
 
-def _embeddable(root: ElementTree.Element, key: str, title: str, names: Mapping[str, str]) -> str:
+def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
     """Make a parsed SVG fit to stand inside HTML: bare names, ids of its own, scalable, titled."""
     for parent in list(root.iter()):
         for child in list(parent):
@@ -67,24 +66,8 @@ def _embeddable(root: ElementTree.Element, key: str, title: str, names: Mapping[
         element.attrib.update(attributes)
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
-    links = list(root.iter("a"))
-    for link in links:
-        _name_link(link, names)
-    # What has the role of an image hides its links.
-    role = "group" if links else "img"
-    root.attrib.update({"role": role, "aria-labelledby": f"{key}-title"})
+    root.attrib.update({"role": "img", "aria-labelledby": f"{key}-title"})
     label = ElementTree.Element("title", {"id": f"{key}-title"})
     label.text = clean(title)
     root.insert(0, label)
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _name_link(link: ElementTree.Element, names: Mapping[str, str]) -> None:
-    """Say where a link leads, or take it out of the way of keys where nothing names it."""
-    name = names.get(link.attrib["href"])
-    title = ElementTree.Element("title")
-    title.text = clean(name or "answers of this context")
-    link.insert(0, title)
-    link.attrib["aria-label"] = title.text
-    if name is None:
-        link.attrib["tabindex"] = "-1"

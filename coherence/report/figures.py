@@ -1,13 +1,13 @@
 """Which figures a report shows, what stands under them, and which cannot be drawn and why.
 
-Of one (task, model): what moves, choices by belief and realised state, twins, pairwise choice,
+Of one (task, model): what varies, choices by belief and realised state, twins, pairwise choice,
 beliefs by action and calibration; of many, one forest of effects for each test that they share. A
 figure is planned first; pages turn it into SVG, ``--figures`` into files, and both draw the same.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,26 +21,23 @@ from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import states as state_plot
 from coherence.plots import twins as twin_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
-from coherence.plots.scales import WHOLE_FROM, Span, shared_spans
-from coherence.plots.variation import plot_variation
-from coherence.rational.noisy_shares import NoisyShares, with_noise
-from coherence.report.answer_links import AnswerLinks
+from coherence.plots.scales import Span, shared_spans
+from coherence.plots.style import action_colours
+from coherence.plots.variation import draw_variation
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
-from coherence.report.variation import over_contexts
-from coherence.report.wording import belief_noun, clean, evaluation_heading, format_numbers
+from coherence.report.wording import belief_noun, clean, format_numbers
 from coherence.result import LEVEL, CheckResult, ForecastScores, Outcome
-from coherence.statistics.bins import belief_bins
+from coherence.statistics.figure_tables import EXACT, WHOLE_FROM
 from coherence.statistics.report_noise import ReportNoise
-from coherence.statistics.state_shares import StateShares
-from coherence.table.runs import Runs
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
-PRIMARY, COVARIANCE, RATIONAL = "sufficiency", "residual_covariance", "rational_agent"
-"""The tests of what the bars allow: of reports as they are, and with the noise around them."""
+PRIMARY, COVARIANCE = "sufficiency", "residual_covariance"
+"""The tests of what the bars allow."""
+WIDTH = 5.4  # inches
 POINT = 0.05  # height of a point and its edge over that of the axis
 
 
@@ -53,10 +50,8 @@ class Figure:
     title: str  # what it shows
     caption: str  # how to read it
     draw: Callable[..., Any]  # takes an ``ax``
-    height: float = 3.5  # inches
-    # address -> what a reader who does not see the point is told that it leads to
-    names: Mapping[str, str] = field(default_factory=dict)
-    width: float = 5.0  # inches; a wide one takes the whole line of a page
+    height: float = 3.6  # inches
+    width: float = WIDTH  # inches; equal for all, so that letters are of one size on a page
     place: str = "further"  # "overview" and "lead" stand with the answer, others behind the numbers
 
     @property
@@ -69,25 +64,9 @@ class Figure:
         """The figure as an SVG element that may stand in a page as it is."""
         # The title element is what a screen reader says in place of the figure.
         title = f"{self.title}. {self.caption}"
-        drawn = render_svg(self.draw, key=self.key, title=title, size=self.size, names=self.names)
+        drawn = render_svg(self.draw, key=self.key, title=title, size=self.size)
         # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
         return Markup(drawn)
-
-
-class Links:
-    """Where the points of one figure lead, and what each address is called."""
-
-    def __init__(self, key: str, links: AnswerLinks | None) -> None:
-        self.key, self.links = key, links
-        self.names: dict[str, str] = {}
-
-    def group(self, anchor: str, what: str, rows: pd.DataFrame) -> str:
-        """Link the contexts of some rows, whose beliefs name them."""
-        assert self.links is not None
-        title = f"{what}, beliefs from {rows['belief'].min():.3f} to {rows['belief'].max():.3f}"
-        url = self.links.group(f"{self.key}-{anchor}", title, rows["context"])
-        self.names[url] = f"answers: {title}"
-        return url
 
 
 def all_figures(
@@ -103,20 +82,18 @@ def all_figures(
         yield from ((None, figure) for figure in forest_figures(rank(evaluations)[1]))
 
 
-def evaluation_figures(
-    evaluation: EvaluationReport, key: str, links: AnswerLinks | None = None
-) -> tuple[list[Figure], list[str]]:
-    """Plan the figures of one (task, model), what moves and the main test first."""
-    noun, beliefs = belief_noun(evaluation.answering), evaluation.beliefs
-    figures, missing = [*_movement(evaluation, key, noun)], []
+def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Figure], list[str]]:
+    """Plan the figures of one (task, model), what varies and the main test first."""
+    noun = belief_noun(evaluation.answering)
+    figures, missing = [*_variation(evaluation, key, noun)], []
     planned = (
-        _states(evaluation, key, noun, links),
+        _states(evaluation, key, noun),
         _twins(evaluation, key),
         _sensitivity(evaluation, key),
-        _pairs(evaluation, key, noun, links),
+        _pairs(evaluation, key, noun),
         _beliefs(evaluation, key, noun),
         _reliability(evaluation, key, noun),
-        _calibration(beliefs, key, noun, links) if _known(beliefs) else (),
+        _calibration(evaluation, key, noun),
     )
     for step in (each for part in planned for each in part):
         if isinstance(step, Figure):
@@ -130,88 +107,81 @@ Steps = Iterable[Figure | str]
 """Figures, and sentences on those that cannot be drawn."""
 
 
-def _known(beliefs: pd.DataFrame) -> bool:
-    return "belief" in beliefs and bool(beliefs["belief"].notna().any())
+def _shares_of_actions(evaluation: EvaluationReport) -> Mapping[str, float]:
+    return {} if evaluation.variation is None else evaluation.variation.actions
 
 
-def _movement(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
-    """Yield what moves, where a truth is known to hold beliefs against."""
-    means, of_truth = over_contexts(evaluation.beliefs)
-    means = means.dropna()
-    if not of_truth or len(means) < 2:
+def _colours(evaluation: EvaluationReport) -> dict[str, str]:
+    """Return the colour that an action has in every figure of an evaluation."""
+    bars = evaluation.figures.get("beliefs")
+    actions = list(_shares_of_actions(evaluation))
+    if bars is not None:
+        actions += bars.loc[bars["n_actions"] == 1, "action"].tolist()
+    return action_colours(actions)
+
+
+def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Figure]:
+    """Yield what varies, where a truth is known to compare beliefs with."""
+    contexts, bars = map(evaluation.figures.get, ("contexts", "context_bars"))
+    if contexts is None or bars is None:
         return
-    actions = {} if evaluation.variation is None else evaluation.variation.actions
-    right = "" if of_truth == "state" else " On the dotted line it is right."
+    actions, of_truth = _shares_of_actions(evaluation), contexts["compared_with"].iloc[0]
+    right = " On the dotted line it is right." if of_truth == EXACT else ""
     caption = (
         f"A point a context: its mean {noun} against the {of_truth}.{right} Histograms of both"
         + (", and how often each action was chosen." if actions else ".")
     )
     draw = partial(
-        plot_variation,
-        means["belief"],
-        means["truth"],
+        draw_variation,
+        contexts,
+        bars,
         actions,
-        of_truth="realised state" if of_truth == "state" else of_truth,
         noun=noun,
+        states=evaluation.state_names,
+        colours=_colours(evaluation),
     )
-    yield Figure(f"{key}-moves", "What moves", caption, draw, 3.4, place="overview")
+    yield Figure(f"{key}-varies", "What varies", caption, draw, 3.4, place="overview")
 
 
 # The main test: choices by belief and realised state
 
 
-def _states(evaluation: EvaluationReport, key: str, noun: str, links: AnswerLinks | None) -> Steps:
+def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     """Plan a panel for each action, or say why there is none."""
-    found = state_plot.shares_by_state(evaluation.beliefs)
-    if found.reason:
-        yield f"No plot of choices by state: {found.reason}."
+    table = evaluation.figures.get("choices_by_state")
+    if table is None:
+        yield from _why(evaluation, "No plot of choices by state", "choices_by_state")
         return
-    rows = state_plot.judged(evaluation.beliefs)
-    report_noise = (
-        evaluation.scatter
-        if evaluation.scatter is not None and evaluation.scatter.exceeds
-        else None
-    )
-    fitted = [
-        result.fitted for result in evaluation.results if isinstance(result.fitted, NoisyShares)
-    ]
-    noisy = bool(fitted) and report_noise is not None
-    if noisy:
-        # The bars allow for report noise where it misleads and the agent behind it was fitted.
-        names = ("belief", "action", "truth", "context")
-        found = with_noise(found, fitted[0], *(rows[name] for name in names))
-    table = found.table
+    noise = evaluation.scatter
     actions = _drawn(table)
     shown = table[table["action"].isin(actions)]
     scales = shared_spans(
         [state_plot.shown_shares(table[table["action"] == action]) for action in actions]
     )
-    to = Links(f"{key}-states", links)
-    draw = partial(
-        state_plot.plot_state_panels,
-        found,
-        actions,
-        scales,
-        noun=noun,
-        states=evaluation.state_names,
-        urls=_state_urls(found, rows, to),
-    )
+    names = evaluation.state_names
+    draw = partial(state_plot.plot_state_panels, table, actions, scales, noun=noun, states=names)
     ran = {result.check for result in evaluation.results}
-    alone = RATIONAL if noisy else COVARIANCE
     caption = (
-        _bars(noun, report_noise, noisy=noisy),
+        _bars(noun, noise if noise is not None and noise.exceeds else None),
         _hidden_bars(shown, scales),
-        _outside(evaluation, table, shown, PRIMARY if PRIMARY in ran else alone),
+        _outside(evaluation, table, shown, PRIMARY if PRIMARY in ran else COVARIANCE),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
-    text, width = " ".join(filter(None, caption)), {1: 5.4, 2: 8.0}.get(len(actions), 11.0)
+    lines = -(-len(actions) // state_plot.PANELS_BESIDE)
     title = "Choices by belief and realised state"
-    yield Figure(to.key, title, text, draw, 3.5, to.names, width, place="lead")
+    text = " ".join(filter(None, caption))
+    yield Figure(f"{key}-states", title, text, draw, 0.7 + 2.9 * lines, place="lead")
     if table["action"].nunique() > max(len(actions), 2):
         yield (
             f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} whose shares differ most "
             "from what beliefs alone would give are drawn by state."
         )
+
+
+def _why(evaluation: EvaluationReport, what: str, name: str) -> Iterator[str]:
+    """Say why a table and its figure are not there, where that is known."""
+    if reason := evaluation.figures.missing.get(name):
+        yield f"{what}: {reason}."
 
 
 def _drawn(table: pd.DataFrame) -> list[object]:
@@ -226,37 +196,18 @@ def _drawn(table: pd.DataFrame) -> list[object]:
     return [action for action in actions if action in kept]
 
 
-def _state_urls(found: StateShares, rows: pd.DataFrame, to: Links) -> dict[tuple[int, int], str]:
-    """Link each bin and state to its contexts."""
-    if to.links is None:
-        return {}
-    urls = {}
-    states = rows["truth"].astype(int).to_numpy()
-    for position, state in sorted({*zip(found.bin_of_row.tolist(), states.tolist(), strict=True)}):
-        inside = rows[(found.bin_of_row == position) & (states == state)]
-        urls[position, state] = to.group(f"{position + 1}-{state}", f"State {state}", inside)
-    return urls
-
-
-def _bars(noun: str, report_noise: ReportNoise | None, *, noisy: bool) -> str:
+def _bars(noun: str, noise: ReportNoise | None) -> str:
     """Say how the figure is read, and what its bars assume of report noise."""
-    points = "Points: share of the action in a bin of beliefs and a state, with 95% intervals."
-    sure = "all of them at once in 95% of tables"
-    size = f"SD {report_noise.sd:.2f} over {report_noise.across}" if report_noise else ""
-    if noisy:
-        return (
-            f"{points} Pale bars: what the nearest rational agent allows, whose reports have the "
-            f"noise of these ({size}), {sure}; at equal report its belief is higher where the "
-            "state is 1."
+    assumed = "The bars take each report for the belief itself"
+    if noise is not None:
+        assumed += (
+            f", and these reports have noise (SD {noise.sd:.2f} over {noise.across}): a point "
+            "outside may be noise alone, for which rational_agent and the twins allow"
         )
-    exact = "The bars take each report for the belief itself"
-    noise = (
-        f"{exact}, and these reports have noise ({size}): a point outside may be noise alone, for "
-        "which rational_agent and the twins allow."
-    )
     return (
-        f"{points} Pale bars: what the {noun} alone allows, {sure}; thin lines: what it gives on "
-        f"average. {noise if report_noise else f'{exact}.'}"
+        "Points: share of the action in a bin of beliefs and a state, with 95% intervals. Pale "
+        f"bars: what the {noun} alone allows, all of them at once in 95% of tables; thin lines: "
+        f"what it gives on average. {assumed}."
     )
 
 
@@ -320,7 +271,7 @@ def _sensitivity(evaluation: EvaluationReport, key: str) -> Steps:
 # Pairs of actions
 
 
-def _pairs(evaluation: EvaluationReport, key: str, noun: str, links: AnswerLinks | None) -> Steps:
+def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     pairwise = [
         result
         for result in evaluation.results
@@ -335,28 +286,20 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str, links: AnswerLinks
             "of reversals are drawn."
         )
     if not pairwise:
-        chosen = bool(Runs(evaluation.beliefs).acted.any())
+        bars = evaluation.figures.get("beliefs")
+        chosen = bars is not None and bool((bars["n_actions"] > 0).any())
         why = "the monotone-choice check was not run" if chosen else "there are no parsed actions"
         yield f"No plot of pairwise choice: {why}."
         return
-    spans = [pairwise_plot.shown_shares(pairwise_plot.choice_bins(r.details)) for r in shown]
-    scales = shared_spans(spans)
+    binned = [pairwise_plot.choice_bins(result.details) for result in shown]
+    scales = shared_spans([pairwise_plot.shown_shares(bins) for bins in binned])
     widest = max(scales, key=lambda span: span[1] - span[0])
-    for number, (result, scale) in enumerate(zip(shown, scales, strict=True), start=1):
-        bins = pairwise_plot.choice_bins(result.details)
-        to = Links(f"{key}-pair-{number}", links)
-        draw = partial(
-            pairwise_plot.plot_pairwise_choice,
-            result,
-            noun=noun,
-            title="",
-            urls=_bin_urls(result, bins, evaluation.beliefs, to),
-            scale=scale,
-        )
+    for number, (result, bins, scale) in enumerate(zip(shown, binned, scales, strict=True), 1):
+        draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
         other = " Its axis of shares is not that of the figures beside it."
         caption = _pair_caption(result, bins) + ("" if scale == widest else other)
         title = pairwise_plot.title_of(pairwise_plot.pair_of(result))
-        yield Figure(to.key, title, caption, draw, names=to.names)
+        yield Figure(f"{key}-pair-{number}", title, caption, draw)
 
 
 def _evidence(result: CheckResult) -> tuple[float, float]:
@@ -389,46 +332,26 @@ def _pair_caption(result: CheckResult, bins: pd.DataFrame) -> str:
     )
 
 
-def _bin_urls(
-    result: CheckResult, bins: pd.DataFrame, beliefs: pd.DataFrame, to: Links
-) -> dict[int, str]:
-    """Link each bin of a pair of actions to its contexts."""
-    n_bins = result.settings.get("n_bins")
-    if to.links is None or n_bins is None or not _known(beliefs):
-        return {}
-    choices = beliefs[Runs(beliefs).acted & beliefs["belief"].notna()]
-    belief = choices["belief"].to_numpy(dtype=float)
-    bin_of = belief_bins(belief, int(n_bins))
-    means = pd.Series(belief).groupby(bin_of).mean()
-    urls = {}
-    for position, mean in zip(bins["bin"], bins["belief"], strict=True):
-        # Bins with too few contexts have no number of their own in the table of the test.
-        same = means.index[(means - mean).abs() < 1e-9]
-        if len(same):
-            inside = choices[bin_of == same[0]]
-            urls[int(position)] = to.group(f"bin-{position + 1}", result.check, inside)
-    return urls
-
-
 # Beliefs
 
 
 def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    beliefs = evaluation.beliefs
-    if not _known(beliefs):
-        yield "No plots of the belief: no row has a parsed belief that is one number."
+    table = evaluation.figures.get("beliefs")
+    if table is None:
+        yield from _why(evaluation, "No plots of the belief", "beliefs")
         return
-    rows = belief_plot.by_action(beliefs)
-    counted = (
-        ", each answer counted with the probability of the action"
-        if "weight" in rows
-        else " among the answers that chose each action"
-    )
     caption = f"Histogram of the {noun}."
-    if Runs(beliefs).acted.any():
+    if (table["n_actions"] > 0).any():
+        whole = pd.api.types.is_integer_dtype(table["n"])
+        counted = (
+            " among the answers that chose each action"
+            if whole
+            else ", each answer counted with the probability of the action"
+        )
         caption = f"Histograms of the {noun}{counted}, on one scale."
-    draw = partial(belief_plot.plot_beliefs, beliefs, noun=noun, title="")
-    title, height = belief_plot.title_of(rows, noun), belief_plot.height_for(rows)
+    colours = _colours(evaluation)
+    draw = partial(belief_plot.draw_beliefs, table, noun=noun, colours=colours)
+    title, height = belief_plot.title_of(table, noun), belief_plot.height_for(table)
     yield Figure(f"{key}-beliefs", title, caption, draw, height)
 
 
@@ -455,20 +378,15 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         for state, *of_state in parts:
             number += 1
             mcb, dsc, unc = format_numbers(of_state)
-            bars = number == 1 and not state and "belief" in evaluation.beliefs
+            bars = evaluation.figures.get("forecasts") if number == 1 and not state else None
             caption = (
                 f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
                 f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
-                + (" Along the lower edge: how often each was forecast." if bars else "")
+                + ("" if bars is None else " Along the lower edge: how often each was forecast.")
             )
-            draw = partial(
-                calibration_plot.plot_reliability,
-                result,
-                forecasts=evaluation.beliefs["belief"].dropna() if bars else None,
-                state=state or None,
-                noun=noun,
-                title="",
-            )
+            curve = result.details
+            curve = curve[curve["state"] == state] if state else curve
+            draw = partial(calibration_plot.draw_reliability, curve, bars, noun=noun)
             yield Figure(
                 f"{key}-reliability-{number}",
                 calibration_plot.RELIABILITY + (f", {clean(state)}" if state else "") + prompt,
@@ -479,56 +397,45 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             )
 
 
-def _calibration(beliefs: pd.DataFrame, key: str, noun: str, links: AnswerLinks | None) -> Steps:
-    if calibration_plot.calibration_outcome(beliefs) is None:
-        yield "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known."
+def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    bins = evaluation.figures.get("calibration")
+    if bins is None:
+        if "beliefs" not in evaluation.figures.missing:
+            yield from _why(evaluation, "No calibration plot", "calibration")
         return
     caption = (
         "Share of true cases in bins with about equally many answers; bars: 95% intervals over "
         "contexts. On the dotted line, beliefs are calibrated."
     )
-    if calibration_plot.is_exact(beliefs):
+    if calibration_plot.is_exact(bins):
         caption = (
             "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with "
             "about equally many answers; bars: 95% intervals over contexts. On the dotted line, "
             "beliefs are right."
         )
-    bins = calibration_plot.calibration_table(beliefs)
-    to = Links(f"{key}-calibration", links)
-    if links is not None:
-        rows = calibration_plot.calibration_bins(beliefs)
-        urls = [
-            to.group(str(number), "Calibration", inside)
-            for number, (_, inside) in enumerate(rows.groupby("bin"), start=1)
-        ]
-        bins = bins.assign(url=urls)
     draw = partial(
-        calibration_plot.plot_calibration,
-        beliefs,
+        calibration_plot.draw_calibration,
+        bins,
+        evaluation.figures.get("contexts"),
         noun=noun,
-        title="",
-        bins=bins,
-        link=None if links is None else links.context,
+        state=evaluation.state_names[1],
     )
     # A little taller than wide, for a square between the labels.
-    yield Figure(to.key, calibration_plot.title_of(beliefs), caption, draw, 4.2, to.names)
-    if calibration_plot.are_small(calibration_plot.gap_table(beliefs)):
+    yield Figure(f"{key}-calibration", calibration_plot.title_of(bins), caption, draw, 4.2)
+    if calibration_plot.are_small(bins):
         # Misses that are too small to be seen in the figure of calibration.
         caption = (
             "How far the points of the figure before lie from its dotted line, on a scale of their "
             "own: above 0 beliefs are too low. Bars: 95% intervals over contexts."
         )
-        draw = partial(calibration_plot.plot_calibration_gaps, beliefs, noun=noun, title="")
-        title = calibration_plot.gap_title(beliefs)
-        yield Figure(f"{key}-gaps", title, caption, draw)
+        draw = partial(calibration_plot.draw_gaps, bins, noun=noun)
+        yield Figure(f"{key}-gaps", calibration_plot.gap_title(bins), caption, draw)
 
 
 # Over evaluations
 
 
-def forest_figures(
-    ranked: Sequence[Ranked], url_of: Callable[[Ranked], str] | None = None
-) -> list[Figure]:
+def forest_figures(ranked: Sequence[Ranked]) -> list[Figure]:
     """Plan a figure for each test and unit of measurement that several evaluations share."""
     figures: list[Figure] = []
     for check in shared_tests(
@@ -541,28 +448,20 @@ def forest_figures(
                     by_measure.setdefault(result.unit, []).append((row, result))
         for pairs in by_measure.values():
             if len(pairs) > 1:
-                figures.append(_forest(f"forest-{len(figures) + 1}", check, pairs, url_of))
+                figures.append(_forest(f"forest-{len(figures) + 1}", check, pairs))
     return figures[:MOST_FORESTS]
 
 
-def _forest(
-    key: str,
-    check: str,
-    pairs: Sequence[tuple[Ranked, CheckResult]],
-    url_of: Callable[[Ranked], str] | None,
-) -> Figure:
+def _forest(key: str, check: str, pairs: Sequence[tuple[Ranked, CheckResult]]) -> Figure:
     shown = sorted(pairs, key=lambda pair: -pair[1].statistic)
     half = MOST_ROWS // 2
     cut = len(shown) > MOST_ROWS
     if cut:  # both ends of the order
         shown = [*shown[:half], *shown[-half:]]
-    effects, names = [], {}
-    for row, result in shown:
-        effect = {"task": row.evaluation.task, "model": row.evaluation.model, **result.to_row()}
-        if url_of is not None:
-            effect["url"] = url_of(row)
-            names[effect["url"]] = evaluation_heading(row.evaluation)
-        effects.append(effect)
+    effects = [
+        {"task": row.evaluation.task, "model": row.evaluation.model, **result.to_row()}
+        for row, result in shown
+    ]
     without = sum(math.isnan(effect["low"]) for effect in effects)
     caption = (
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
@@ -576,4 +475,4 @@ def _forest(
     caption += f" {without} effects have no interval." if without else ""
     caption += f" Of {len(pairs)} evaluations, the {half} at each end are drawn." if cut else ""
     draw = partial(plot_forest, pd.DataFrame(effects), title="")
-    return Figure(key, title_of(check), caption, draw, height_for(len(effects)), names)
+    return Figure(key, title_of(check), caption, draw, height_for(len(effects)))

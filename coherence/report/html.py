@@ -151,7 +151,7 @@ def render_html(
             folded=len(evaluations) > FEW,
             # What fails comes first, whichever test it is that fails.
             answers=[overview[row.key] for row in sorted(ranked, key=lambda row: not row.rejected)],
-            forests=forest_figures(ranked, url_of) if len(evaluations) > FEW else [],
+            forests=forest_figures(ranked) if len(evaluations) > FEW else [],
             evaluations=shown,
             # The number of processes changes no result, and would change the bytes of the page.
             settings=_settings(
@@ -224,7 +224,7 @@ def _evaluation_context(
     """Return what a page shows of an evaluation besides its view: figures, links, unparsed."""
     said = view(evaluation)
     leading = [row for row in said.rows if row.leads]
-    figures, missing_figures = evaluation_figures(evaluation, key, links)
+    figures, missing_figures = evaluation_figures(evaluation, key)
     unparsed_columns, unparsed = _unparsed(evaluation)
     return {
         "short": False,
@@ -234,7 +234,7 @@ def _evaluation_context(
         "has_verdict": has_verdicts([evaluation]),
         # Without a verdict all of them stand in the headline.
         "conclusion": said.conclusion[1:] if evaluation.verdict is not Verdict.NOT_TESTED else (),
-        "dots": {row.result.check: dot for row, dot in _dots(leading)},
+        "dots": _dots([row.result for row in leading]),
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),
         "answer_tables": _tables(evaluation, said, key, links),
@@ -270,28 +270,28 @@ def _about(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def _dots(rows: Sequence[Row]) -> list[tuple[Row, dict[str, float] | None]]:
-    """Place statistic, interval and zero on an axis of 100 that results of one unit share."""
-    dots: list[tuple[Row, dict[str, float] | None]] = []
-    for row in rows:
-        alike = [each.result for each in rows if each.result.unit == row.result.unit]
-        intervals = [each.interval for each in alike if each.interval is not None]
-        ends = [0.0, *(each.statistic for each in alike)]
-        ends += [end for each in intervals for end in (each.low, each.high)]
-        finite = [end for end in ends if math.isfinite(end)]
-        least, most = min(finite), max(finite)
-        result, interval = row.result, row.result.interval
-        # Estimates without an interval among them would be drawn against nothing but themselves.
-        if not math.isfinite(result.statistic) or most == least or not intervals:
-            dots.append((row, None))
-            continue
-        places = {"zero": 0.0, "at": result.statistic}
+def _dots(results: Sequence[CheckResult]) -> dict[str, dict[str, float]]:
+    """Place statistic and interval on an axis of 100, of which 0 lies at one place in all rows.
+
+    Results of one unit of measurement share its scale; without an interval among them, they would
+    be drawn against nothing but themselves, and are left out.
+    """
+    drawn: dict[str, list[tuple[CheckResult, dict[str, float]]]] = {}
+    for result in results:
+        ends, interval = {"at": result.statistic}, result.interval
         if interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high):
-            places |= {"low": interval.low, "high": interval.high}
-        scale = 92 / (most - least)
-        dots.append(
-            (row, {name: round(4 + scale * (end - least), 2) for name, end in places.items()})
-        )
+            ends |= {"low": interval.low, "high": interval.high}
+        if math.isfinite(result.statistic):
+            drawn.setdefault(result.unit, []).append((result, ends))
+    drawn = {unit: of for unit, of in drawn.items() if any("low" in ends for _, ends in of)}
+    everywhere = [end for of in drawn.values() for _, ends in of for end in ends.values()]
+    zero, room = (50.0, 46.0) if min(everywhere, default=0.0) < 0 else (4.0, 92.0)
+    dots = {}
+    for of_unit in drawn.values():
+        largest = max(abs(end) for _, ends in of_unit for end in ends.values()) or 1.0
+        for result, ends in of_unit:
+            placed = {name: round(zero + room * end / largest, 2) for name, end in ends.items()}
+            dots[result.check] = {"zero": zero, **placed}
     return dots
 
 

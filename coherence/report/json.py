@@ -15,7 +15,7 @@ from coherence.report.scores import score_table, state_table
 from coherence.report.wording import answering_notes, belief_noun
 from coherence.table.audit import audit_table
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # How the work was spread over processors changes no number, so it must not change the bytes either.
 _NOT_RECORDED = frozenset({"n_jobs"})
 
@@ -78,6 +78,8 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "statuses": evaluation.statuses,
         "answers": audit_table(evaluation.statuses),
         "bounds": evaluation.bounds,
+        "figures": evaluation.figures.tables,
+        "figures_missing": evaluation.figures.missing,
     }
     if evaluation.sensitivity is not None:
         record["sensitivity"] = {

@@ -10,6 +10,7 @@ from coherence.report.json import SCHEMA_VERSION
 from coherence.report.verdicts import Verdict
 from coherence.result import Family, Lack, Outcome
 from coherence.table.notes import Code, Level
+from coherence.statistics.figure_tables import TABLES, Column
 from coherence.table.schema import FAILURES, LOW_MASS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -70,6 +71,25 @@ def _rows(description: str, **properties: Any) -> Any:
     """Describe a table, one object per row."""
     items = _record("One row.", **properties)
     return {"type": "array", "items": items, "description": description}
+
+
+def _column(column: Column) -> dict[str, Any]:
+    """Describe a declared column."""
+    if column.kind == "probability":
+        return dict(_number(column.description, least=0, most=1))
+    plain = {"text": _text, "number": _number, "count": _count}
+    if column.kind in plain:
+        return dict(plain[column.kind](column.description))
+    return {"type": column.kind, "description": column.description}
+
+
+def _figures() -> Any:
+    """Describe the tables that figures draw."""
+    tables = {
+        name: _rows(says, **{column: _column(how) for column, how in columns.items()})
+        for name, (says, columns) in TABLES.items()
+    }
+    return _record("What the figures of the page draw, table by table.", tuple(tables), **tables)
 
 
 def _result() -> Any:
@@ -255,6 +275,12 @@ def _evaluation() -> Any:
             low=_number("If all had gone the one way."),
             high=_number("If all had gone the other way."),
         ),
+        figures=_figures(),
+        figures_missing={
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "Name of a table of figures that is not there, and why.",
+        },
         answering=_answering(),
         sensitivity=_sensitivity(),
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from coherence.statistics.figure_tables import over_contexts
 from coherence.table.printable import clean, counted, format_numbers
 from coherence.table.runs import Runs
 
@@ -93,21 +94,6 @@ def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
         action_sd,
         len(means),
     )
-
-
-def over_contexts(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return mean belief and truth of every context, and which truth it is (NaN, "" of none)."""
-    if "belief" not in beliefs:
-        return pd.DataFrame(columns=["belief", "truth"], dtype=float), ""
-    known = beliefs[beliefs["belief"].notna()]
-    numeric = {n: pd.to_numeric(known[n], "coerce") for n in ("p_true", "truth") if n in known}
-    found = [name for name, values in numeric.items() if values.notna().any()]
-    known = known.assign(**numeric)
-    by_context = known.groupby("context", sort=False)
-    belief = by_context["belief"].mean().astype(float)
-    truth = by_context[found[0]].mean().astype(float) if found else math.nan
-    of_truth = {"p_true": "exact posterior", "truth": "state"}[found[0]] if found else ""
-    return pd.DataFrame({"belief": belief, "truth": truth}), of_truth
 
 
 def moves_sentence(moves: Variation | None) -> str:

@@ -38,7 +38,6 @@ class StateShares:
     # would give) with the band ``band_low`` and ``band_high``, ``outside`` (whether the share
     # leaves the band), ``n_rows``, ``n_contexts``
     table: pd.DataFrame
-    bin_of_row: Codes  # shape (n,): bin of each row
     reason: str = ""  # why there is no table; empty where there is one
 
 
@@ -61,17 +60,16 @@ def state_shares(
     together.
     """
     data = as_choices(belief, action, truth, context, positive=1, oriented=True)
-    nowhere = np.zeros(data.n_rows, dtype=np.int64)
     if data.degenerate:
-        return StateShares(pd.DataFrame(), nowhere, data.degenerate)
+        return StateShares(pd.DataFrame(), data.degenerate)
     if separated(data):
         why = "a threshold of the belief separates the states"
-        return StateShares(pd.DataFrame(), nowhere, why)
+        return StateShares(pd.DataFrame(), why)
     values = one_dimensional(data, "state_shares")
     bins = _joined(belief_bins(values, n_bins), data)
     if bins is None:
         few = f"fewer than {CONTEXTS_PER_STATE} contexts have one of the states"
-        return StateShares(pd.DataFrame(), nowhere, few)
+        return StateShares(pd.DataFrame(), few)
     both = np.column_stack([data.share, data.truth.astype(np.float64)])
     left = left_over(both, explained_by(values))
     group = 2 * bins + data.truth
@@ -107,7 +105,7 @@ def state_shares(
                 }
             )
         )
-    return StateShares(pd.concat(tables, ignore_index=True), bins)
+    return StateShares(pd.concat(tables, ignore_index=True))
 
 
 def _joined(bins: Codes, data: EvaluationData) -> Codes | None:

@@ -23,9 +23,12 @@ UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 def clean(text: object, *, limit: int | None = None) -> str:
     r"""Return untrusted text on one line, without terminal commands and direction overrides."""
-    plain = re.sub(r"\s+", " ", _ESCAPES.sub("", str(text)))
-    # Line breaks and tabs went above: they part words, and must leave a blank behind.
-    plain = "".join(mark for mark in plain if unicodedata.category(mark) not in UNPRINTABLE).strip()
+    plain = str(text)
+    if not plain.isprintable() or "  " in plain:  # nearly all texts are, and pages clean thousands
+        plain = re.sub(r"\s+", " ", _ESCAPES.sub("", plain))
+        # Line breaks and tabs went above: they part words, and must leave a blank behind.
+        plain = "".join(m for m in plain if unicodedata.category(m) not in UNPRINTABLE)
+    plain = plain.strip()
     return plain if limit is None or len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
 
 

@@ -18,16 +18,19 @@ def found_in(agent, seed, *, n_contexts=100, n_reps=3):
 def test_bins_have_enough_contexts_of_each_state_and_shares_are_those_of_the_rows():
     runs = simulate("rational", n_contexts=150, n_reps=4, rng=2)
     rows = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
-    found = state_shares(rows["p"], rows["action"], rows["theta"], context=rows["context"])
-    table = found.table
+    shares = state_shares(rows["p"], rows["action"], rows["theta"], context=rows["context"])
+    table = shares.table
     assert table["n_contexts"].min() >= CONTEXTS_PER_STATE
     assert table[table["action"] == "yes"]["n_rows"].sum() == len(rows)
+    # Bins are intervals of the belief, which their rows fill in order.
+    sizes = table[table["action"] == "yes"].groupby("bin")["n_rows"].sum()
+    rows = rows.sort_values("p").assign(bin=np.repeat(sizes.index, sizes))
     for row in table.itertuples():
-        inside = rows[(found.bin_of_row == row.bin) & (rows["theta"] == row.state)]
+        inside = rows[(rows["bin"] == row.bin) & (rows["theta"] == row.state)]
         assert row.share == pytest.approx((inside["action"] == row.action).mean())
         assert row.belief == pytest.approx(inside["p"].mean())
         assert row.low <= row.share <= row.high
-    bounds = [rows["p"][found.bin_of_row == at].agg(["min", "max"]) for at in table["bin"].unique()]
+    bounds = [of_bin.agg(["min", "max"]) for _, of_bin in rows.groupby("bin")["p"]]
     assert all(a["max"] < b["min"] for a, b in pairwise(bounds))
 
 

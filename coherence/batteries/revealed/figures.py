@@ -22,10 +22,10 @@ from coherence.batteries.revealed.scores import ALL
 from coherence.inputs import Floats, require
 from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
-    ACTION_COLOURS,
     BLUE,
     FAINT,
     INK,
+    SERIES_COLOURS,
     VERMILION,
     Style,
     figure_style,
@@ -122,7 +122,7 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
         # The bars of the sources stand side by side, around the position of their outcome.
         centres = positions + (number - (len(sources) - 1) / 2) * width
         bars: Style = {
-            "color": ACTION_COLOURS[number % len(ACTION_COLOURS)],
+            "color": SERIES_COLOURS[number % len(SERIES_COLOURS)],
             "alpha": 0.85,
             "zorder": 2,
         }
@@ -160,7 +160,7 @@ def plot_previous(
         rows = later[later["setting"] == settings[position]]
         previous = str(rows["previous"].iloc[0])
         after = wording_beliefs(rows).mean().to_numpy()
-        colour = ACTION_COLOURS[number % len(ACTION_COLOURS)]
+        colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
         line = {"color": colour, "linewidth": 1.5, "marker": "o", "markersize": 3}
         line |= {"linestyle": ("-", "--", "-.", ":")[number % 4], "zorder": 4}
         ax.plot(positions, after, **line, label=f"after {clean(previous, limit=12)}")
@@ -194,7 +194,7 @@ def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> A
         belief = wording_beliefs(rows[rows["setting"] == setting])
         for position, option in enumerate(belief.columns):
             centre = options.index(option) + (position - 0.5) * 0.4
-            bar: Style = {"color": ACTION_COLOURS[position], "hatch": ("", "////")[position]}
+            bar: Style = {"color": SERIES_COLOURS[position], "hatch": ("", "////")[position]}
             # One entry per order in the legend, from the bars of one option.
             if option == options[0]:
                 bar["label"] = f"named {('first', 'second')[position]}"

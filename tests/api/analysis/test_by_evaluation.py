@@ -1,5 +1,6 @@
 """Tables read by evaluation. Breaks if a number depends on how the table is read."""
 
+import json
 import tempfile
 
 import pandas as pd
@@ -52,6 +53,8 @@ def test_results_are_those_of_the_table_in_memory(path):
         assert found.notes == expected.notes
         pd.testing.assert_frame_equal(found.statuses, expected.statuses)
         assert found.rows.table.empty
+    of_both = (json.loads(report.to_json())["evaluations"] for report in (by_evaluation, whole))
+    assert next(of_both) == next(of_both)
     spread = analyze(scan_runs(path), n_jobs=2, **options)
     assert spread.to_json() == by_evaluation.to_json()
     assert by_evaluation.settings["data"]["rows"] == whole.settings["data"]["rows"]

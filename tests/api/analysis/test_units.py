@@ -94,8 +94,8 @@ def test_each_task_has_its_word():
     assert "task 'rain': theta is 'ja' or 'nein'" in str(error.value)
     report = analyze(both, checks=["calibration"], positive=["ja", "hit"], rng=1)
     assert [unit.state_names for unit in report.evaluations] == [
-        ("not hit", "hit"),
-        ("not ja", "ja"),
+        ("miss", "hit"),
+        ("nein", "ja"),
     ]
     assert report.settings["positive"] == ["ja", "hit"]
 

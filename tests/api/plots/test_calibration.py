@@ -5,7 +5,7 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.plots import plot_calibration
-from coherence.plots.calibration import calibration_outcome, calibration_table
+from coherence.statistics.figure_tables import calibration_bins, outcome_of
 
 
 def asked(n_reps, p_true=False):
@@ -21,7 +21,7 @@ def asked(n_reps, p_true=False):
 
 @pytest.mark.parametrize("p_true", [False, True])
 def test_asking_again_does_not_narrow_the_intervals_over_contexts(p_true):
-    once, often = (calibration_table(asked(n, p_true), n_bins=2) for n in (1, 10))
+    once, often = (calibration_bins(asked(n, p_true), n_bins=2) for n in (1, 10))
     assert often["n_contexts"].tolist() == once["n_contexts"].tolist() == [20, 20]
     assert often["n_rows"].tolist() == [200, 200]
     for name in ("outcome", "low", "high"):  # rounding of the variance within a context
@@ -43,7 +43,7 @@ def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
 
 def test_calibration_without_a_binary_truth_is_refused(choices, ax):
     table = choices(p_true=False).assign(truth="sunny")
-    assert calibration_outcome(table) is None
+    assert outcome_of(table) is None
     with pytest.raises(InputError, match="truth must be 0 or 1"):
         plot_calibration(table, ax=ax)
 

@@ -7,18 +7,17 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.plots import plot_calibration_gaps
-from coherence.plots.calibration import calibration_table, gap_table
+from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
 
 
 @pytest.mark.parametrize("p_true", [False, True])
 def test_gaps_are_the_distances_of_the_bins_from_the_diagonal(p_true, choices):
     table = choices(p_true=p_true)
-    gaps, bins = gap_table(table), calibration_table(table)
-    np.testing.assert_allclose(gaps["gap"], bins["outcome"] - bins["belief"])
-    assert gaps["n_contexts"].tolist() == bins["n_contexts"].tolist()
+    bins = calibration_bins(table)
+    np.testing.assert_allclose(bins["gap"], bins["outcome"] - bins["belief"])
     if not p_true:
-        np.testing.assert_allclose(gaps["low"] + gaps["belief"], bins["low"])
+        np.testing.assert_allclose(bins["gap_low"] + bins["belief"], bins["low"])
 
 
 def test_of_exact_posteriors_the_interval_is_that_of_the_gap_over_contexts():
@@ -28,11 +27,11 @@ def test_of_exact_posteriors_the_interval_is_that_of_the_gap_over_contexts():
     table = pd.DataFrame({"belief": belief, "p_true": belief + gap, "context": range(60)})
     often = pd.concat([table] * 4)
     for rows in (table, often):  # asking again adds nothing where the answer is the same
-        found = gap_table(rows, n_bins=2)
+        found = calibration_bins(rows, n_bins=2)
         for at, of_bin in enumerate((gap[:30], gap[30:])):
             interval = mean_interval(of_bin)
             np.testing.assert_allclose(
-                found.loc[at, ["low", "high"]].to_list(), [interval.low, interval.high]
+                found.loc[at, ["gap_low", "gap_high"]].to_list(), [interval.low, interval.high]
             )
 
 

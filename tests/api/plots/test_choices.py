@@ -7,18 +7,18 @@ import coherence
 from coherence import InputError
 from coherence.plots import plot_beliefs
 from coherence.plots.choices import choices_of
+from coherence.statistics.figure_tables import figure_tables
 
 
 @pytest.mark.parametrize("agent", ["leaky", "wordbound"])
 def test_a_runs_table_gives_the_rows_of_its_report(agent):
     runs = coherence.simulate(agent, n_contexts=40, n_reps=3, rng=1)
     runs.loc[runs.index[3], ["p", "status"]] = [None, "refused"]
-    of_report = coherence.analyze(runs, checks=["calibration"], rng=1).evaluations[0].beliefs
-    drawn = choices_of(runs)
-    pd.testing.assert_frame_equal(
-        drawn[of_report.columns], of_report, check_dtype=False, check_index_type=False
-    )
-    assert choices_of(of_report) is of_report
+    report = coherence.analyze(runs, checks=["calibration"], rng=1)
+    of_report, of_runs = report.evaluations[0].figures, figure_tables(choices_of(runs))
+    assert set(of_report.tables) == set(of_runs.tables)
+    for name, table in of_report.tables.items():
+        pd.testing.assert_frame_equal(table, of_runs.tables[name])
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,9 @@ def results():
 
 
 def test_effects_stand_below_each_other_in_the_order_given(results, ax, drawn):
-    plot_forest(results.assign(url=["#a", None, None]), ax=ax)
+    plot_forest(results, ax=ax)
     (points,) = drawn(ax, "effects")
     np.testing.assert_allclose(points.get_offsets().filled(np.nan)[:2], [(0.4, 0), (-0.1, 1)])
-    assert points.get_urls() == ["#a", None, None]
     filled, hollow = points.get_facecolor()[:2]
     assert hollow.tolist() == [1, 1, 1, 1] != filled.tolist()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["first", "$second$", "third"]
@@ -43,7 +42,7 @@ def test_effects_stand_below_each_other_in_the_order_given(results, ax, drawn):
 
 def test_one_check_is_drawn_at_a_time(results):
     both = pd.concat([results, pd.DataFrame([row("first", 2.0, None, 0.5, check="other")])])
-    assert plot_forest(both, check="other").get_title(loc="left") == "other over units"
+    assert plot_forest(both, check="other").get_title(loc="left") == "other over evaluations"
     with pytest.raises(InputError, match="check must name one check of results; received None"):
         plot_forest(both)
 

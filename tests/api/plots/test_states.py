@@ -6,7 +6,7 @@ import pytest
 import coherence
 from coherence import InputError
 from coherence.plots import plot_state_shares
-from coherence.plots.states import shares_by_state
+from coherence.statistics.figure_tables import shares_by_state
 
 
 @pytest.fixture

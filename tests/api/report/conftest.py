@@ -7,6 +7,7 @@ import pytest
 from coherence import CheckResult, Interval, Report
 from coherence.report.evaluation import EvaluationReport
 from coherence.table.notes import Code, Note, not_run
+from coherence.statistics.figure_tables import figure_tables
 from tests.api.tables import make_choices, make_pairs
 
 
@@ -85,7 +86,7 @@ VERDICTS = (
 )
 
 
-def make_unit(task="asia", model="small-lm", **changes):
+def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
     fields = {
         "results": make_results(),
         "verdicts": VERDICTS,
@@ -107,7 +108,6 @@ def make_unit(task="asia", model="small-lm", **changes):
                 "rows": [997, 3, 1000],
             },
         ),
-        "beliefs": make_choices(),
         "bounds": pd.DataFrame(
             {
                 "quantity": ["mean belief"],
@@ -127,6 +127,7 @@ def make_unit(task="asia", model="small-lm", **changes):
                 "raw_action": [None],
             },
         ),
+        "figures": figure_tables(make_choices() if beliefs is None else beliefs),
     } | changes
     return EvaluationReport(task, model, **fields)
 

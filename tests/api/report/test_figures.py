@@ -1,27 +1,18 @@
 """Figures of a report. Breaks if one shows or links what its caption does not say."""
 
-import dataclasses
-from xml.etree import ElementTree
-
+import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
-from coherence import (
-    AGENTS,
-    CheckResult,
-    Interval,
-    monotone_choice_test,
-    rational_agent_test,
-    simulate,
-)
-from coherence.plots.choices import choices_of
-from coherence.report.answer_links import AnswerLinks
-from coherence.report.figures import evaluation_figures, forest_figures
+from coherence import CheckResult, Interval
+from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
 from coherence.report.ranking import rank
+from coherence.report.variation import Variation
 from coherence.statistics.report_noise import ReportNoise
 
 LEAD = "Choices by belief and realised state"
-FIRST = ["What moves", LEAD]
+FIRST = ["What varies", LEAD]
 
 
 def titles(unit):
@@ -63,37 +54,58 @@ def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(u
     ]
 
 
-def test_every_point_that_stands_for_answers_is_a_link_to_them(unit, choices):
-    runs = choices(actions=("yes", "no"))
-    result = monotone_choice_test(
-        runs["belief"], runs["action"], pair=("yes", "no"), context=runs["context"], rng=1
+def test_an_action_has_one_colour_and_a_state_another_in_every_figure(unit, choices):
+    beliefs = choices(actions=("yes", "no", "defer"))
+    shares = {"yes": 0.5, "defer": 0.3, "no": 0.2}
+    figures, _ = evaluation_figures(
+        unit(results=(), verdicts=(), beliefs=beliefs, variation=Variation(actions=shares)), "k"
     )
-    of_runs = unit(results=(result,), verdicts=("V.",), beliefs=runs)
-    links = AnswerLinks("evaluation-1", runs["context"].unique(), most=1000)
-    figures, _ = evaluation_figures(of_runs, "evaluation-1", links)
-    moves, states, choice, histogram, calibration = (
-        ElementTree.fromstring(figure.svg) for figure in figures
+    colours: dict[str, set[str]] = {}
+    for figure in figures:
+        drawn = MatplotlibFigure()
+        figure.draw(ax=drawn.add_subplot())
+        for artist in (each for ax in drawn.axes for each in ax.get_children()):
+            gid = str(artist.get_gid())
+            if gid.startswith(("action-", "state-")):
+                face = np.atleast_2d(
+                    artist.get_facecolor()
+                    if "state" in gid or figure.title == "What varies"
+                    else artist.get_edgecolor()
+                )
+                names = list(shares) if figure.title == "What varies" else ["defer", "no", "yes"]
+                what = names[int(gid[-1])] if gid.startswith("action") else gid
+                colours.setdefault(what, set()).add(to_hex(face[0]))
+    assert set(colours) == {"yes", "no", "defer", "state-0", "state-1"}
+    assert all(len(each) == 1 for each in colours.values())
+    assert len(set.union(*colours.values())) == 5
+
+
+def test_states_bear_the_labels_of_the_table_in_every_figure(unit, choices):
+    names = ("not ill", "ill")
+    figures, _ = evaluation_figures(
+        unit(beliefs=choices(p_true=False), state_names=names, results=(), verdicts=()), "k"
     )
-    anchors = {f"answers/evaluation-1.html#{group.anchor}" for group in links.groups}
-    for svg in (states, choice):
-        assert {link.get("href") for link in svg.iter("a")} <= anchors
-    n_bins = result.settings["n_bins_used"]
-    assert len(list(choice.iter("a"))) == n_bins
-    assert not list(histogram.iter("a"))
-    assert not list(moves.iter("a"))
-    contexts = [link for link in calibration.iter("a") if link.get("href") not in anchors]
-    assert len(contexts) == runs["context"].nunique()
-    # All choices of the pair are in one of its bins.
-    in_bins = [group for group in links.groups if "pair" in group.anchor]
-    assert {c for group in in_bins for c in group.contexts} == set(runs["context"].astype(str))
+    varies, states, _, calibration = (figure.svg for figure in figures)
+    for svg in (varies, states):
+        assert all(f">{name}<" in svg for name in names)
+    assert "share of cases with ill" in calibration
+    assert not any("state 1" in figure.svg for figure in figures)
+
+
+def test_letters_are_of_one_size_however_many_panels_there_are(unit, choices):
+    sizes = set()
+    for actions in (("yes", "no"), ("a", "b", "c"), ("a", "b", "c", "d", "e")):
+        figures, _ = evaluation_figures(unit(beliefs=choices(actions=actions)), "k")
+        sizes |= {figure.width for figure in figures}
+    assert sizes == {WIDTH}
 
 
 # Choices by belief and realised state
 
 
-def planned(unit, *, links=None, **changes):
+def planned(unit, **changes):
     """Plan the figure of choices by state, and what is said of it where it cannot be drawn."""
-    figures, missing = evaluation_figures(unit(**changes), "k", links)
+    figures, missing = evaluation_figures(unit(**changes), "k")
     return (
         [figure for figure in figures if figure.title == LEAD],
         [sentence for sentence in missing if "by state" in sentence],
@@ -149,29 +161,6 @@ def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misle
     assert ("SD 0.12" in figure.caption) == misled
 
 
-@pytest.fixture(scope="module")
-def noisy_and_fitted():
-    agent = dataclasses.replace(AGENTS["noisy"], report_noise=0.25)
-    runs = simulate(agent, n_contexts=400, n_reps=3, prompts=["standard"], iterated=False, rng=1)
-    rows = choices_of(runs)
-    fitted = rational_agent_test(
-        rows["belief"], rows["action"], rows["truth"], context=rows["context"], rng=1
-    )
-    return rows, fitted
-
-
-def test_where_scatter_misleads_the_bars_are_those_of_the_fitted_agent(unit, noisy_and_fitted):
-    rows, fitted = noisy_and_fitted
-    same = {"beliefs": rows, "results": (fitted,), "verdicts": ("V.",)}
-    misled, _ = planned(unit, scatter=ReportNoise(0.25, 400, bias=2.0), **same)
-    exact, _ = planned(unit, scatter=ReportNoise(0.02, 400, bias=0.1), **same)
-    assert "what the nearest rational agent allows" in misled[0].caption
-    assert "SD 0.25 over repetitions" in misled[0].caption
-    assert all("No point lies outside its bar." in figure.caption for figure in misled)
-    assert "The bars take each report for the belief itself" in exact[0].caption
-    assert any("outside their bars (ringed)" in figure.caption for figure in exact)
-
-
 ALL_THE_SAME = "residual_covariance rejects all the same: it adds up over all beliefs"
 
 
@@ -181,7 +170,7 @@ ALL_THE_SAME = "residual_covariance rejects all the same: it adds up over all be
         ("residual_covariance", 0.001, 0.004, True),
         ("residual_covariance", 0.03, 0.2, False),  # does not survive the correction
         ("residual_covariance", 0.6, 0.6, False),
-        ("rational_agent", 0.001, 0.004, False),  # the bars are not those of its agent
+        ("rational_agent", 0.001, 0.004, False),  # the bars are not its own
     ],
 )
 def test_a_test_that_rejects_where_no_point_stands_out_is_named(
@@ -199,28 +188,22 @@ def test_a_test_that_rejects_where_no_point_stands_out_is_named(
 # Over units
 
 
-def forests(unit, effects, url_of=None):
+def forests(unit, effects):
     units = []
     for at, (measure, effect) in enumerate(effects):
         ends = Interval(effect - 1, effect + 1) if at else None
         result = CheckResult("a", "n", effect, measure, ends, 0.5, 10, 5)
         units.append(unit(model=f"m{at}", results=(result,), verdicts=("V.",)))
-    return forest_figures(rank(units)[1], url_of)
+    return forest_figures(rank(units)[1])
 
 
 def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn):
     figures = forests(unit, [("belief", 1.0), ("belief", 3.0), ("belief", 2.0), ("share", 1.0)])
-    assert [figure.title for figure in figures] == ["a over units"]
+    assert [figure.title for figure in figures] == ["a over evaluations"]
     assert "1 effects have no interval" in figures[0].caption
     figures[0].draw(ax=ax)
     (points,) = drawn(ax, "effects")
     assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
-
-
-def test_points_lead_to_their_units(unit):
-    (figure,) = forests(unit, [("belief", 1.0), ("belief", 3.0)], lambda row: f"#{row.key}")
-    assert figure.names == {"#evaluation-2": "asia · m1", "#evaluation-1": "asia · m0"}
-    assert figure.svg.count("<a ") == 2
 
 
 def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):

@@ -11,6 +11,7 @@ import pytest
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.report.terminal import render_report
 from coherence.table.notes import Code, Level, Note
+from coherence.statistics.figure_tables import FigureTables
 from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -189,7 +190,7 @@ def test_the_command_is_written_as_a_shell_reads_it(report):
         "merge_labels": False,
         "checks": ["cmi", "calibration"],
     }
-    bare = dataclasses.replace(report.evaluations[0], beliefs=NO_BELIEFS)
+    bare = dataclasses.replace(report.evaluations[0], figures=FigureTables())
     words = Page(Report((bare,), settings).to_html()).words
     command = words[words.index("coherence analyze 'my runs") :]
     assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [

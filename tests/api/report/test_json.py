@@ -17,7 +17,7 @@ def strict(text):
 
 def test_record_holds_everything_unrounded(report):
     record = strict(report.to_json())
-    assert record["schema_version"] == 1
+    assert record["schema_version"] == 2
     assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
     unit = record["evaluations"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")

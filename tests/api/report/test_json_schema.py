@@ -108,7 +108,7 @@ def record():
     "breaks",
     [
         lambda record: record.pop("settings"),
-        lambda record: record.update(schema_version=2),
+        lambda record: record.update(schema_version=1),
         lambda record: record["evaluations"][0].pop("task"),
         lambda record: record["evaluations"][0]["results"][0].pop("pvalue_holm"),
         lambda record: record["evaluations"][0]["results"][0].update(pvalue=1.5),
@@ -116,6 +116,8 @@ def record():
         lambda record: record["evaluations"][0]["results"][0].update(outcome="significant"),
         lambda record: record["evaluations"][0]["results"][0].update(n_rows=None),
         lambda record: record["evaluations"][0]["answers"][0].update(share_unreadable=2),
+        lambda record: record["evaluations"][0]["figures"]["calibration"][0].pop("gap"),
+        lambda record: record["evaluations"][0]["figures"]["beliefs"][0].update(n="many"),
     ],
 )
 def test_records_that_break_it_are_refused(record, breaks, schema):

@@ -1,0 +1,354 @@
+"""The tables that figures of beliefs draw: shares, bins, intervals and histograms.
+
+Computed once, from the parsed beliefs of one evaluation: ``belief``, ``context`` and, where known,
+``action`` or ``action_<label>`` (probabilities), ``truth`` (0 or 1) and ``p_true``. A figure adds
+nothing to them, and ``results.json`` holds them as they are.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError
+from coherence.inputs import Floats
+from coherence.statistics.bins import belief_bins
+from coherence.statistics.mean_interval import mean_interval
+from coherence.statistics.shares import context_shares
+from coherence.statistics.state_shares import StateShares, state_shares
+from coherence.table.runs import Runs
+
+EXACT, STATE = "exact posterior", "state"
+"""What beliefs are compared with."""
+WHOLE_FROM = 0.5
+"""Width from which probabilities are shown on the whole of [0, 1]."""
+MOST_CONTEXTS = 400  # evenly spaced beyond; more points hide each other
+MOST_HISTOGRAMS = 6
+N_BINS = 10
+_PER_UNIT = tuple(n * 10**power for power in range(1, 6) for n in (2, 5, 10))
+_FEWEST_BARS = 10  # from the least belief to the largest
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table that stands in ``results.json``."""
+
+    kind: str  # "text", "number", "probability", "count" or "boolean"
+    description: str
+
+
+_LOW = Column("number", "Lower edge of the bar.")
+_HIGH = Column("number", "Upper edge of the bar.")
+_TRUTH = Column("text", f"What it is: {EXACT} or {STATE}.")
+_N_ROWS = Column("count", "Rows.")
+_N_CONTEXTS = Column("count", "Contexts.")
+_NUMBER = Column("number", "Rows, or their summed probabilities of the action.")
+TABLES: Mapping[str, tuple[str, Mapping[str, Column]]] = {
+    "contexts": (
+        f"Means of contexts, of more than {MOST_CONTEXTS} evenly spaced ones.",
+        {
+            "context": Column("text", "Name of the context."),
+            "belief": Column("probability", "Mean belief."),
+            "truth": Column("probability", "Mean of what it is compared with."),
+            "compared_with": _TRUTH,
+        },
+    ),
+    "context_bars": (
+        "Histograms of the means of all contexts.",
+        {
+            "quantity": Column("text", "belief or truth."),
+            "low": _LOW,
+            "high": _HIGH,
+            "n": Column("count", "Contexts."),
+        },
+    ),
+    "choices_by_state": (
+        "Share of each action by belief and state, and what beliefs alone allow.",
+        {
+            "action": Column("text", "The action."),
+            "bin": Column("count", "Bin of the belief, from 0."),
+            "state": Column("count", "0 or 1, which is the state that the belief is in."),
+            "belief": Column("probability", "Mean belief."),
+            "share": Column("probability", "Share of the action."),
+            "low": Column("probability", "Lower end of its 95% interval over contexts."),
+            "high": Column("probability", "Upper end."),
+            "expected": Column("probability", "Share that beliefs alone would give."),
+            "band_low": Column("probability", "Lower end of what beliefs alone allow."),
+            "band_high": Column("probability", "Upper end; bands hold together in 95% of tables."),
+            "outside": Column("boolean", "Whether the share leaves its band."),
+            "n_rows": _N_ROWS,
+            "n_contexts": _N_CONTEXTS,
+        },
+    ),
+    "beliefs": (
+        "Histogram of the beliefs of each action.",
+        {
+            "action": Column("text", "The action; empty for rarer ones, or without actions."),
+            "n_actions": Column("count", "Actions that were gathered; 0 without actions."),
+            "low": _LOW,
+            "high": _HIGH,
+            "n": _NUMBER,
+        },
+    ),
+    "forecasts": (
+        "Histogram of all beliefs.",
+        {"low": _LOW, "high": _HIGH, "n": Column("count", "Rows.")},
+    ),
+    "calibration": (
+        "Beliefs and what they are compared with, in bins of about equally many rows.",
+        {
+            "belief": Column("probability", "Mean belief."),
+            "outcome": Column("probability", "Mean of what it is compared with."),
+            "compared_with": _TRUTH,
+            "low": Column("probability", "Lower end of the 95% interval of outcome."),
+            "high": Column("probability", "Upper end."),
+            "gap": Column("number", "outcome less belief."),
+            "gap_low": Column("number", "Lower end of its 95% interval over contexts."),
+            "gap_high": Column("number", "Upper end."),
+            "n_rows": _N_ROWS,
+            "n_contexts": _N_CONTEXTS,
+        },
+    ),
+}
+"""Name of a table -> what it holds, and its columns."""
+
+
+@dataclass(frozen=True)
+class FigureTables:
+    """The tables of one evaluation, and why others are not there."""
+
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # names are those of `TABLES`
+    missing: Mapping[str, str] = field(default_factory=dict)  # name -> reason
+
+    def get(self, name: str) -> pd.DataFrame | None:
+        """Return a table, or None where there is none."""
+        return self.tables.get(name)
+
+
+def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
+    """Compute every table that the beliefs of an evaluation allow."""
+    tables: dict[str, pd.DataFrame] = {}
+    missing = {}
+    shares = shares_by_state(beliefs)
+    if shares.reason:
+        missing["choices_by_state"] = shares.reason
+    else:
+        tables["choices_by_state"] = shares.table
+    if "belief" not in beliefs or beliefs["belief"].isna().all():
+        why = "no row has a parsed belief that is one number"
+        absent = ("contexts", "context_bars", "beliefs", "forecasts", "calibration")
+        return FigureTables(tables, missing | dict.fromkeys(absent, why))
+    tables["beliefs"] = belief_bars(beliefs)
+    tables["forecasts"] = bars_of(beliefs["belief"].dropna())
+    means, of_truth = over_contexts(beliefs)
+    means = means.dropna()
+    if of_truth and len(means) > 1:
+        shown = spaced(means).reset_index(names="context").assign(compared_with=of_truth)
+        tables["contexts"] = shown.astype({"context": str})
+        tables["context_bars"] = pd.concat(
+            [bars_of(means[name]).assign(quantity=name) for name in ("belief", "truth")],
+            ignore_index=True,
+        )
+    if outcome_of(beliefs) is None:
+        missing["calibration"] = "neither a truth coded 0/1 nor the exact posterior is known"
+    else:
+        tables["calibration"] = calibration_bins(beliefs)
+    order = {name: list(columns) for name, (_, columns) in TABLES.items()}
+    return FigureTables({name: table[order[name]] for name, table in tables.items()}, missing)
+
+
+# Means of contexts
+
+
+def over_contexts(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return mean belief and truth of every context, and which truth it is (NaN, "" of none)."""
+    if "belief" not in beliefs:
+        return pd.DataFrame(columns=["belief", "truth"], dtype=float), ""
+    known = beliefs[beliefs["belief"].notna()]
+    numeric = {n: pd.to_numeric(known[n], "coerce") for n in ("p_true", "truth") if n in known}
+    found = [name for name, values in numeric.items() if values.notna().any()]
+    known = known.assign(**numeric)
+    by_context = known.groupby("context", sort=False)
+    belief = by_context["belief"].mean().astype(float)
+    truth = by_context[found[0]].mean().astype(float) if found else math.nan
+    of_truth = {"p_true": EXACT, "truth": STATE}[found[0]] if found else ""
+    return pd.DataFrame({"belief": belief, "truth": truth}), of_truth
+
+
+def spaced(contexts: pd.DataFrame) -> pd.DataFrame:
+    """Return as many contexts as a figure shows; not drawn, but equal for equal data."""
+    return contexts.iloc[:: max(1, math.ceil(len(contexts) / MOST_CONTEXTS))]
+
+
+# Choices by state
+
+
+def shares_by_state(beliefs: pd.DataFrame) -> StateShares:
+    """Compare the shares of actions between the states in bins of the belief."""
+    why = ""
+    if "belief" not in beliefs:
+        why = "no row has a parsed belief that is one number"
+    elif "truth" not in beliefs:
+        why = "no state is known that is 0 or 1"
+    elif not (acted := Runs(beliefs).acted).any():
+        why = "there are no parsed actions"
+    else:
+        rows = beliefs[acted & beliefs["belief"].notna() & beliefs["truth"].notna()]
+        if len(rows):
+            named = Runs(rows).action_names
+            chosen = (
+                rows[list(named)].rename(columns=named) if named else rows["action"].astype(str)
+            )
+            return state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
+        why = "no row has a parsed belief and action and a known state"
+    return StateShares(pd.DataFrame(), why)
+
+
+# Histograms
+
+
+def bars_of(values: "pd.Series[float]") -> pd.DataFrame:
+    """Return the histogram of probabilities on the whole of [0, 1]."""
+    return _bars(values, _edges(values, fine=False))
+
+
+def belief_bars(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Return the histogram of the beliefs of each action, on one scale; rare ones together."""
+    rows = _by_action(beliefs)
+    edges = _edges(rows["belief"])
+    actions = rows["action"]
+    # The order of a categorical is the user's: wait, treat, refer.
+    levels = (
+        list(actions.cat.categories)
+        if isinstance(actions.dtype, pd.CategoricalDtype)
+        else sorted(actions.dropna().unique(), key=str)
+    )
+    counts = actions.value_counts()
+    present = [level for level in levels if counts.get(level, 0) > 0]
+    kept = present
+    if len(present) > MOST_HISTOGRAMS:
+        # The most frequent are kept, in the order of the levels and not of their counts.
+        frequent = set(sorted(present, key=lambda level: -counts[level])[: MOST_HISTOGRAMS - 1])
+        kept = [level for level in present if level in frequent]
+    gathered = len(present) - len(kept)
+    parts = [
+        _bars(of["belief"], edges, of.get("weight")).assign(action=str(level), n_actions=1)
+        for level in kept
+        for of in [rows[actions == level]]
+    ]
+    if gathered or not present:
+        rest = rows[~actions.isin(kept)]
+        parts.append(
+            _bars(rest["belief"], edges, rest.get("weight")).assign(action="", n_actions=gathered)
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_action(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for every action of an answer that may be counted, with its weight if any."""
+    known = beliefs[beliefs["belief"].notna()]
+    parts = [
+        known[["belief"]].assign(action=action, weight=known[name])[known[name] > 0]
+        for name, action in Runs(beliefs).action_names.items()
+    ]
+    if not parts and "action" in known:
+        parts = [known[known["action"].notna()]]
+    rows = pd.concat(parts, ignore_index=True) if parts else known.iloc[:0]
+    # Without actions there is nothing to part the beliefs by.
+    return rows if len(rows) else known.assign(action=None)
+
+
+def _edges(values: "pd.Series[float]", *, fine: bool = True) -> Floats:
+    """Return bin edges of width .05, between the round numbers where most values are round.
+
+    With `fine`, values that take up less than half of [0, 1] have finer ones, from the least to the
+    largest.
+    """
+    belief = values.to_numpy(dtype=np.float64)
+    low, high = float(belief.min()), float(belief.max())
+    per_unit, first, last = 20, 0.0, 20.0
+    if fine and 0 < high - low < WHOLE_FROM:
+        per_unit = next((n for n in _PER_UNIT if n * (high - low) >= _FEWEST_BARS), _PER_UNIT[-1])
+        first, last = np.floor(low * per_unit + 1e-6), np.ceil(high * per_unit - 1e-6)
+    # A belief of .35 on an edge would fall to either side, as its last binary digit has it.
+    scaled = belief * per_unit
+    mostly_round = np.mean(np.abs(scaled - np.rint(scaled)) < 1e-6) >= 0.5
+    return np.asarray(np.arange(first - 0.5 if mostly_round else first, last + 1) / per_unit)
+
+
+def _bars(
+    values: "pd.Series[float]", edges: Floats, weights: "pd.Series[float] | None" = None
+) -> pd.DataFrame:
+    """Count values between edges, each with its weight where there are any."""
+    weight = None if weights is None else weights.to_numpy(dtype=np.float64)
+    counts = np.histogram(values.to_numpy(dtype=np.float64), edges, weights=weight)[0]
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "n": counts})
+
+
+# Calibration
+
+
+def outcome_of(beliefs: pd.DataFrame) -> tuple["pd.Series[float]", str] | None:
+    """Return what beliefs are compared with: the exact posterior where known, else a 0/1 truth."""
+    # The exact posterior is free of the luck in what happened.
+    if "p_true" in beliefs and beliefs["p_true"].notna().any():
+        return beliefs["p_true"].astype(float), EXACT
+    if "truth" not in beliefs:
+        return None
+    # A categorical or text column may hold 0/1 as text, "1.0" among them.
+    numbers = pd.to_numeric(beliefs["truth"].astype(object), errors="coerce").astype(float)
+    known = beliefs["truth"].notna()
+    # With three states or labels there is no share of one that a single belief is about.
+    return (numbers, STATE) if known.any() and numbers[known].isin([0.0, 1.0]).all() else None
+
+
+def calibration_bins(beliefs: pd.DataFrame, *, n_bins: int = N_BINS) -> pd.DataFrame:
+    """Compare mean belief and mean outcome in bins with about equally many answers.
+
+    Intervals are over contexts, whose rows share one outcome: of shares Wilson's, of the distance
+    from an exact posterior that of a mean.
+    """
+    known = outcome_of(beliefs)
+    if known is None:
+        raise InputError(
+            "truth must be 0 or 1, or p_true be known, to compare beliefs with it. "
+            "Recode the truth column."
+        )
+    outcome, compared_with = known
+    rows = pd.DataFrame(
+        {
+            "belief": beliefs["belief"].astype(float),
+            "outcome": outcome,
+            "context": beliefs["context"].astype(object),
+        }
+    ).dropna()
+    # Bins of equal counts: bins of equal width would leave rare beliefs to a handful of answers.
+    rows = rows.assign(
+        bin=belief_bins(rows["belief"].to_numpy(), n_bins), gap=rows["outcome"] - rows["belief"]
+    )
+    table = rows.groupby("bin").agg(
+        belief=("belief", "mean"),
+        outcome=("outcome", "mean"),
+        n_contexts=("context", "nunique"),
+        n_rows=("belief", "size"),
+    )
+    shares = rows["outcome"].to_numpy(dtype=float)[:, None]
+    contexts = pd.factorize(rows["context"])[0]
+    found = context_shares(shares, rows["bin"].to_numpy(), contexts, len(table))
+    table["low"], table["high"] = found.low[:, 0], found.high[:, 0]
+    table["gap"] = table["outcome"] - table["belief"]
+    ends = table[["low", "high"]].sub(table["belief"], axis=0).to_numpy()
+    if compared_with == EXACT:
+        ends = np.array([_mean_ends(of_bin) for _, of_bin in rows.groupby("bin")])
+    table["gap_low"], table["gap_high"] = ends.T
+    return table.reset_index(drop=True).assign(compared_with=compared_with)
+
+
+def _mean_ends(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the interval of the mean gap of a bin, with contexts as clusters."""
+    of_context = rows.groupby("context")["gap"].agg(["mean", "size"])
+    values, weights = (of_context[name].to_numpy(dtype=np.float64) for name in ("mean", "size"))
+    interval = mean_interval(values, weights=weights) if len(values) > 1 else None
+    return (math.nan, math.nan) if interval is None else (interval.low, interval.high)
