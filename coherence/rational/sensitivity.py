@@ -19,11 +19,17 @@ import pandas as pd
 from coherence.errors import InputError
 from coherence.rational.agent import RationalAgent, require_agent
 from coherence.rational.fit import fitted
+from coherence.table.schema import Column
 
 AMOUNTS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 MOST = 0.4  # reports that miss by more are hardly reports of a belief
 SEARCHED = tuple(np.arange(0.0, MOST + 0.01, 0.025).round(3).tolist())
-COLUMNS = ("shared_noise", "hidden_shift", "low", "high")
+CURVE = (
+    Column("shared_noise", "positive", "Standard deviation."),
+    Column("hidden_shift", "number", "What is left of the shift."),
+    Column("low", "number", "Lower end of its interval."),
+    Column("high", "number", "Upper end of its interval."),
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,9 @@ def noise_sensitivity(
         # With so much noise choices may hardly be told to follow the belief.
         return (value, *((math.nan,) * 2 if interval is None else (interval.low, interval.high)))
 
-    curve = pd.DataFrame([(sd, *shift(sd)) for sd in shared_noise], columns=list(COLUMNS))
+    curve = pd.DataFrame(
+        [(sd, *shift(sd)) for sd in shared_noise], columns=[column.name for column in CURVE]
+    )
     sign = 1.0 if shift(0.0)[0] >= 0 else -1.0
     steps: list[tuple[float, float, float]] = []
     for sd in SEARCHED:

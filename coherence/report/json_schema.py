@@ -4,14 +4,18 @@ Fields may be added under the same ``schema_version``; a field that is described
 and its meaning. What is undefined is null.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+from coherence.rational.sensitivity import CURVE
 from coherence.report.json import SCHEMA_VERSION
+from coherence.report.ranking import POOLED
 from coherence.report.verdicts import Verdict
 from coherence.result import Family, Lack, Outcome
+from coherence.statistics.figure_tables import TABLES
+from coherence.table.audit import ANSWERS, BOUNDS, STATUSES
 from coherence.table.notes import Code, Level
-from coherence.statistics.figure_tables import TABLES, Column
-from coherence.table.schema import FAILURES, LOW_MASS
+from coherence.table.schema import Column
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -73,22 +77,28 @@ def _rows(description: str, **properties: Any) -> Any:
     return {"type": "array", "items": items, "description": description}
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: Column) -> Any:
     """Describe a declared column."""
-    if column.kind == "probability":
-        return dict(_number(column.description, least=0, most=1))
-    plain = {"text": _text, "number": _number, "count": _count}
-    if column.kind in plain:
-        return dict(plain[column.kind](column.description))
-    return {"type": column.kind, "description": column.description}
+    kinds: dict[str, dict[str, Any]] = {
+        "label": {"type": "string"},
+        "text": {"type": "string"},
+        "integer": {"type": "integer", "minimum": 0},
+        "number": {"type": ["number", "null"]},
+        "positive": {"type": ["number", "null"], "minimum": 0},
+        "probability": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "boolean": {"type": "boolean"},
+    }
+    return kinds[column.kind] | {"description": column.meaning}
+
+
+def _table(description: str, columns: Iterable[Column]) -> Any:
+    """Describe a table of declared columns."""
+    return _rows(description, **{column.name: _column(column) for column in columns})
 
 
 def _figures() -> Any:
     """Describe the tables that figures draw."""
-    tables = {
-        name: _rows(says, **{column: _column(how) for column, how in columns.items()})
-        for name, (says, columns) in TABLES.items()
-    }
+    tables = {name: _table(*declared) for name, declared in TABLES.items()}
     return _record("What the figures of the page draw, table by table.", tuple(tables), **tables)
 
 
@@ -161,22 +171,6 @@ def _result() -> Any:
     )
 
 
-def _answers() -> Any:
-    """Describe what became of the answers, by question."""
-    failures = {name: _count(f"Answers with the status {name}.") for name in FAILURES}
-    return _rows(
-        "What became of the answers, by question.",
-        question=_text("Wording, wording with action, or given z."),
-        asked=_count("Rows."),
-        ok=_count("Answers in the form asked for."),
-        repaired=_count("Answers that missed the form and were repaired."),
-        **{LOW_MASS: _count("Values of little probability; they are kept.")},
-        **failures,
-        missing=_count("Rows without a value that no status explains."),
-        share_unreadable=_number("Share of `asked` without a value.", least=0, most=1),
-    )
-
-
 def _answering() -> Any:
     """Describe how the answers were elicited."""
     mass = _rows(
@@ -205,13 +199,7 @@ def _sensitivity() -> Any:
     return _record(
         "Noise that all reports of a context share and no repetition shows: how much of it would "
         "explain the hidden shift; only where twins were drawn and the test rejects.",
-        curve=_rows(
-            "The shift under growing shared noise.",
-            shared_noise=_number("Standard deviation.", least=0),
-            hidden_shift=_number("What is left of the shift."),
-            low=_number("Lower end of its interval."),
-            high=_number("Upper end of its interval."),
-        ),
+        curve=_table("The shift under growing shared noise.", CURVE),
         explains_interval=_number("Noise under which the interval reaches 0.", least=0),
         explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
         interval_is_bound={
@@ -258,23 +246,9 @@ def _evaluation() -> Any:
         scatter=scatter | {"type": ["object", "null"]},
         results={"type": "array", "items": _result(), "description": "In the order of checks."},
         notes=_notes("What was left out and why, what was assumed."),
-        statuses=_rows(
-            "Rows by question and status.",
-            question=_text("Wording, wording with action, or given z."),
-            status=_text("As in the runs table; ok or missing where it has none."),
-            rows=_count("How many."),
-        ),
-        answers=_answers(),
-        bounds=_rows(
-            "Rates if all unreadable answers had gone one way, or the other.",
-            quantity=_text("Such as mean belief."),
-            label=_text("Wording or action."),
-            asked=_count("Rows."),
-            unreadable=_count("Rows without a value."),
-            estimate=_number("Of the readable rows."),
-            low=_number("If all had gone the one way."),
-            high=_number("If all had gone the other way."),
-        ),
+        statuses=_table("Rows by question and status.", STATUSES),
+        answers=_table("What became of the answers, by question.", ANSWERS),
+        bounds=_table("Rates if all unreadable answers had gone one way, or the other.", BOUNDS),
         figures=_figures(),
         figures_missing={
             "type": "object",
@@ -391,20 +365,7 @@ def results_schema() -> dict[str, Any]:
             twins=_count("Twins of each evaluation; only where some were asked for."),
             margin=_number("Largest difference that counts as none; only where one was given."),
         ),
-        pooled=_rows(
-            "Effects of a model over three tasks or more.",
-            model=_text("Name of the model."),
-            check=_text("Name of the check."),
-            component=_text("The difference that the effect is; empty where there is one alone."),
-            unit=_text("Unit of mean, low, high and sd."),
-            n=_count("Tasks."),
-            mean=_number("Random-effects mean."),
-            low=_number("Lower end of its 95% interval (Hartung and Knapp)."),
-            high=_number("Upper end."),
-            pvalue=_number("Of no effect on average.", least=0, most=1),
-            sd=_number("Of the true effects between tasks (Paule and Mandel).", least=0),
-            pvalue_equal=_number("Of one effect in all tasks (Cochran's Q).", least=0, most=1),
-        ),
+        pooled=_table("Effects of a model over three tasks or more.", POOLED),
         evaluations={
             "type": "array",
             "items": _evaluation(),

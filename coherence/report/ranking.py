@@ -24,6 +24,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import clean, format_numbers, format_pvalue
 from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.statistics.random_effects import random_effects
+from coherence.table.schema import Column
 
 FEW = 3
 """Units up to which a report shows everything at once."""
@@ -191,9 +192,18 @@ def counted_rejections(evaluations: Sequence[EvaluationReport]) -> str:
 # Over tasks
 
 LEAST_TASKS = 3
-COLUMNS = (
-    *("model", "check", "component", "unit", "n", "mean", "low", "high", "pvalue", "sd"),
-    "pvalue_equal",
+POOLED = (
+    Column("model", "text", "Name of the model."),
+    Column("check", "text", "Name of the check."),
+    Column("component", "text", "The difference that the effect is; empty where there is one."),
+    Column("unit", "text", "Unit of mean, low, high and sd."),
+    Column("n", "integer", "Tasks."),
+    Column("mean", "number", "Random-effects mean."),
+    Column("low", "number", "Lower end of its 95% interval (Hartung and Knapp)."),
+    Column("high", "number", "Upper end."),
+    Column("pvalue", "probability", "Of no effect on average."),
+    Column("sd", "positive", "Of the true effects between tasks (Paule and Mandel)."),
+    Column("pvalue_equal", "probability", "Of one effect in all tasks (Cochran's Q)."),
 )
 _SHIFT = "hidden shift of belief"
 _WORDS = {
@@ -225,7 +235,7 @@ def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
                     group["estimate"], group["standard_error"], group["n_contexts"]
                 )
                 found.append(dict(zip(keys, key, strict=True)) | asdict(over))
-    return pd.DataFrame(found, columns=list(COLUMNS))
+    return pd.DataFrame(found, columns=[column.name for column in POOLED])
 
 
 def pooled_sentences(evaluations: Sequence[EvaluationReport]) -> list[tuple[str, list[str]]]:

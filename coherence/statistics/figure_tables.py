@@ -19,6 +19,7 @@ from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.shares import context_shares
 from coherence.statistics.state_shares import StateShares, state_shares
 from coherence.table.runs import Runs
+from coherence.table.schema import Column
 
 EXACT, STATE = "exact posterior", "state"
 """What beliefs are compared with."""
@@ -31,85 +32,73 @@ _PER_UNIT = tuple(n * 10**power for power in range(1, 6) for n in (2, 5, 10))
 _FEWEST_BARS = 10  # from the least belief to the largest
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table that stands in ``results.json``."""
-
-    kind: str  # "text", "number", "probability", "count" or "boolean"
-    description: str
-
-
-_LOW = Column("number", "Lower edge of the bar.")
-_HIGH = Column("number", "Upper edge of the bar.")
-_TRUTH = Column("text", f"What it is: {EXACT} or {STATE}.")
-_N_ROWS = Column("count", "Rows.")
-_N_CONTEXTS = Column("count", "Contexts.")
-_NUMBER = Column("number", "Rows, or their summed probabilities of the action.")
-TABLES: Mapping[str, tuple[str, Mapping[str, Column]]] = {
+_EDGES = (
+    Column("low", "number", "Lower edge of the bar."),
+    Column("high", "number", "Upper edge of the bar."),
+)
+_TRUTH = Column("compared_with", "text", f"What beliefs are compared with: {EXACT} or {STATE}.")
+_SIZES = (Column("n_rows", "integer", "Rows."), Column("n_contexts", "integer", "Contexts."))
+TABLES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
     "contexts": (
         f"Means of contexts, of more than {MOST_CONTEXTS} evenly spaced ones.",
-        {
-            "context": Column("text", "Name of the context."),
-            "belief": Column("probability", "Mean belief."),
-            "truth": Column("probability", "Mean of what it is compared with."),
-            "compared_with": _TRUTH,
-        },
+        (
+            Column("context", "text", "Name of the context."),
+            Column("belief", "probability", "Mean belief."),
+            Column("truth", "probability", "Mean of what it is compared with."),
+            _TRUTH,
+        ),
     ),
     "context_bars": (
         "Histograms of the means of all contexts.",
-        {
-            "quantity": Column("text", "belief or truth."),
-            "low": _LOW,
-            "high": _HIGH,
-            "n": Column("count", "Contexts."),
-        },
+        (
+            Column("quantity", "text", "belief or truth."),
+            *_EDGES,
+            Column("n", "integer", "Contexts."),
+        ),
     ),
     "choices_by_state": (
         "Share of each action by belief and state, and what beliefs alone allow.",
-        {
-            "action": Column("text", "The action."),
-            "bin": Column("count", "Bin of the belief, from 0."),
-            "state": Column("count", "0 or 1, which is the state that the belief is in."),
-            "belief": Column("probability", "Mean belief."),
-            "share": Column("probability", "Share of the action."),
-            "low": Column("probability", "Lower end of its 95% interval over contexts."),
-            "high": Column("probability", "Upper end."),
-            "expected": Column("probability", "Share that beliefs alone would give."),
-            "band_low": Column("probability", "Lower end of what beliefs alone allow."),
-            "band_high": Column("probability", "Upper end; bands hold together in 95% of tables."),
-            "outside": Column("boolean", "Whether the share leaves its band."),
-            "n_rows": _N_ROWS,
-            "n_contexts": _N_CONTEXTS,
-        },
+        (
+            Column("action", "text", "The action."),
+            Column("bin", "integer", "Bin of the belief, from 0."),
+            Column("state", "integer", "0 or 1, which is the state that the belief is in."),
+            Column("belief", "probability", "Mean belief."),
+            Column("share", "probability", "Share of the action."),
+            Column("low", "probability", "Lower end of its 95% interval over contexts."),
+            Column("high", "probability", "Upper end."),
+            Column("expected", "probability", "Share that beliefs alone would give."),
+            Column("band_low", "probability", "Lower end of what beliefs alone allow."),
+            Column("band_high", "probability", "Upper end; bands hold together in 95% of tables."),
+            Column("outside", "boolean", "Whether the share leaves its band."),
+            *_SIZES,
+        ),
     ),
     "beliefs": (
         "Histogram of the beliefs of each action.",
-        {
-            "action": Column("text", "The action; empty for rarer ones, or without actions."),
-            "n_actions": Column("count", "Actions that were gathered; 0 without actions."),
-            "low": _LOW,
-            "high": _HIGH,
-            "n": _NUMBER,
-        },
+        (
+            Column("action", "text", "The action; empty for rarer ones, or without actions."),
+            Column("n_actions", "integer", "Actions that were gathered; 0 without actions."),
+            *_EDGES,
+            Column("n", "positive", "Rows, or their summed probabilities of the action."),
+        ),
     ),
     "forecasts": (
         "Histogram of all beliefs.",
-        {"low": _LOW, "high": _HIGH, "n": Column("count", "Rows.")},
+        (*_EDGES, Column("n", "integer", "Rows.")),
     ),
     "calibration": (
         "Beliefs and what they are compared with, in bins of about equally many rows.",
-        {
-            "belief": Column("probability", "Mean belief."),
-            "outcome": Column("probability", "Mean of what it is compared with."),
-            "compared_with": _TRUTH,
-            "low": Column("probability", "Lower end of the 95% interval of outcome."),
-            "high": Column("probability", "Upper end."),
-            "gap": Column("number", "outcome less belief."),
-            "gap_low": Column("number", "Lower end of its 95% interval over contexts."),
-            "gap_high": Column("number", "Upper end."),
-            "n_rows": _N_ROWS,
-            "n_contexts": _N_CONTEXTS,
-        },
+        (
+            Column("belief", "probability", "Mean belief."),
+            Column("outcome", "probability", "Mean of what it is compared with."),
+            _TRUTH,
+            Column("low", "probability", "Lower end of the 95% interval of outcome."),
+            Column("high", "probability", "Upper end."),
+            Column("gap", "number", "outcome less belief."),
+            Column("gap_low", "number", "Lower end of its 95% interval over contexts."),
+            Column("gap_high", "number", "Upper end."),
+            *_SIZES,
+        ),
     ),
 }
 """Name of a table -> what it holds, and its columns."""
@@ -155,7 +144,7 @@ def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
         missing["calibration"] = "neither a truth coded 0/1 nor the exact posterior is known"
     else:
         tables["calibration"] = calibration_bins(beliefs)
-    order = {name: list(columns) for name, (_, columns) in TABLES.items()}
+    order = {name: [column.name for column in columns] for name, (_, columns) in TABLES.items()}
     return FigureTables({name: table[order[name]] for name, table in tables.items()}, missing)
 
 

@@ -23,11 +23,38 @@ from coherence.table.schema import (
     LOW_MASS,
     PARSED,
     REPAIRS,
+    Column,
 )
 
 GIVEN_Z = "given z"
 MISSING = "missing"
 """Status of an unparsed answer in a table that has no status column."""
+
+STATUSES = (
+    Column("question", "text", "Prompt, prompt with action, or given z."),
+    Column("status", "text", "As in the runs table; ok or missing where it has none."),
+    Column("rows", "integer", "How many."),
+)
+ANSWERS = (
+    STATUSES[0],
+    Column("asked", "integer", "Rows."),
+    Column("ok", "integer", "Answers in the form asked for."),
+    Column("repaired", "integer", "Answers that missed the form and were repaired."),
+    Column(LOW_MASS, "integer", "Values of little probability; they are kept."),
+    *(Column(name, "integer", f"Answers with the status {name}.") for name in FAILURES),
+    Column(MISSING, "integer", "Rows without a value that no status explains."),
+    Column("share_unreadable", "probability", "Share of `asked` without a value."),
+)
+BOUNDS = (
+    Column("quantity", "text", "Such as mean belief."),
+    Column("label", "text", "Prompt or action."),
+    Column("asked", "integer", "Rows."),
+    Column("unreadable", "integer", "Rows without a value."),
+    Column("estimate", "number", "Of the readable rows."),
+    Column("low", "number", "If all had gone the one way."),
+    Column("high", "number", "If all had gone the other way."),
+)
+"""Columns of the tables of this module, which ``results.json`` holds."""
 
 
 def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
@@ -51,9 +78,9 @@ def count_statuses(labels: pd.DataFrame) -> pd.DataFrame:
 
 def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     """Lay counts of statuses out as one row per question."""
-    columns = ["question", "asked", "ok", "repaired", LOW_MASS, *FAILURES, MISSING]
+    columns = [column.name for column in ANSWERS]
     if statuses.empty:
-        return pd.DataFrame(columns=[*columns, "share_unreadable"])
+        return pd.DataFrame(columns=columns)
     rows = statuses.astype({"question": object, "status": object}).pivot_table(
         "rows", "question", "status", aggfunc="sum", fill_value=0, sort=False
     )
@@ -65,9 +92,9 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
         # not known.
         **{MISSING: rows.sum(axis=1) - known.sum(axis=1)},
     )
-    table = table.reset_index().rename_axis(columns=None)[columns]
     unreadable = table[[*FAILURES, MISSING]].sum(axis=1)
-    return table.assign(share_unreadable=unreadable / table["asked"])
+    table = table.assign(share_unreadable=unreadable / table["asked"])
+    return table.reset_index().rename_axis(columns=None)[columns]
 
 
 def worst_case_bounds(evaluation: Runs, reference: str) -> pd.DataFrame:
@@ -90,7 +117,7 @@ def worst_case_bounds(evaluation: Runs, reference: str) -> pd.DataFrame:
         # A column without any value belongs to the actions of another task.
         if (values := table.loc[asked, name]).notna().any():
             rows.append(_bounds("choice rate", evaluation.action_names[name], values))
-    columns = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]
+    columns = [column.name for column in BOUNDS]
     return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
 
 

@@ -37,10 +37,11 @@ STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated wit
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the runs table."""
+    """One column of the runs table, or of a table in ``results.json``."""
 
     name: str  # name in the table
-    kind: str  # "probability", "label", "integer", "number" or "text"
+    # "probability", "label", "integer", "number", "positive" (number), "boolean" or "text"
+    kind: str
     meaning: str  # one sentence
 
 
