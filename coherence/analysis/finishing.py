@@ -23,7 +23,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
-from coherence.statistics.figure_tables import figure_tables
+from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
 from coherence.table.notes import Note
@@ -105,8 +105,9 @@ def measured(
     """Put down what an evaluation holds, before anything is said about it."""
     way = answering(evaluation.runs)
     labels = label_rows(evaluation.runs, evaluation.reference)
-    kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels}
     beliefs = evaluation.shown()
+    means = over_contexts(beliefs)[0]["belief"]
+    kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels, "mean_beliefs": means}
     return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),

@@ -334,10 +334,7 @@ def _facts(
 
 def _mean_beliefs(evaluation: EvaluationReport) -> dict[str, float]:
     """Return the mean belief of each case under the reference prompt."""
-    beliefs = evaluation.beliefs
-    if not {"belief", "context"} <= {*beliefs}:
-        return {}
-    means = beliefs["belief"].groupby(beliefs["context"].astype(str)).mean()
+    means = evaluation.mean_beliefs
     return {str(context): float(f"{mean:.3g}") for context, mean in means.items()}
 
 

@@ -43,6 +43,10 @@ class EvaluationReport:
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # what figures of beliefs draw
     figures: FigureTables = field(default_factory=FigureTables, repr=False, compare=False)
+    # mean belief of each context, by its name, for the pages of answers
+    mean_beliefs: "pd.Series[float]" = field(
+        default_factory=lambda: pd.Series(dtype=float), repr=False, compare=False
+    )
     # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
     # ``z_state``, ``status`` and the raw answers, as far as known; untrusted text
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
