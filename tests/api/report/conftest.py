@@ -6,8 +6,8 @@ import pytest
 
 from coherence import CheckResult, Interval, Report
 from coherence.report.evaluation import EvaluationReport
-from coherence.table.notes import Code, Note, not_run
 from coherence.statistics.figure_tables import figure_tables
+from coherence.table.notes import Code, Note, not_run
 from tests.api.tables import make_choices, make_pairs
 
 

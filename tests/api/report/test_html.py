@@ -10,8 +10,8 @@ import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.report.terminal import render_report
-from coherence.table.notes import Code, Level, Note
 from coherence.statistics.figure_tables import FigureTables
+from coherence.table.notes import Code, Level, Note
 from tests.api.report.conftest import make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
