@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -142,6 +142,11 @@ class Lack(StrEnum):
     OPEN = "open"  # beliefs leave nothing of the state open, or it never differs at equal belief
 
 
+# Short names where a signature is shown.
+Settings: TypeAlias = Mapping[str, Any]
+Estimates: TypeAlias = Mapping[str, Estimate]
+Series: TypeAlias = "pd.Series[float]"
+
 EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
 
 
@@ -210,19 +215,19 @@ class CheckResult:
     n_rows: int
     n_contexts: int
     n_dropped: int = 0
-    settings: "Mapping[str, Any]" = field(default_factory=dict)
+    settings: "Settings" = field(default_factory=dict)
     details: "pd.DataFrame" = field(default_factory=pd.DataFrame, repr=False, compare=False)
     assumptions: tuple[str, ...] = ()
     reason: str = ""
-    lack: Lack | None = None
+    lack: "Lack | None" = None
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
     n_tests: int | None = None
     twins: "Twins | None" = None
     fitted: object = field(default=None, repr=False, compare=False)
-    contributions: "pd.Series[float] | None" = field(default=None, repr=False, compare=False)
+    contributions: "Series | None" = field(default=None, repr=False, compare=False)
     mean_square: float | None = field(default=None, repr=False, compare=False)
-    also: "Mapping[str, Estimate]" = field(default_factory=dict, repr=False, compare=False)
+    also: "Estimates" = field(default_factory=dict, repr=False, compare=False)
     family: "Family | None" = None
 
     @property

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -108,7 +108,6 @@ def pool(table: pd.DataFrame, action: Codes | None = None, **weights: Floats | N
     return catboost.Pool(table, action, cat_features=categories, **weights)
 
 
-@cache
 def _classifier() -> Any:
     """Return CatBoost's class without the importances that end every fit, on all threads."""
     import catboost
@@ -134,12 +133,15 @@ def _probabilities(model: Any, rows: Any) -> Floats:
 
 
 @interrupts_held()
+def _added(model: Any, rows: Any, done: int, stage: int) -> Floats:
+    """Return what the trees from one stage to the next add to the scores of rows."""
+    between = {"ntree_start": done, "ntree_end": stage}
+    return np.asarray(model.predict(rows, prediction_type="RawFormulaVal", **between))
+
+
 def _scores(model: Any, rows: Any, stages: Sequence[int]) -> Floats:
     """Return the scores of rows at each stage but the first, shape (n_stages - 1, n_rows, ...)."""
-    added = [
-        model.predict(rows, prediction_type="RawFormulaVal", ntree_start=done, ntree_end=stage)
-        for done, stage in pairwise(stages)
-    ]
+    added = [_added(model, rows, done, stage) for done, stage in pairwise(stages)]
     return np.cumsum(added, axis=0, dtype=np.float64)
 
 

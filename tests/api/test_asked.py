@@ -15,7 +15,7 @@ def test_the_questions_are_on_the_pages_of_answers_and_are_escaped(tmp_path):
     runs["asked"] = runs["asked"].str.replace("Consider", "<b>Consider</b>")
     files = dict(coherence.analyze(runs, checks=["calibration"], rng=1).to_files())
     page = files["answers/evaluation-1-page-1.html"]
-    assert page.count("<summary>What was asked</summary>") == 12
+    assert page.count("Asked for belief, standard:") == 12
     assert "<b>" not in page
     standard = runs[runs["prompt"].eq("standard") & runs["z"].isna()].iloc[0]
     assert "How probable is it that they have lung cancer?" in standard["asked"]

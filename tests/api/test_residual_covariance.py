@@ -64,7 +64,7 @@ def test_says_where_p_concerns_more_than_the_effect_shown():
         f"shift of belief {shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}])."
     )
     assert result.estimate_note() == said
-    assert said in str(result)
+    assert said in " ".join(str(result).split())
     # Of two actions one difference is both.
     arrays[1] = np.where(arrays[1] == "yes", "yes", "no")
     two = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)

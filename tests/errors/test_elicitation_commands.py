@@ -99,7 +99,7 @@ LINES = {
     "reveal --model m --out x --labels Left": "two labels with a slash",
     "reveal --model m --out x --max-new-tokens 9": "--max-new-tokens belongs to hosted models",
     "reveal --questions q2.csv --model m --out x": "--model, --out has no meaning beside it",
-    "reveal --questions no/q.csv --where scenario=choice": "--questions must be a file that can be",
+    "reveal --questions no/q.csv --where scenario=choice": "(--questions) must lie in a folder",
     "bets --model m --questions q.csv --out x": "--questions belongs to --answers",
     "bets --answers flips.csv --questions q.csv --payout 1 --out x": "without --items, --chance",
     "bets --model m --temperature 1 --out x": "--temperature belongs to hosted models",

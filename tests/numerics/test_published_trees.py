@@ -20,7 +20,7 @@ def test_published_models_are_deep_and_never_stop_early(monkeypatch):
     class Short(catboost.CatBoostClassifier):
         def __init__(self, **options):
             built.append(options)
-            super().__init__(**(options | {"iterations": 64}))
+            super().__init__(**(options | {"iterations": min(options["iterations"], 256)}))
 
     monkeypatch.setattr(catboost, "CatBoostClassifier", Short)
     predictive_gain_test(*columns(), published=True, n_folds=2, n_seeds=1, n_bootstraps=2, rng=0)

@@ -33,7 +33,6 @@ def ctrl_c():
         (catboost.Pool, "__init__"),
         (catboost.CatBoostClassifier, "__init__"),
         (catboost.CatBoostClassifier, "fit"),
-        (catboost.CatBoostClassifier, "get_evals_result"),
         (catboost.CatBoostClassifier, "predict"),
     ],
 )

@@ -113,7 +113,9 @@ def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
     replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
     names = {"question": test["question"], "answer": replies, "model": "../evil\x1b[2J \U0001f9e8"}
     said = score(pd.DataFrame(names)).out
-    assert "3 of 100 answers on values and bets could not be read and count as wrong" in said
+    assert "3 of 100 answers on values and bets could not be read and count as wrong" in " ".join(
+        said.split()
+    )
     assert "\x1b" not in said
     assert not any("evil" in path.name for path in tmp_path.iterdir())
 
