@@ -45,7 +45,7 @@ class VerdictInput:
             return clean(self.state_name)
         states = self.says("states")
         happened, other = states if isinstance(states, list) else ("1", "0")
-        return f"the truth is {clean(happened)} than when it is {clean(other)}"
+        return f"the truth is {_quoted(happened)} than when it is {_quoted(other)}"
 
     @property
     def lack(self) -> Lack | None:
@@ -97,8 +97,8 @@ TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
     (Verdict.FORECASTS, lambda f: f.primary is None and f.scored),
     (Verdict.NOT_TESTED, lambda f: f.primary is None),
     (Verdict.TOO_FEW_CASES, lambda f: f.lack is Lack.CASES),
-    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack is Lack.REPORTS),
     (Verdict.HARDLY_MOVES, lambda f: f.lack is Lack.ACTIONS or f.still),
+    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack is Lack.REPORTS),
     (Verdict.NOTHING_OPEN, lambda f: f.lack is Lack.OPEN),
     (
         Verdict.ACTS_OR_NOISY,
@@ -181,7 +181,7 @@ def _too_few_reports(facts: VerdictInput) -> str:
 
 
 def _still(facts: VerdictInput) -> str:
-    if facts.lack:
+    if not facts.still:
         return f"Cannot tell: it hardly moves ({_reason(facts)})."
     assert facts.moves is not None
     return f"Cannot tell: it hardly moves. {stillness(facts.moves)}"
@@ -343,6 +343,11 @@ def _beside(verdict: Verdict, facts: VerdictInput) -> str:
             "looks for an effect that turns"
         )
     return f"(The interval {'excludes' if excludes else 'holds'} 0: {why}.)"
+
+
+def _quoted(label: str) -> str:
+    """Set a label apart from the sentence, but for numbers."""
+    return clean(label) if label.replace(".", "", 1).isdigit() else f'"{clean(label)}"'
 
 
 def _number(value: object, otherwise: float = math.nan) -> float:

@@ -40,6 +40,7 @@ def of_report(report: "Report") -> str:
         about = headline(evaluation, view(evaluation))
         name, text = (escape_markdown(t) for t in (about.heading, f"{about.mark} {about.verdict}"))
         said.append(f"- **{name}** {text}")
+        said += [f"  - {escape_markdown(alert)}" for alert in about.alerts]
         names.append(about.heading)
     parts = ["### Coherence", "\n".join(said)]
     if rows := short_table(report.evaluations).rows:

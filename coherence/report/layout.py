@@ -26,7 +26,7 @@ from coherence.report.wording import clean
 from coherence.table.printable import PLAIN
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
-_WORD = re.compile(r"(?:'[^']*'|[^\s'])+")
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 _PART = re.compile(r"[^\s/_:·-]*(?:[/_:·-]+\s*|\s+|$)")
 GAP = 2  # blanks between columns
 _LONGEST = 200  # characters of a name that a cell shows

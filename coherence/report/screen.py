@@ -45,6 +45,7 @@ class Headline:
     alerts: tuple[Note, ...]
     next: str  # what to do next
     command: str  # the command that does it; empty where none does
+    next_on_page: bool  # whether that says anything to a reader of the page
 
 
 def screen(
@@ -138,6 +139,7 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
         alerts=said.alerts,
         next=said.next,
         command=said.command,
+        next_on_page=said.next_on_page,
     )
 
 

@@ -252,6 +252,7 @@ class View:
     conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
     next: str  # what to do next
     command: str  # the command that does it; empty where none does
+    next_on_page: bool  # whether that says anything to a reader of the page
     alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -280,6 +281,7 @@ def view(evaluation: EvaluationReport) -> View:
         conclusion=tuple(map(clean, evaluation.conclusion)),
         next=step.text,
         command=step.command,
+        next_on_page=step.on_page,
         alerts=tuple(map(as_shown, evaluation.alerts)),
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
@@ -363,6 +365,7 @@ class Step:
 
     text: str = ""
     command: str = ""  # of the shell or of Python, as it is typed
+    on_page: bool = True  # whether it says anything to a reader of the page
 
 
 def _next_step(evaluation: EvaluationReport) -> Step:
@@ -420,7 +423,7 @@ def _look(evaluation: EvaluationReport) -> Step:
         return Step(f"See figures and answers{shared}:", "report.to_html()")
     shared = "" if named else "; name what cases share (--group COLUMN)"
     if source.page:
-        return Step(f"See {clean(source.page)}{shared}.")
+        return Step(f"See {clean(source.page)}{shared}.", on_page=False)
     return Step(f"See figures and answers{shared}:", f"{source.analyze} --out report")
 
 
@@ -440,6 +443,8 @@ def _power(evaluation: EvaluationReport) -> Step:
     names = {"model": evaluation.model, "task": evaluation.task}
     if source is None:
         rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
+        if evaluation.rows.named.columns:  # no columns of a runs table are at hand to plan from
+            return Step("coherence.power tells how many cases would show a smaller effect.")
         return Step(text, f"coherence.power(runs{f'.query({rows!r})' if rows else ''})")
     if not source.power:
         return Step()

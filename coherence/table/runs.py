@@ -27,7 +27,7 @@ from coherence.table.needs import (
     THETA,
     P,
 )
-from coherence.table.notes import Code, Note, warning
+from coherence.table.notes import Code, Level, Note
 from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -346,10 +346,12 @@ class Runs:
             return []
         named = [name for name in self.unused_columns if _OF_MODELS.search(str(name))]
         return [
-            warning(
+            Note(
                 Code.POOLED_MODELS,
                 f"{name} has {counts.max()} values in one context, and nothing reads it: if it "
-                f"names models, they were pooled. Name it (--model-column {name}).",
+                f"names models, they were pooled. Name it (--model-column {name}, in Python "
+                f"columns={{'model': {str(name)!r}}}).",
+                Level.ALERT,
             )
             for name in named
             if (counts := self.table.groupby("context")[name].nunique()).max() > 1

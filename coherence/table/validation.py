@@ -478,6 +478,24 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     return errors
 
 
+_OPTIONS = {
+    "model": "--model-column",
+    "task": "--task-column",
+    "context": "--context",
+    "group": "--group",
+    "person": "--person",
+    "p": "--belief",
+    "action": "--action",
+    "theta": "--truth",
+}
+"""Column -> option of `coherence analyze` that names it."""
+
+
+def _named_by(meant: str, name: str) -> str:
+    """Say how a column is named, or that it must be renamed."""
+    return f"Name it ({_OPTIONS[meant]} {name})" if meant in _OPTIONS else "Rename the column"
+
+
 def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
     """Say which columns are passed over although they seem to be meant as known ones."""
     names = {*runs.names, *missing}
@@ -487,7 +505,7 @@ def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
             near.setdefault(meant, []).append(name)
     return [
         f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, which "
-        "is missing. Rename the column if that is meant; else drop it "
+        f"is missing. {_named_by(meant, similar[0])} if that is meant; else drop it "
         f"({listing(f'--ignore {name}' for name in similar)})."
         for meant, similar in near.items()
     ]

@@ -113,13 +113,10 @@ def test_more_reports_are_not_asked_for_where_they_would_not_help():
     assert "Ask each case" not in text
 
 
-def test_models_under_another_name_are_a_warning():
+def test_models_under_another_name_stand_before_the_verdict():
     runs = simulate("rational", n_contexts=20, n_reps=2, rng=1)
     named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
     report = analyze(named, checks=["calibration"], rng=1)
-    assert any(
-        "warning" in note and "--model-column llm" in note
-        for note in map(str, report.evaluations[0].notes)
-    )
+    assert any("--model-column llm" in note for note in map(str, report.evaluations[0].alerts))
     constant = analyze(named.assign(llm="a"), checks=["calibration"], rng=1)
     assert not any("--model-column" in note.text for note in constant.evaluations[0].notes)
