@@ -250,10 +250,14 @@ class ScoringModel(Protocol):
         *,
         tolerance: float,
         tolerance_for: "Callable[[NDArray[np.float64]], float] | None" = None,
+        alike_share: float = 0.0,
     ) -> "SpellingMasses":
         """Return the probabilities that the answers to texts begin with spellings.
 
         Token sequences are given up as long as they have no more than `tolerance` together, and no
-        more than `tolerance_for` makes of the masses that were read so.
+        more than `tolerance_for` makes of the masses that were read so. Beside them sequences are
+        not read that have no more than `alike_share` of the masses together, where the same may
+        follow as after sequences that are read (after " 0.3" as after "0.3"): they are taken to go
+        on as those do, and count as the same outcomes.
         """
         ...

@@ -18,6 +18,8 @@ from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.vocabulary import Vocabulary
 
 Range = tuple[int, int]
+# What a text lacks of a spelling, what it has beyond it, and what must or must not follow.
+_Ending = tuple[bytes, bytes, tuple[bytes, ...], tuple[bytes, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,9 @@ class SpellingGraph:
     # for every state ``(spelling, start, stop)``: the places in `Vocabulary.order` of tokens that
     # decide in favour of a spelling.
     deciding: list[list[tuple[int, int, int]]]
+    # For every state a number, the same where the same outcomes are still open by the same texts:
+    # after "0.3" and " 0.3".
+    kinds: list[int]
 
     def count_paths(self) -> int:
         """Return the number of sequences of one or more tokens that stay among the open states."""
@@ -59,10 +64,13 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
             if source is not None:
                 steps[source] += [(token, number[target]) for token in vocabulary.ids(target[end:])]
     # Spellings that end alike are decided by the same tokens: " Heads", "Heads" and "heads".
-    known: dict[tuple[bytes, bytes, tuple[bytes, ...], tuple[bytes, ...]], list[Range]] = {}
+    known: dict[_Ending, list[Range]] = {}
     deciding: list[list[tuple[int, int, int]]] = []
+    kinds: dict[frozenset[tuple[str, _Ending]], int] = {}
+    kind_of: list[int] = []
     for state in states:
         deciding.append([])
+        open_here = set()
         for k in alive[state]:
             spelling = spellings[k]
             missing, tail = spelling.text[len(state) :], state[len(spelling.text) :]
@@ -70,7 +78,9 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
             if key not in known:
                 known[key] = _deciding(missing, tail, spelling, vocabulary)
             deciding[-1] += [(k, *span) for span in known[key]]
-    return SpellingGraph(states, steps, deciding)
+            open_here.add((spelling.outcome, key))
+        kind_of.append(kinds.setdefault(frozenset(open_here), len(kinds)))
+    return SpellingGraph(states, steps, deciding, kind_of)
 
 
 def count_cuts(text: bytes, vocabulary: Vocabulary) -> int:
@@ -148,7 +158,7 @@ class SpellingMasses:
     """Probabilities of spellings after texts."""
 
     masses: NDArray[np.float64]  # shape (n_texts, n_spellings): probabilities
-    # shape (n_texts,): probability of the token sequences that were given up: what any of the
-    # masses may lack at most
+    # shape (n_texts,): probability of the token sequences that were not read: how far any outcome's
+    # mass may be off at most
     unresolved: NDArray[np.float64]
     parts: list[Part]  # what the masses are made of; empty unless asked for

@@ -431,6 +431,7 @@ class CausalModel(Prompting, ReadsForms):
         *,
         tolerance: float,
         tolerance_for: Callable[[Floats], float] | None = None,
+        alike_share: float = 0.0,
         itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
@@ -462,6 +463,7 @@ class CausalModel(Prompting, ReadsForms):
                 n_spellings=len(spellings),
                 tolerance=tolerance,
                 tolerance_for=tolerance_for,
+                alike_share=alike_share,
                 parts=parts,
             )
             # Rows of the portion become positions among all texts.

@@ -6,6 +6,8 @@ every node that they need.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 import torch
@@ -94,9 +96,10 @@ def spelling_masses(
     n_spellings: int,
     tolerance: float,
     tolerance_for: Callable[[Floats], float] | None = None,
+    alike_share: float = 0.0,
     parts: list[Part] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Add up the probability of spellings over all their token sequences."""
+    """Add up the probability of spellings over all their token sequences; see `ScoringModel`."""
     tolerances = [tolerance] * len(trees.roots)
     reading = _Reading(trees, graph, order, n_spellings, parts)
     # Nodes that have not grown: what they may still add is no more than their own probability.
@@ -107,8 +110,14 @@ def spelling_masses(
         for row, nodes in enumerate(waiting):
             if tolerance_for is not None and sum(node.mass for node in nodes) <= tolerances[row]:
                 tolerances[row] = min(tolerances[row], tolerance_for(reading.masses[row]))
-        level = list(map(_to_grow, waiting, tolerances))
+        level = [
+            reading.to_grow(row, nodes, tolerances[row], alike_share)
+            for row, nodes in enumerate(waiting)
+        ]
         if not any(level):
+            if alike_share:
+                for row, nodes in enumerate(waiting):
+                    reading.add_alike(row, nodes)
             # The smallest first, so that the sum does not depend on the order in which they came.
             left = [float(sum(sorted(node.mass for node in nodes))) for nodes in waiting]
             return reading.masses, np.array(left)
@@ -117,7 +126,12 @@ def spelling_masses(
             waiting[row] = [node for node in waiting[row] if node not in growing_now]
         for first in range(0, max(map(len, level)), portion):
             # Trees are cut alike, so that the numbers of their nodes keep pace.
-            growing = [nodes[first : first + portion] for nodes in level]
+            growing = [
+                _with_next(
+                    nodes[first : first + portion], graph, n_grown, trees.ahead, tolerances[row]
+                )
+                for row, nodes in enumerate(level)
+            ]
             logits = trees.grow(
                 [[(node.number, node.tokens[-1]) for node in nodes] for nodes in growing]
             )
@@ -143,6 +157,10 @@ class _Reading:
     ) -> None:
         n_texts, self.vocabulary_size = trees.roots.shape
         self.masses = np.zeros((n_texts, n_spellings))
+        # for every text the nodes that were read, each with the masses that are decided after it
+        self.nodes: list[list[tuple[_Node, NDArray[np.int64], Floats]]] = [
+            [] for _ in range(n_texts)
+        ]
         self.parts = parts
         self.graph = graph
         self.tables: dict[int, _Table] = {}
@@ -150,7 +168,7 @@ class _Reading:
 
     def read(self, logits: torch.Tensor, level: list[list[_Node]]) -> list[list[_Node]]:
         """Add what is decided after the nodes of a level to `masses`; return what is still open."""
-        children: list[list[_Node]] = [[] for _ in level]
+        children: list[dict[Tokens, _Node]] = [{} for _ in level]
         at_nodes = [
             (row, k, node) for row, nodes in enumerate(level) for k, node in enumerate(nodes)
         ]
@@ -169,15 +187,16 @@ class _Reading:
             for (row, _, node), table, sums, onward in zip(
                 portion, tables, decided, further, strict=True
             ):
+                # The mass of a node that grew together with its parent is known only now.
+                node = replace(node, mass=children[row].pop(node.tokens, node).mass)
                 self._decide(row, node, table.spelling, sums[table.which] * node.mass)
                 masses = (onward * node.mass).tolist()
-                children[row] += [
-                    _Node(target, mass, node.number, (*node.tokens, token))
-                    for token, target, mass in zip(
-                        table.token.tolist(), table.target.tolist(), masses, strict=True
-                    )
-                ]
-        return children
+                for token, target, mass in zip(
+                    table.token.tolist(), table.target.tolist(), masses, strict=True
+                ):
+                    tokens = *node.tokens, token
+                    children[row][tokens] = _Node(target, mass, node.number, tokens)
+        return [list(nodes.values()) for nodes in children]
 
     def _table(self, state: int) -> "_Table":
         # Of thousands of states few are reached with a probability that counts.
@@ -188,11 +207,54 @@ class _Reading:
     def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
         # Not `+=`: several sets of tokens may decide in favour of one spelling.
         np.add.at(self.masses[row], spelling, masses)
+        self.nodes[row].append((node, spelling, masses))
         if self.parts is not None:
             self.parts.extend(
                 Part(row, int(k), node.tokens, float(mass))
                 for k, mass in zip(spelling, masses, strict=True)
             )
+
+    def to_grow(
+        self, row: int, nodes: list[_Node], tolerance: float, alike_share: float
+    ) -> list[_Node]:
+        """Choose which nodes grow next; others of their kind may stand for some."""
+        if not alike_share:
+            return _to_grow(nodes, tolerance)
+        kinds = {self.graph.kinds[node.state] for node, *_ in self.nodes[row]}
+        alone: list[_Node] = []
+        alike: list[_Node] = []
+        for node in sorted(nodes, key=lambda node: (-node.mass, node.tokens)):
+            kind = self.graph.kinds[node.state]
+            (alike if kind in kinds else alone).append(node)
+            kinds.add(kind)
+        limit = max(tolerance, alike_share * float(self.masses[row].sum()))
+        return sorted(
+            _to_grow(alone, tolerance) + _to_grow(alike, limit), key=lambda node: node.tokens
+        )
+
+    def add_alike(self, row: int, waiting: list[_Node]) -> None:
+        """Have nodes that were not read go on as the most probable one of their kind that was."""
+        read = {node.tokens: (spelling, masses) for node, spelling, masses in self.nodes[row]}
+        most: dict[int, _Node] = {}
+        children: dict[Tokens, list[_Node]] = {}
+        for node, *_ in self.nodes[row]:
+            kind = self.graph.kinds[node.state]
+            most[kind] = max(most.get(kind, node), node, key=lambda node: node.mass)
+        for node in [*(node for node, *_ in self.nodes[row]), *waiting]:
+            if node.tokens:
+                children.setdefault(node.tokens[:-1], []).append(node)
+
+        @cache
+        def below(node: _Node) -> Floats:
+            total = np.zeros(self.masses.shape[1])
+            if node.tokens in read:
+                np.add.at(total, *read[node.tokens])
+                # Of other kinds, as less of every spelling is missing there: this comes to an end.
+                return sum((below(child) for child in children.get(node.tokens, ())), start=total)
+            like = most.get(self.graph.kinds[node.state])
+            return total if like is None or not like.mass else below(like) * (node.mass / like.mass)
+
+        self.masses[row] = below(self.nodes[row][0][0])
 
 
 class _TokenSets:
@@ -276,6 +338,32 @@ def _take(
     column = torch.from_numpy(np.concatenate(columns)).to(values.device)
     read = (values[row, column].double() - normaliser[row]).exp()
     return np.split(read.cpu().numpy(), np.cumsum(counts)[:-1])
+
+
+def _with_next(
+    nodes: list[_Node], graph: SpellingGraph, first: int, n_more: int, tolerance: float
+) -> list[_Node]:
+    """Return nodes and behind them, up to so many, those that will most probably grow next.
+
+    They grow in the same pass, before their probability is known: as if all steps were alike. The
+    first of the nodes will have the number `first`.
+    """
+    grown = list(nodes)
+
+    def entry(k: int) -> tuple[float, int]:
+        return -grown[k].mass / max(1, len(graph.steps[grown[k].state])), k
+
+    likely = [entry(k) for k in range(len(nodes))]
+    heapify(likely)
+    while likely and -likely[0][0] > tolerance:
+        mass, k = heappop(likely)
+        node, steps = grown[k], graph.steps[grown[k].state]
+        if len(grown) + len(steps) > len(nodes) + n_more:
+            continue
+        for token, state in steps:
+            grown.append(_Node(state, -mass, first + k, (*node.tokens, token)))
+            heappush(likely, entry(len(grown) - 1))
+    return grown
 
 
 def _to_grow(nodes: list[_Node], tolerance: float) -> list[_Node]:

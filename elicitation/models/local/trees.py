@@ -24,6 +24,8 @@ class Trees(Protocol):
 
     roots: torch.Tensor
     """Logits of the token after each text, shape (n_texts, size of the vocabulary)."""
+    ahead: int
+    """Nodes per tree that are worth a pass less."""
 
     def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
         """Add nodes to every tree."""
@@ -42,6 +44,9 @@ class MaskedTrees:
     reading : Reading
         How texts are read.
     """
+
+    # A pass of SmolLM2 takes 75 ms of a processor, and 3.3 ms for each node.
+    ahead = 12
 
     def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
         self.network, self.start = network, BatchRead(network, texts, reading)
@@ -87,6 +92,8 @@ class PlainTrees:
     network, texts, reading
         As of `MaskedTrees`; any network will do.
     """
+
+    ahead = 0
 
     def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
         self.network, self.reading = network, reading

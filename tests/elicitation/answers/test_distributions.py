@@ -173,7 +173,7 @@ class Rare(ReadsForms):
     def encode(self, texts, *, answer=""):
         return [[len(text)] for text in texts]
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         self.tolerances.append(tolerance)
         masses = np.full((len(texts), len(spellings)), self.mass / len(spellings))
         return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9), [])

@@ -27,6 +27,7 @@ from elicitation import (
     outcome_probabilities,
     plan_task,
 )
+from elicitation.spelling.spellings import spellings_of
 
 from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
 
@@ -184,6 +185,67 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
         assert (read.unresolved <= tolerance).all()
         gaps.append(float(gap.sum(axis=1).max()))
     assert gaps[0] > gaps[2]
+
+
+def by_outcome(spellings, masses):
+    """Sums of the masses of an outcome's spellings, in the order of the outcomes."""
+    names = list(dict.fromkeys(spelling.outcome for spelling in spellings))
+    return np.array(
+        [
+            [
+                sum(mass for mass, s in zip(row, spellings, strict=True) if s.outcome == name)
+                for name in names
+            ]
+            for row in masses
+        ]
+    )
+
+
+def test_sequences_of_a_kind_that_are_not_read_are_bounded_and_taken_alike(tiny, all_texts):
+    """Breaks if " 1" is not taken to go on as "1" does, or if more is taken so than is stated."""
+    model, _ = tiny
+    spellings = spellings_of(["0", "1", "12", "a"])
+    exact = np.array(
+        [
+            [
+                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
+                for pattern in (
+                    rb" ?0" + NUMBER,
+                    rb" ?1" + NUMBER,
+                    rb" ?12" + NUMBER,
+                    rb" ?a" + WORD,
+                )
+            ]
+            for texts in all_texts
+        ]
+    )
+    for share in (0.02, 0.5, 1e3):
+        read = model.spelling_masses(
+            model.encode(TEXTS), spellings, tolerance=1e-9, alike_share=share
+        )
+        masses = by_outcome(spellings, read.masses)
+        gap = np.abs(masses - exact).max(axis=1)
+        assert (gap <= read.unresolved + 1e-6).all()
+        assert (read.unresolved <= 1e-9 + share * masses.sum(axis=1)).all()
+
+
+def test_what_goes_on_alike_is_estimated_without_error():
+    """A network that heeds no text: " 1" goes on as "1" does, so that what is not read is known."""
+    network = network_of("gpt2", len(BYTE_LEVEL) + UNUSED)
+    with torch.no_grad():
+        network.transformer.ln_f.weight.zero_()
+        network.transformer.ln_f.bias.normal_()
+    model = CausalModel(
+        network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), name="tiny", fingerprint="f"
+    )
+    spellings = spellings_of(["0", "1", "12", "a"])
+    texts = model.encode(TEXTS)
+    exact = model.spelling_masses(texts, spellings, tolerance=0)
+    read = model.spelling_masses(texts, spellings, tolerance=1e-12, alike_share=1e3)
+    assert (read.unresolved > 1e-3).all()
+    np.testing.assert_allclose(
+        by_outcome(spellings, read.masses), by_outcome(spellings, exact.masses), rtol=1e-5
+    )
 
 
 def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):

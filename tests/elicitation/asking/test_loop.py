@@ -48,7 +48,7 @@ class Reader(Measured, ReadsForms):
     def encode(self, texts, *, answer=""):
         return list(texts)
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         masses = self.numbers(list(texts), len(spellings)) / len(spellings)
         return SpellingMasses(masses, np.zeros(len(texts)), [])
 

@@ -28,7 +28,7 @@ class Told(ReadsForms):
     def encode(self, texts, *, answer=""):
         return [[self.texts.index(text)] for text in texts]
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         self.calls += 1
         masses = np.zeros((len(texts), len(spellings)))
         for row, (number,) in enumerate(texts):

@@ -69,7 +69,7 @@ class Pruning(ReadsForms):
         self.told, self.tolerances = told, []
         self.name, self.fingerprint, self.encode = told.name, told.fingerprint, told.encode
 
-    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None):
+    def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         self.tolerances.append(tolerance)
         read = self.told.spelling_masses(texts, spellings, tolerance=0)
         for row, masses in enumerate(read.masses):

@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from tokenizers import decoders
 
 from coherence import InputError
 from elicitation import Request, load_causal_model, outcome_probabilities
+from elicitation.models.local.forward import ALONE
+from elicitation.spelling.spellings import Spelling
 
+from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of
 from .tiny_networks import Watched, model_of, network_of, one_by_one
 
 
@@ -72,6 +76,22 @@ def test_what_is_shared_is_read_once(requests):
     network.tokens, network.shapes = 0, []
     model.log_probabilities([text], [[[5, 6, 7], [5, 6, 8], [5, 9], [4]]])
     assert network.shapes == [(1, 20), (1, 2)]  # 5 and 5 6: the last tokens are never read
+
+
+def test_tokens_that_will_follow_are_read_in_the_same_pass():
+    """Breaks if a chain takes a pass for each token, or counts what was read before its parent."""
+    network = Watched(network_of("llama"))
+    tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
+    model, alone = (model_of(network, tokenizer, **options) for options in ({}, {"reading": ALONE}))
+    model.check()
+    texts = model.encode(["a", "12"])
+    spellings = [Spelling("chain", b"0a1a2"), Spelling("short", b"0a2")]
+    network.shapes = []
+    read = model.spelling_masses(texts, spellings, tolerance=0)
+    assert [rows for rows, _ in network.shapes] == [2, 2]  # the texts, and all that follows
+    expected = alone.spelling_masses(texts, spellings, tolerance=0)
+    np.testing.assert_allclose(read.masses, expected.masses, rtol=1e-3)
+    assert (read.masses > 0).all()
 
 
 def test_scores_that_cannot_be_had(requests):
