@@ -218,7 +218,8 @@ class _Reading:
         self, row: int, nodes: list[_Node], tolerance: float, alike_share: float
     ) -> list[_Node]:
         """Choose which nodes grow next; others of their kind may stand for some."""
-        if not alike_share:
+        limit = alike_share * float(self.masses[row].sum())
+        if limit <= tolerance:
             return _to_grow(nodes, tolerance)
         kinds = {self.graph.kinds[node.state] for node, *_ in self.nodes[row]}
         alone: list[_Node] = []
@@ -227,7 +228,6 @@ class _Reading:
             kind = self.graph.kinds[node.state]
             (alike if kind in kinds else alone).append(node)
             kinds.add(kind)
-        limit = max(tolerance, alike_share * float(self.masses[row].sum()))
         return sorted(
             _to_grow(alone, tolerance) + _to_grow(alike, limit), key=lambda node: node.tokens
         )
