@@ -30,7 +30,7 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
-from coherence.table.notes import Note
+from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 
@@ -376,6 +376,10 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
     ]
     verdict = evaluation.verdict
+    if any(note.code is Code.POOLED_MODELS for note in evaluation.notes):
+        python = evaluation.source is None
+        how = "columns={'model': NAME}" if python else "--model-column NAME"
+        return Step(f"Name the column of models, whose answers seem to be pooled ({how}).")
     alone = verdict is Verdict.NOT_TESTED
     if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         return _look(evaluation)

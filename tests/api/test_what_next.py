@@ -118,5 +118,8 @@ def test_models_under_another_name_stand_before_the_verdict():
     named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
     report = analyze(named, checks=["calibration"], rng=1)
     assert any("--model-column llm" in note for note in map(str, report.evaluations[0].alerts))
+    assert "Next: Name the column of models" in " ".join(
+        str(analyze(named, checks=["sufficiency"], rng=1)).split()
+    )
     constant = analyze(named.assign(llm="a"), checks=["calibration"], rng=1)
     assert not any("--model-column" in note.text for note in constant.evaluations[0].notes)
