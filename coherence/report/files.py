@@ -168,10 +168,12 @@ def render_csv(table: Table) -> str:
     names: dict[str, None] = {}
     records: list[dict[str, object]] = [{} for _ in table.rows]
     for at, column in enumerate(table.columns):
+        if not column.name:  # it shows anew what others hold
+            continue
         for record, row in zip(records, table.rows, strict=True):
             cell = row[at]
             values = dict(cell.values)
-            if cell.note and cell.is_reason and column.name:
+            if cell.note and cell.is_reason:
                 values["why"] = cell.note
             named = {".".join(filter(None, [column.name, name])): values[name] for name in values}
             named.pop("", None)
