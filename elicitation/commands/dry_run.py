@@ -140,11 +140,11 @@ def _fingerprint(
 
 
 def token_counter(
-    options: ModelOptions, model: str, *, plain: "Container[Question]" = ()
+    options: ModelOptions, model: str, *, plain: "Container[str]" = ()
 ) -> "Callable[[Question], int] | None":
     """Return what counts the tokens of a question as a model that lies here reads it.
 
-    None where its tokenizer is not at hand. Questions in `plain` go without the chat template.
+    None where its tokenizer is not at hand. Texts in `plain` go without the chat template.
     """
     from coherence.errors import InputError
 
@@ -160,7 +160,7 @@ def token_counter(
         reader = usual if chat is None else _reader(model, options.revision, chat, None, "")
         return len(reader.encode([text])[0])
 
-    return lambda question: number(question.text, False if question in plain else None)
+    return lambda question: number(question.text, False if question.text in plain else None)
 
 
 def _at_hand(model: str, revision: str | None) -> bool:

@@ -214,7 +214,7 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         # Texts are continued without a chat template, questions with options go through it.
         texts = [each.read for each in [*belief_questions(settings), *beliefs]]
         with_options = [*(stated if _states(options, name) else []), *bets]
-        count = token_counter(options, place, plain=set(texts))
+        count = token_counter(options, place, plain={each.text for each in texts})
         kept_as = partial(fingerprints_of, options, place, continuing=True)
         return PlannedAnswers(
             (stored,),

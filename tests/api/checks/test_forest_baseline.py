@@ -139,7 +139,7 @@ def test_an_analysis_of_beliefs_given_z_loads_no_extra():
     code = (
         "import sys, coherence; "
         "runs = coherence.simulate('rational', n_contexts=12, n_reps=1, rng=1); "
-        "report = coherence.analyze(runs, rng=1); "
+        "report = coherence.analyze(runs, full=True, rng=1); "
         "print('iterated_expectation:random_forest' in set(report.results['check'])); "
         "print({'torch', 'transformers', 'inspect_ai'} & set(sys.modules))"
     )
