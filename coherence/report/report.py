@@ -52,7 +52,7 @@ class Report:
 
     Parameters
     ----------
-    evaluations : tuple of Unit
+    evaluations : tuple of EvaluationReport
         Sorted by task and model.
     settings : mapping
         Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
