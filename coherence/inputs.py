@@ -165,7 +165,8 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
         belief = as_numbers(values, name).copy()
     except InputError:
         raise InputError(
-            f"{name} must hold numbers in [0, 1]; received values that are no numbers."
+            f"{name} must hold numbers in [0, 1]; received values that are no numbers. "
+            "Give numbers ('85%' is 0.85); coherence.analyze reads percentages and blanks itself."
         ) from None
     require(
         belief.ndim in (1, 2) and belief.size > 0,
