@@ -77,8 +77,8 @@ class RationalAgent:
         Options that shaped the fit.
     cautions : tuple of str
         What a reader must know before the numbers.
-    units : Units
-        The units of all intervals and of the test: contexts, or groups of them.
+    clusters : Clusters
+        What is resampled, for intervals and the test: contexts, or groups of them.
     """
 
     data: EvaluationData = field(repr=False)
