@@ -23,7 +23,7 @@ def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeyp
     monkeypatch.setattr("coherence.cli.reading.MOST_ROWS", 239)
     status, out, err = run("analyze", path, *checks)
     assert (status, out) == whole[:2]
-    assert "240 rows are read by evaluation: the report has no figures" in err
+    assert "240 rows are read by evaluation: the report has no pages of answers" in err
     # What is no parquet is read into memory all the same.
     assert run("analyze", path.with_suffix(".csv"), *checks) == whole
 
