@@ -163,8 +163,9 @@ def _says_all(evaluation: EvaluationRows) -> bool:
 
 
 def _state_name(evaluation: EvaluationRows) -> str:
-    """Return what theta = 1 is, where the table says it of all rows alike."""
-    if "theta_name" not in evaluation.rows:
+    """Return what theta = 1 is, where the table says it of all rows and beliefs are in it."""
+    other = evaluation.positive is not None and label_text(evaluation.positive) != "1"
+    if other or "theta_name" not in evaluation.rows:
         return ""
     named = evaluation.rows["theta_name"].dropna().unique()
     return str(named[0]) if len(named) == 1 else ""

@@ -180,3 +180,33 @@ def test_a_test_and_an_interval_at_odds_are_explained():
     holds = primary.interval.low <= 0 <= primary.interval.high
     at_odds = holds == (primary.pvalue <= 0.05)
     assert ("(The interval" in unit.conclusion[0]) == at_odds
+
+
+def test_a_sentence_names_the_action_and_the_state_in_which_it_is_chosen_more_often():
+    """Breaks if a name of theta = 1 is put to beliefs in theta = 0, or a sign is lost."""
+    runs = coherence.simulate(
+        "leaky", n_contexts=80, n_reps=3, iterated=False, prompts=["standard"], rng=1
+    )
+    runs = runs.drop(columns=["p_true", "truth_kind"])
+    named = runs.assign(theta_name="lung = yes")
+
+    def said(table, **options):
+        return coherence.analyze(table, checks=["sufficiency"], rng=1, **options).evaluations[0]
+
+    assert 'chooses "yes"' in (first := said(named).conclusion[0])
+    assert "more often when lung = yes (" in first
+    # The belief is in theta = 0, in which "no" is chosen more often.
+    other = said(named.assign(p=1 - named["p"]), positive=0)
+    assert 'chooses "no"' in other.conclusion[0]
+    assert "more often when the truth is 0 than when it is 1 (" in other.conclusion[0]
+    assert other.state_names == ("state 1", "state 0")
+    reversed_ = said(named.assign(theta=1 - named["theta"]))
+    assert "less often when lung = yes (" in reversed_.conclusion[0]
+    effect = reversed_.results[0]
+    low, high = (f"{-100 * end:.0f}" for end in (effect.interval.high, effect.interval.low))
+    assert f"{-100 * effect.statistic:.0f} points [{low}, {high}]" in reversed_.conclusion[0]
+    words = runs["theta"].map({1: "right", 0: "wrong"})
+    assert (
+        'when the truth is "right" than when it is "wrong" ('
+        in (said(runs.assign(theta=words), positive="right").conclusion[0])
+    )
