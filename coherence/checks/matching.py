@@ -440,13 +440,14 @@ class _Jackknife:
 
 
 def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, _Jackknife]:
-    """Fit all cases, and all but one cluster: difference, then weights, then the share."""
+    """Fit all cases, and all but one cluster: difference, weights, their sum and the share."""
     whole = np.ones(len(answers.cases), dtype=bool)
     fit, difference = _fitted(answers, whole)
 
     def numbers(of: _Fit, mean: Floats) -> Floats:
-        share = of.weights[1:] / of.weights.sum() if len(of.weights) > 1 else np.zeros(0)
-        return np.concatenate([mean, of.weights, share])
+        together = of.weights.sum()
+        share = of.weights[1:] / together if len(of.weights) > 1 else np.zeros(0)
+        return np.concatenate([mean, of.weights, [together], share])
 
     estimate = numbers(fit, difference)
     part = clusters.of_context % MOST_DELETED
@@ -611,6 +612,13 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, jackknife: _Jackkni
         }
     )
     settings = {**blank.settings, "reliability": calibrated.reliability}
+    together = jackknife.interval(1 + columns)
+    if together.low <= 0:  # a share of next to nothing could be anything
+        reason = (
+            "the belief acted on is not seen to rise with what is said and known: the weights come "
+            f"to {jackknife.estimate[1 + columns]:.2f} [{together.low:.2f}, {together.high:.2f}]"
+        )
+        return replace(blank, details=details, settings=settings, reason=reason)
     return replace(
         blank,
         statistic=float(jackknife.estimate[-1]),

@@ -3,11 +3,11 @@
     python tests/validity/matching.py --tables 400 --seed 1
 
 ``tests/validity/matching.csv`` has a line per agent, slope, flaw and number of cases: the share of
-tables that pass the gate; of those that do, how often the intervals of the share of the exact
-posterior and of the mean difference hold the true ones, their means, and how often the interval of
-the share excludes 0 (of agents that act on what they say a false weight). Ten chances a case, one
-answer each, orders and frames balanced within the case. Table t of line l draws from the seed
-[seed, l, t]. One core needs about fifteen minutes for 400 tables.
+tables that pass the gate, and that are given a share; of those, how often the intervals of the
+share of the exact posterior and of the mean difference hold the true ones, their means, and how
+often the interval of the share excludes 0 (of agents that act on what they say a false weight). Ten
+chances a case, one answer each, orders and frames balanced within the case. Table t of line l draws
+from the seed [seed, l, t]. One core needs about fifteen minutes for 400 tables.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,12 @@ ACTED_ON: dict[str, tuple[float, Callable[[Floats, Floats], Floats]]] = {
     "what it says + .1": (0.0, lambda p, exact: p + 0.1),
     "half of what it knows": (0.5, lambda p, exact: p + 0.5 * (exact - p)),
 }
+BEYOND: dict[str, tuple[float, Callable[[Floats, Floats], Floats]]] = {
+    "one half whatever it says": (math.nan, lambda p, exact: np.full(len(p), 0.5)),
+    "the opposite": (math.nan, lambda p, exact: 1 - p),
+    "a distorted chance": (0.0, lambda p, exact: np.exp(-((-np.log(p)) ** 0.65))),
+}
+"""What has no share, or none that is linear: Prelec's weighting of what it says."""
 UNANSWERING: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
     "always the event": lambda p, first, level: np.ones(len(p)),
     "always what is named first": lambda p, first, level: (first > 0) * 1.0,
@@ -118,7 +125,7 @@ def estimates(rows: pd.DataFrame, flaw: Flaw) -> dict[str, Any]:
 def study(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:
     """Estimate one table of an agent that answers the stated chance."""
     rng = np.random.default_rng(seed)
-    share, belief = ACTED_ON[acted_on]
+    share, belief = (ACTED_ON | BEYOND)[acted_on]
     p, exact = beliefs(n, rng)
     acted = belief(p, exact)
 
@@ -128,14 +135,22 @@ def study(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> l
     found = estimates(table(p, exact, chance, flaw, rng), flaw)
     if math.isnan(found["difference"].statistic):
         return [0.0] + [math.nan] * 5
-    truth = 0.1 if acted_on.endswith("+ .1") else 0.0  # of the mean over all cases, by symmetry
+    # Of the mean over all cases 0, by symmetry, but for two.
+    truth = {"what it says + .1": 0.1, "a distorted chance": _distortion()}.get(acted_on, 0.0)
     values = []
     for name, true in (("share", share), ("difference", truth)):
         result = found[name]
-        held = result.interval
+        held = None if math.isnan(true) else result.interval
         values += [float(held.low <= true <= held.high) if held else math.nan, result.statistic]
     excludes = found["share"].interval
     return [1.0, *values, float(excludes.low > 0 or excludes.high < 0) if excludes else math.nan]
+
+
+@cache
+def _distortion() -> float:
+    """Return the mean of what is acted on minus stated, of very many cases."""
+    p, exact = beliefs(1_000_000, np.random.default_rng(0))
+    return float((BEYOND["a distorted chance"][1](p, exact) - p).mean())
 
 
 def unanswered(kind: str, n: int, seed: list[int]) -> list[float]:
@@ -170,15 +185,36 @@ def main() -> None:
         lines.append(
             ((kind, math.nan, "none", n), lambda seed, k=kind, m=n: unanswered(k, m, seed))
         )
+    for acted_on, slope in itertools.product(BEYOND, (8.0, 20.0)):
+        lines.append(
+            (
+                (acted_on, slope, "none", 60),
+                lambda seed, a=acted_on, s=slope: study(a, s, FLAWS[0], 60, seed),
+            )
+        )
     records = []
     for number, (names, run) in enumerate(lines):
         seeds = [[args.seed, number, drawn] for drawn in range(args.tables)]
         outcomes = np.array(Parallel(n_jobs=args.jobs)(delayed(run)(seed) for seed in seeds))
-        passed = outcomes[outcomes[:, 0] == 1]
-        means = passed[:, 1:].mean(axis=0) if len(passed) else np.full(5, math.nan)
-        records.append((*names, outcomes[:, 0].mean(), *means, args.tables))
+        told = ~np.isnan(outcomes[:, 2])
+        given = outcomes[outcomes[:, 0] == 1, 1:]
+        means = [
+            float(column[~np.isnan(column)].mean()) if (~np.isnan(column)).any() else math.nan
+            for column in given.T
+        ]
+        means = means or [math.nan] * 5
+        records.append((*names, outcomes[:, 0].mean(), told.mean(), *means, args.tables))
         print(*records[-1], flush=True)
-    columns = ["acted_on", "slope", "flaw", "n_cases", "passed", "share_covered", "share"]
+    columns = [
+        "acted_on",
+        "slope",
+        "flaw",
+        "n_cases",
+        "passed",
+        "share_given",
+        "share_covered",
+        "share",
+    ]
     columns += ["difference_covered", "difference", "share_excludes_0", "n_tables"]
     pd.DataFrame(records, columns=columns).assign(seed=args.seed).round(4).to_csv(
         args.results, index=False

@@ -76,6 +76,19 @@ def test_the_share_of_the_posterior_is_the_one_that_was_acted_on(weight):
     assert np.abs(cases["acted_on"] - acted)[inside].max() < 0.02
 
 
+@pytest.mark.parametrize("acted_on", [np.full(N, 0.5), 1 - STATED], ids=["one half", "against"])
+def test_who_acts_on_neither_has_weights_and_no_share(acted_on):
+    rng = np.random.default_rng(4)
+    rows = labelled(policies(acted_on), rng).drop(columns=["action_event", "action_lottery"])
+    options = {"exact": "exact", "frame": "frame", "order": "order", "context": "context"}
+    results = matching_estimates("p", "action", "level", data=rows, computed=True, **options)
+    share, difference = results[1], results[2]
+    assert "not seen to rise" in share.reason
+    assert math.isnan(share.statistic)
+    assert len(share.details) == 2
+    assert difference.interval.low < (acted_on - STATED).mean() < difference.interval.high
+
+
 def test_order_and_ambiguity_aversion_move_neither_belief_nor_weights():
     plain = found(policies(STATED))
     other = found(policies(STATED, order=2.0, aversion=0.1))
