@@ -20,12 +20,15 @@ WIDTH = 80
 def wrapped(opening: str, lines: Sequence[str]) -> str:
     """Return an opening line and further ones below it, none of them wider than 80 columns."""
     indent = [("", "    "), *[("  ", "    ")] * len(lines)]
-    return "\n".join(
+    # No line ends in "p =": lines are broken at blanks, and not at these.
+    whole = [line.replace(" = ", "\0=\0") for line in (opening, *lines)]
+    text = "\n".join(
         textwrap.fill(
             line, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False
         )
-        for (first, later), line in zip(indent, [opening, *lines], strict=True)
+        for (first, later), line in zip(indent, whole, strict=True)
     )
+    return text.replace("\0=\0", " = ")
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from coherence.table.notes import Code, Note, not_run
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
-SQUARES_METHOD = "inverted noncentral chi-square of the gaps, {clusters} as units"
+SQUARES_METHOD = "inverted noncentral chi-square of the gaps, {clusters} as clusters"
 _PLAIN = 1e4  # squares over chance from which the root is as good as normal
 # With outcomes that happen in 2.4% of cases, intervals held the true score in none of the tables in
 # which none happened, of 30 to 200 cases, and in nearly all others.
@@ -231,7 +231,7 @@ def calibration_estimates(
     context : array-like, shape (n,), optional
         Ids of the evidence.
     group : array-like, shape (n,), optional
-        What contexts share, such as a template: intervals then take groups for their units, at
+        What contexts share, such as a template: intervals then take groups for their clusters, at
         least ten of them. Constant within a context.
     positive : Any
         Label of the state that the belief is in; all others are not it. May be left out where the
@@ -392,7 +392,7 @@ class _Beliefs:
             pvalue=None,
             n_rows=len(self.values),
             n_contexts=self.n_contexts,
-            settings={"n_bins": self.n_bins, "unit of resampling": self.clusters.name},
+            settings={"n_bins": self.n_bins, "cluster of resampling": self.clusters.name},
             assumptions=(self.clusters.independent,),
             reason=few if too_few else reason,
             contributions=None if too_few else contributions,

@@ -322,7 +322,7 @@ def cmi(
         settings={
             **settings,
             "window": window_size(choices.n_contexts, SIZES[tested]),
-            "unit of resampling": choices.clusters.name,
+            "cluster of resampling": choices.clusters.name,
             **({"pooled": windows.pooled} if windows.pooled else {}),
             **permuted.settings,
         },

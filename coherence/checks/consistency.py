@@ -90,9 +90,9 @@ def prompt_consistency(
     runs : DataFrame
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
         ``z_state``, are left out. Where there is a column ``group``, the same in all rows of a
-        context, groups are the units of the interval, at least ten. Beliefs that ``belief_kind``,
-        if there is one, calls computed (stated:exact, token, revealed) have no noise, so that one
-        repetition is enough.
+        context, groups are the clusters of the interval, at least ten. Beliefs that
+        ``belief_kind``, if there is one, calls computed (stated:exact, token, revealed) have no
+        noise, so that one repetition is enough.
     reference : str, optional
         Prompt that the others are compared with; None takes "standard", else the one with the most
         beliefs, and of several the first by name.
@@ -183,7 +183,7 @@ def consistency_of(
             "prompts": compared,
             "published": published,
             "n_bootstraps": n_bootstraps,
-            "unit of resampling": clusters.name,
+            "cluster of resampling": clusters.name,
         },
         details=pd.DataFrame(rows),
         assumptions=(

@@ -263,7 +263,7 @@ def arrangement_test(
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
         settings={
-            "unit of resampling": data.clusters.name,
+            "cluster of resampling": data.clusters.name,
             "state": "exact" if exact else "realised",
             **({} if panel is None else {"n_persons": panel.n_persons}),
         },

@@ -46,7 +46,7 @@ NULL = (
     "there is an order of the actions such that choices shift upwards in it "
     "(first-order dominance) as belief rises"
 )
-METHOD = "for the best of all orders, conservative, {clusters} as units"
+METHOD = "for the best of all orders, conservative, {clusters} as clusters"
 MIN_CONTEXTS_PER_BIN = 3
 MAX_ACTIONS = 6  # 720 orders; a scan of the sphere of directions would be too coarse beyond
 
@@ -105,8 +105,8 @@ def monotone_direction_test(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: groups are then the units, at
-        least ten of them. Constant within a context.
+        What contexts share beyond their belief, such as a template: groups are then the clusters,
+        at least ten of them. Constant within a context.
     n_bins : int
         Quantile bins of the belief; fewer where beliefs tie.
     n_draws : int
@@ -135,11 +135,11 @@ def monotone_direction_test(
     The surplus has mixed second derivatives -m(i, j) <= 0, so that along v the probability of i
     changes by sum_j m(i, j) (v_i - v_j), which moves shares from lower to higher actions only.
 
-    The covariance of the choice vectors treats contexts as units. For a given order the p-value is
-    that of the largest studentised drop when all bins have equal shares, the least favourable case
-    (multivariate t). The null holds if it holds for one of them, so the p-value is the largest one
-    (Berger 1982) and the test is conservative unless one alone comes near. With two actions it is
-    `monotone_choice_test` with ``direction="either"``.
+    The covariance of the choice vectors treats contexts as clusters. For a given order the p-value
+    is that of the largest studentised drop when all bins have equal shares, the least favourable
+    case (multivariate t). The null holds if it holds for one of them, so the p-value is the largest
+    one (Berger 1982) and the test is conservative unless one alone comes near. With two actions it
+    is `monotone_choice_test` with ``direction="either"``.
 
     References
     ----------
@@ -172,7 +172,7 @@ def _monotone_direction(
     values, labels, clusters = choices.belief, choices.actions, choices.clusters
     of_row, contexts = choices.context, choices.contexts
     settings: dict[str, Any] = {"n_bins": n_bins, "n_draws": n_draws}
-    settings["unit of resampling"] = clusters.name
+    settings["cluster of resampling"] = clusters.name
     undefined = CheckResult(
         check="monotone_direction",
         null=NULL,

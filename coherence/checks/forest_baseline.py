@@ -201,7 +201,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
         settings={
             **undefined.settings,
             "weights_from": target,
-            "unit of resampling": clusters.name,
+            "cluster of resampling": clusters.name,
         },
         details=details,
         assumptions=(clusters.independent, *_left_out(len(plain), n_complete)),

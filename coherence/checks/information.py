@@ -93,8 +93,8 @@ def action_information(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief: whole groups go into folds and are the units of the
-        interval, at least ten of them. Constant within a context.
+        What contexts share beyond their belief: whole groups go into folds and are the clusters of
+        the interval, at least ten of them. Constant within a context.
     positive : Any
         Label of the state that the belief is in, where the labels are more than two: all others
         are then the other state.
@@ -107,7 +107,7 @@ def action_information(
         Resamples of rows for the published interval.
     published : bool
         Random forests with scikit-learn's own settings, the realised state, one cross-validation,
-        rows as units and a percentile bootstrap.
+        rows as clusters and a percentile bootstrap.
     rng : Generator, int or None
         Source of folds, and of the published forests and resamples.
 
@@ -197,7 +197,7 @@ def _action_information(
         "target": REALISED if posterior is None else EXACT,
         "n_folds": n_folds,
         "n_seeds": n_seeds,
-        "unit of resampling": "row" if published else clusters.name,
+        "cluster of resampling": "row" if published else clusters.name,
         **({"n_trees": PUBLISHED_TREES, "n_bootstraps": n_bootstraps} if published else {}),
     }
     result = CheckResult(

@@ -87,7 +87,7 @@ class Gaps:
     group: "pd.Series[Any] | None" = None  # of each context, by its id; None where none is named
 
     def clusters(self, contexts: "pd.Index[Any]") -> Clusters:
-        """Return the units of resampling of some contexts."""
+        """Return the clusters of resampling of some contexts."""
         return clusters_of(self.group, contexts)
 
 
@@ -299,7 +299,7 @@ def floors_of(gaps: Gaps) -> str:
 
 @dataclass
 class _Measures:
-    """Rows of the table of summaries, whose units of resampling are given."""
+    """Rows of the table of summaries, whose clusters of resampling are given."""
 
     clusters: Clusters
     rows: list[tuple[str, float, float, float, str]] = field(default_factory=list)
@@ -406,7 +406,7 @@ def iterated_expectation_test(
         Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
         and P(z = z_state | x) in ``p_z``. Where ``belief_kind``, if there is one, calls all beliefs
         computed (stated:exact, token, revealed), there is no noise to be removed. Where there is a
-        column ``group``, the same in all rows of a context, groups are the units, at least ten.
+        column ``group``, the same in all rows of a context, groups are the clusters, at least ten.
     reference : str, optional
         Prompt whose rows are used; None takes the one of `coherence.table.runs`. Rows with a
         ``z_state`` and without a prompt belong to it.
@@ -539,7 +539,7 @@ def _iterated_expectation(
         "steps": {} if squares is None else squares.steps,
         "share_of_largest_tenth": _of_largest_tenth(of_context),
         "floor": floors_of(gaps),
-        "unit of resampling": clusters.name,
+        "cluster of resampling": clusters.name,
     }
     return replace(
         result,
@@ -613,7 +613,7 @@ def _with_lifted(runs: Runs, reference: str, **options: Any) -> list[CheckResult
         value, low, high = _measured(result.details, measure)
         row = result.details["measure"] == measure
         reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
-        clusters = f"{result.settings['unit of resampling']}s"
+        clusters = f"{result.settings['cluster of resampling']}s"
         interval = None if reason else Interval(low, high, 0.95, method.format(clusters=clusters))
         lifted = replace(
             result,

@@ -102,7 +102,7 @@ def matching_estimates(
     context : array-like, shape (n,)
         Ids of the evidence, of which each has rows of both kinds.
     group : array-like, shape (n,), optional
-        What contexts share; groups are then the units of the jackknife, at least ten.
+        What contexts share; groups are then the clusters of the jackknife, at least ten.
     computed : bool
         Whether beliefs were computed from a model's distribution and have no noise.
 

@@ -91,8 +91,8 @@ def monotone_choice_test(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: groups are then the units, at
-        least ten of them. Constant within a context.
+        What contexts share beyond their belief, such as a template: groups are then the clusters,
+        at least ten of them. Constant within a context.
     direction : {"increasing", "decreasing", "either"}
         How the share must move with the belief. "either" rejects only if both directions are
         rejected.
@@ -125,7 +125,7 @@ def monotone_choice_test(
     Notes
     -----
     Assumes independent contexts and, for three or more actions, independence of irrelevant
-    alternatives. The covariance of the shares is estimated with contexts as units; the null
+    alternatives. The covariance of the shares is estimated with contexts as clusters; the null
     distribution is a multivariate t at equal shares, where the largest violation is stochastically
     largest among monotone shares.
 
@@ -174,7 +174,7 @@ def _monotone_choice(
         "direction": direction,
         "n_bins": n_bins,
         "published": published,
-        "unit of resampling": "row" if published else clusters.name,
+        "cluster of resampling": "row" if published else clusters.name,
     }
     toward = "monotone" if direction == "either" else direction
     result = CheckResult(
@@ -212,7 +212,7 @@ def _monotone_choice(
     result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
     if published:
         return _published(result, details, sign)
-    method = f"for the largest over pairs of bins, {clusters.plural} as units"
+    method = f"for the largest over pairs of bins, {clusters.plural} as clusters"
     toward = "increasing" if sign == 1 else "decreasing"
     return replace(
         result,

@@ -132,7 +132,7 @@ def predictive_gain_test(
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template: whole groups then go into
-        folds and are the units, at least ten of them. Constant within a context.
+        folds and are the clusters, at least ten of them. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in: all others are then the other state.
         Of two states it need not be known.
@@ -162,8 +162,8 @@ def predictive_gain_test(
         `statistic` is ``100 (L1 - L2) / L1`` for the log-losses without and with the truth; the
         interval (of choices; there is none where actions are probabilities) is for its expectation
         over samples of this size; the p-value is a one-sided studentised test that the mean gain
-        per context is at most zero. Both take contexts as units. `details` has the two losses and
-        the gain in nats per choice, with the Monte Carlo error that the folds leave in it. With
+        per context is at most zero. Both take contexts as clusters. `details` has the two losses
+        and the gain in nats per choice, with the Monte Carlo error that the folds leave in it. With
         ``published=True`` there is no p-value.
 
     Raises
@@ -259,7 +259,7 @@ def _predictive_gain(
         "n_folds": n_folds,
         "n_seeds": least,
         "n_bootstraps": n_bootstraps,
-        "unit of resampling": "row" if published else clusters.name,
+        "cluster of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
         **(_tree_settings(published, choices.policy is None) if learner == TREES else {}),
     }
@@ -279,7 +279,7 @@ def _predictive_gain(
     if choices.degenerate or lack or few_groups:
         return replace(result, reason=choices.degenerate or lack or few_groups)
     if not published:
-        # Folds and totals know units alone.
+        # Folds and totals know clusters alone.
         choices = replace(
             choices,
             context=clusters.of_context[choices.context],

@@ -158,7 +158,7 @@ def _rational_agent(
         pvalue=math.nan,
         n_rows=choices.n_rows,
         n_contexts=choices.n_contexts,
-        settings={"unit of resampling": clusters.name},
+        settings={"cluster of resampling": clusters.name},
     )
     if lack := lacking(choices) or clusters.too_few:
         return replace(undefined, reason=lack)

@@ -98,8 +98,8 @@ def calibration_test(
     context : array-like, shape (n,), optional
         Ids of the cases; each counts once, however many rows it has.
     group : array-like, shape (n,), optional
-        What cases share: the intervals of scores then take groups for their units, and calibration
-        is not tested. Constant within a case.
+        What cases share: the intervals of scores then take groups for their clusters, and
+        calibration is not tested. Constant within a case.
     positive : Any
         Label of the state that the belief is in. May be left out where the labels are 0 and 1, no
         and yes, or false and true.
@@ -200,7 +200,7 @@ def _calibration(
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=len(contexts),
-        settings={"n_draws": n_draws, "unit of resampling": clusters.name},
+        settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
         reason="; ".join(filter(None, [untested, "" if too_few else clusters.too_few, same])),

@@ -3,7 +3,7 @@
 `coherence.rational.fit` fits it in three steps: what reports tell of each belief
 (`coherence.rational.belief`), a logit of the state on it (the calibration), and a logit of choices
 on it (`coherence.rational.choice`). Their equations are stacked, so that every interval holds the
-error of all steps, with contexts or groups as units and whatever dependence within them (Huber's
+error of all steps, with contexts or groups as clusters and whatever dependence within them (Huber's
 sandwich; Godambe 1960).
 """
 
@@ -233,7 +233,7 @@ class RationalAgent:
     def error(self, of_contexts: Floats) -> Any:
         """Return the standard error of the mean of values of contexts."""
         values, n = self.clusters.values(of_contexts), self.clusters.n
-        # As in a regression, for the parameters that were fitted to the same units.
+        # As in a regression, for the parameters that were fitted to the same clusters.
         small = (n - 1) / (n - min(self.n_fitted, n // 2))
         return values.std(axis=0, ddof=1) * math.sqrt(small / n)
 

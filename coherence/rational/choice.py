@@ -219,7 +219,7 @@ class Logit:
         return np.asarray(np.einsum("ik,ikp->ip", choices.sums / mixed, moved) - penalty)
 
     def information(self, parameters: Floats, weight: Any, choices: Choices) -> Floats:
-        """Return the expected curvature of the penalised likelihood, choices as units.
+        """Return the expected curvature of the penalised likelihood, choices as clusters.
 
         What choices lead one to expect and not what they show: where an action is rare, the few
         choices of it say little about the curvature.

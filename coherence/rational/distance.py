@@ -45,7 +45,7 @@ def rational_distance(agent: RationalAgent) -> pd.DataFrame:
         belief gains over the agent), "knowledge of the state" (nats that a curve of its own in each
         state gains over the free one) and "answers to change" (the least share of choices that
         would have to be others, by the hidden shift; NaN where there is none). Columns part, value,
-        low, high, unit; 95% intervals that take contexts as units. Nats can be below 0, their
+        low, high, unit; 95% intervals that take contexts as clusters. Nats can be below 0, their
         intervals are not.
 
     Raises

@@ -71,7 +71,7 @@ def fit_rational_agent(
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: groups are then the units of
+        What contexts share beyond their belief, such as a template: groups are then the clusters of
         intervals and test, at least ten of them. Constant within a context.
     positive : Any
         Label of the state that a belief in one state is in; may be left out where the labels are 0

@@ -138,7 +138,7 @@ class Row:
 
     @cached_property
     def numbers(self) -> tuple[str, str, str]:
-        """Statistic, its evaluation and its interval."""
+        """Statistic, its unit and its interval."""
         result, interval = self.result, self.result.interval
         # The estimate shares its decimals with the ends: it is read against them.
         ends = () if interval is None else (interval.low, interval.high)
@@ -151,7 +151,7 @@ class Row:
 
     @property
     def effect(self) -> str:
-        """Statistic with its evaluation."""
+        """Statistic with its unit."""
         return " ".join(filter(None, self.numbers[:2]))
 
     @property

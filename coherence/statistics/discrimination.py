@@ -17,7 +17,7 @@ def clustered_auc(
 ) -> tuple[float, float, float]:
     """Return the area under the curve and its interval; NaN where there are too few clusters.
 
-    `state` is 1 or 0, `cluster` numbers the independent units of the rows.
+    `state` is 1 or 0, `cluster` numbers the independent clusters of rows.
     """
     with_state = state == 1
     clusters = [np.unique(cluster[rows]) for rows in (with_state, ~with_state)]

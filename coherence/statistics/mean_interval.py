@@ -17,14 +17,14 @@ from coherence.inputs import Codes, Floats
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.statistics.resample import Clusters
 
-METHOD = "skewness-adjusted t, {clusters} as units"
+METHOD = "skewness-adjusted t, {clusters} as clusters"
 NO_SPREAD = "no interval, because all {clusters} have the same {what}"
 ALL_BELOW = "no interval, because chance has pushed both of its ends below 0"
 _LEAST_DEGREES = 4.0
-PAIRED = "the wider of t and skewness-adjusted t, {clusters} as units"
+PAIRED = "the wider of t and skewness-adjusted t, {clusters} as clusters"
 NOTHING = 1e-12
 """Differences below this are rounding."""
-MEDIAN_METHOD = "inverted test of the share below, {clusters} as units"
+MEDIAN_METHOD = "inverted test of the share below, {clusters} as clusters"
 
 
 def _all_equal(values: Floats) -> bool:
@@ -82,7 +82,7 @@ def mean_interval(
 def interval_or_reason(
     of_contexts: Floats, clusters: Clusters, what: str, *, root: bool = False
 ) -> tuple[Interval | None, str]:
-    """Return an interval for a mean over contexts, of these units, or why there is none.
+    """Return an interval for a mean over contexts, of these clusters, or why there is none.
 
     `what` names the values, for the reason.
     """
@@ -181,7 +181,7 @@ def _standardised_moment(values: Floats, order: int) -> float:
 def median_interval(
     values: Floats, context: Codes, *, level: float = 0.95, clusters: str = "contexts"
 ) -> Interval | None:
-    """Return an interval for the median of all rows, with contexts, or other `clusters`, as units.
+    """Return an interval for the median of all rows, contexts, or `clusters`, independent.
 
     Assumes independent contexts. The spread of the share below the sample median is estimated from
     context totals, so that rows of one context may depend on each other in any way.

@@ -1,7 +1,7 @@
 """What knows contexts: permutations, bootstraps, jackknife groups and folds never split one.
 
 Repetitions of a context share the evidence, the realised state and whatever else the model makes of
-it, so the context is the unit of resampling everywhere (Cameron and Miller 2015, section III).
+it, so the context is the cluster of resampling everywhere (Cameron and Miller 2015, section III).
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def groups_of_contexts(
 
 @dataclass(frozen=True)
 class Clusters:
-    """The units of resampling: contexts, or the groups that they belong to."""
+    """The clusters of resampling: contexts, or the groups that they belong to."""
 
     name: str  # "context" or "group"
     of_context: Codes  # shape (n_contexts,): number of the unit of each context
@@ -82,10 +82,10 @@ class Clusters:
         if self.n >= MIN_CONTEXTS:
             return (
                 f"{self.n} groups of unequal size tell as much as {self.effective:.1f} equal ones, "
-                f"too few to be the units; {MIN_CONTEXTS} are needed"
+                f"too few to be the clusters; {MIN_CONTEXTS} are needed"
             )
         few = "1 group is" if self.n == 1 else f"{self.n} groups are"
-        return f"{few} too few to be the units; {MIN_CONTEXTS} are needed"
+        return f"{few} too few to be the clusters; {MIN_CONTEXTS} are needed"
 
     def values(self, of_contexts: Floats) -> Floats:
         """Return one value (or row) per unit whose mean is that of the values of contexts.
@@ -121,7 +121,7 @@ def group_of_contexts(runs: pd.DataFrame) -> "pd.Series[Any] | None":
 
 
 def clusters_of(group: "pd.Series[Any] | None", contexts: "pd.Index[Any]") -> Clusters:
-    """Return the units of resampling of contexts, whose groups are given by their ids."""
+    """Return the clusters of resampling of contexts, whose groups are given by their ids."""
     numbers = np.arange(len(contexts))
     if group is None:
         return Clusters("context", numbers)

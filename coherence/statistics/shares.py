@@ -1,4 +1,4 @@
-"""Wilson's and Clopper and Pearson's intervals for shares, and one where contexts are units.
+"""Wilson's and Clopper and Pearson's intervals for shares, and one where contexts are clusters.
 
 Wilson's is neither empty at 0 and 1 nor goes beyond. Rows of a context depend on each other, so
 that a share of rows is known less well than as many coin tosses would tell: the number of trials is
@@ -62,7 +62,7 @@ def context_shares(
     *,
     weights: Floats | None = None,
 ) -> ContextShares:
-    """Average shares by group, with contexts as units.
+    """Average shares by group, with contexts as clusters.
 
     Assumes independent contexts. The variance of a mean is that of the ratio of sums over contexts,
     and at least what the dependence within contexts of all groups together makes of it: a group in

@@ -3,9 +3,9 @@
 The null of `coherence.checks.covariance`, bin by bin: at equal belief actions do not depend on the
 state. As there, smooth regressions on the belief take out of actions and of the state what the
 belief explains. What is left of the actions is regressed on what is left of the state within each
-bin, with contexts as units: that is the difference between the states at equal belief. The band is
-simultaneous over all bins and actions, so that under the null all shares lie within their bands in
-at least 95% of tables.
+bin, with contexts as clusters: that is the difference between the states at equal belief. The band
+is simultaneous over all bins and actions, so that under the null all shares lie within their bands
+in at least 95% of tables.
 """
 
 import math

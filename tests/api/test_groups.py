@@ -103,14 +103,14 @@ def test_few_groups_have_neither_interval_nor_pvalue(test):
     result = test(*arrays, group=np.arange(90) % 9)
     assert result.interval is None
     assert np.isnan(result.pvalue)
-    assert result.reason == "9 groups are too few to be the units; 10 are needed"
+    assert result.reason == "9 groups are too few to be the clusters; 10 are needed"
 
 
 def test_every_check_of_a_report_names_its_unit(runs):
     checks = ["residual_covariance", "monotone_choice", "prompt_consistency", "calibration"]
     report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
     results = report.evaluations[0].results
-    assert {result.settings["unit of resampling"] for result in results} == {"group"}
+    assert {result.settings["cluster of resampling"] for result in results} == {"group"}
     assert (
         report.evaluations[0].notes[0].text
         == "30 groups of contexts are the clusters of tests and intervals."
@@ -170,7 +170,7 @@ def test_one_group_leaves_estimates_without_interval():
     runs = simulate("leaky", n_contexts=30, n_reps=2, rng=1).assign(group="x")
     results = analyze(runs, checks=["calibration"], rng=1).evaluations[0].results
     assert all(result.interval is None for result in results)
-    assert any("1 group is too few to be the units" in result.reason for result in results)
+    assert any("1 group is too few to be the clusters" in result.reason for result in results)
     # What chance adds is told by what units differ by; everything else is still there.
     undefined = {result.check for result in results if np.isnan(result.statistic)}
     assert undefined == {"calibration:calibration_error", "calibration:calibration_error_exact"}
@@ -181,4 +181,4 @@ def test_published_procedures_take_rows_whatever_the_group():
     result = monotone_choice_test(
         belief, action, pair=("yes", "no"), group=np.arange(60) // 5, published=True
     )
-    assert result.settings["unit of resampling"] == "row"
+    assert result.settings["cluster of resampling"] == "row"

@@ -189,7 +189,7 @@ def test_groups_that_share_more_than_their_belief_are_allowed_for(state):
 def test_contexts_are_compared_inside_groups():
     belief, action, truth, group, _ = grouped(1)
     result = residual_covariance_test(belief, action, truth, group=group, n_draws=999, rng=1)
-    assert result.settings["unit of resampling"] == "group"
+    assert result.settings["cluster of resampling"] == "group"
     assert "and the group" in result.null
     few = residual_covariance_test(belief, action, truth, group=group // 4, n_draws=999, rng=1)
     assert few.interval.low < 0 < few.interval.high

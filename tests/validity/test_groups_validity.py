@@ -1,4 +1,4 @@
-"""What the simulated groups promise: named, they are the units; unnamed, tests reject too often."""
+"""What the simulated groups promise: named, they are clusters; unnamed, tests reject too often."""
 
 from pathlib import Path
 

@@ -305,8 +305,8 @@ def _responds(
 ) -> bool:
     """Tell whether choices follow the stakes, or are all the same, which shows a bound.
 
-    The likelihood takes answers as independent. With things as units it takes a score test of the
-    steepness at 0 as well.
+    The likelihood takes answers as independent. With things as clusters it takes a score test of
+    the steepness at 0 as well.
     """
     if taken.all() or not taken.any():
         return True

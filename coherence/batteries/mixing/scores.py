@@ -2,7 +2,7 @@
 
 A score is points times (1 - loss), held between 0 and the points. The ceiling is what a faultless
 sampler (every rate the instructed one) gets on average with as many draws, exactly. Intervals are
-for the corrected score at the true rates, with the answer as the unit of resampling; bounds are
+for the corrected score at the true rates, with the answer as the cluster of resampling; bounds are
 over all that unparsed answers might have been. Two exact tests say whether flips are independent:
 the second of an answer given the first, and an answer given the one before it. Both condition on
 how often each outcome came within a condition, so that neither the calibration of the rates nor

@@ -186,7 +186,7 @@ def test_order_of_rows_and_the_name_of_the_states_do_not_matter():
     for first, second, third in zip(results, moved, other, strict=True):
         assert second.statistic == pytest.approx(first.statistic, abs=1e-12)
         assert third.statistic == pytest.approx(first.statistic, abs=1e-12)
-        assert first.settings == {"n_bins": 10, "unit of resampling": "context"}
+        assert first.settings == {"n_bins": 10, "cluster of resampling": "context"}
         if first.interval is not None:
             ends = (first.interval.low, first.interval.high)
             assert (second.interval.low, second.interval.high) == pytest.approx(ends, abs=1e-9)

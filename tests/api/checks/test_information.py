@@ -92,10 +92,10 @@ def test_published_predicts_the_realised_state_and_counts_rows():
 def test_groups_are_the_units_where_they_are_named():
     rows = answers()
     of_groups = estimate(rows, group=rows["context"] // 6)
-    assert "groups as units" in of_groups.interval.method
+    assert "groups as clusters" in of_groups.interval.method
     few = estimate(rows, group=rows["context"] // 30)
     assert math.isnan(few.statistic)
-    assert "too few to be the units" in few.reason
+    assert "too few to be the clusters" in few.reason
 
 
 @pytest.mark.parametrize(

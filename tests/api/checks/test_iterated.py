@@ -230,7 +230,7 @@ def test_summaries_by_hand():
     share = result.settings["share_of_largest_tenth"]
     assert share == pytest.approx(1 / 3)
     computed = {"n_bootstraps": 2000, "steps": steps, "share_of_largest_tenth": share, "floor": ""}
-    computed["unit of resampling"] = "context"
+    computed["cluster of resampling"] = "context"
     assert result.settings == settings | computed
 
 

@@ -203,7 +203,7 @@ def test_groups_of_cases_stay_among_themselves():
     rows = panel(60, 8, np.random.default_rng(10), weight=0.3)
     result = judged(rows, group=rows["case"] % 3)
     assert result.pvalue < 0.05
-    assert result.settings["unit of resampling"] == "group"
+    assert result.settings["cluster of resampling"] == "group"
 
 
 def test_a_group_that_has_the_state_names_context_and_person():

@@ -112,4 +112,4 @@ def test_contexts_of_a_group_are_one_unit(runs, results):
         assert four.statistic == pytest.approx(one.statistic, rel=1e-12)
         assert four.interval.low == pytest.approx(one.interval.low, rel=1e-9)
         assert four.interval.high == pytest.approx(one.interval.high, rel=1e-9)
-        assert "groups as units" in four.interval.method
+        assert "groups as clusters" in four.interval.method
