@@ -15,7 +15,7 @@ import pandas as pd
 from coherence.errors import listing
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
-from coherence.table.schema import BELIEF_KINDS, STATUSES
+from coherence.table.schema import ACTION_PREFIX, BELIEF_KINDS, LEVEL_OPTIONS, STATUSES
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
@@ -119,6 +119,16 @@ def _one_row_each(_: Runs, cells: "pd.Series[Any]") -> str:
     return "every row has a value of its own, and a task has many rows"
 
 
+def _no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
+    """Tell whether no row with a level has an option of the questions that have one."""
+    leveled = runs.table[cells.notna()]
+    columns = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & set(runs.names)
+    chosen = leveled["action"] if "action" in runs.names else pd.Series(dtype=object)
+    if leveled.empty or columns or chosen.isin(LEVEL_OPTIONS).any():
+        return ""
+    return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
+
+
 _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "status": _strange(STATUSES),
     "belief_kind": _strange(BELIEF_KINDS),
@@ -129,6 +139,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "person": _judged_alone,
     "prompt": _question_texts,
     "task": _one_row_each,
+    "level": _no_chances,
 }
 """Column -> why its values cannot be ours; "" where they can."""
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside

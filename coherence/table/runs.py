@@ -35,6 +35,7 @@ from coherence.table.schema import (
     COLUMN_NAMES,
     COMPUTED_KINDS,
     FEATURE_PREFIX,
+    LEVEL_COLUMNS,
     PARSED,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
@@ -251,6 +252,8 @@ class Runs:
     def unused_columns(self) -> list[str]:
         """Columns that nothing reads, in table order."""
         read = {*COLUMN_NAMES, *self.features, *self.states, *self.policies}
+        if "level" not in self.names:
+            read -= {*LEVEL_COLUMNS}
         return [name for name in self.names if name not in read]
 
     def unmet(self, there: Collection[str] | None = None) -> frozenset[str]:

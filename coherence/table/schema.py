@@ -98,6 +98,25 @@ COLUMNS = (
         "What the model chose, asked in a separate context; "
         "with probabilities of actions one action_<label> column each instead.",
     ),
+    Column(
+        "level",
+        "number",
+        "Rows of matching and stakes questions: the chance of the lottery, or the probability from "
+        "which acting pays, as the question states it; in (0, 1), and null on ordinary rows. These "
+        "rows have no `p`, and enter the checks `matching` and `stakes` alone.",
+    ),
+    Column(
+        "frame",
+        "text",
+        "Of rows with a level: event (also where it is null), complement (the prize is on the "
+        "event not happening) or stakes.",
+    ),
+    Column(
+        "order",
+        "text",
+        "Of rows with a level: the option named first, event or lottery, of stakes act or pass; "
+        "these are also their actions.",
+    ),
     Column("theta", "label", "Realised state, shared by the rows of a context."),
     Column("theta_name", "text", "What theta = 1 is, as 'lung = yes'; figures name states by it."),
     Column("p_true", "probability", "Exact posterior, where known."),
@@ -163,7 +182,15 @@ OPTIONS = {
     "model-column": "model",
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
-KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state")
+LEVEL_COLUMNS = ("level", "frame", "order")
+FRAMES = {
+    "event": ("event", "lottery"),
+    "complement": ("event", "lottery"),
+    "stakes": ("act", "pass"),
+}
+"""Frame of a question with a level -> its two options."""
+LEVEL_OPTIONS = tuple(dict.fromkeys(option for options in FRAMES.values() for option in options))
+KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *LEVEL_COLUMNS)
 FEATURE_PREFIX = "x_"
 ACTION_PREFIX = "action_"
 STATE_PREFIX = "p_"

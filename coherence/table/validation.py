@@ -26,6 +26,7 @@ from coherence.table.schema import (
     COLUMNS,
     FAILURES,
     FEATURE_PREFIX,
+    FRAMES,
     KEY,
     PARSED,
     PROBABILITIES,
@@ -40,7 +41,7 @@ from coherence.table.schema import (
 from coherence.table.states import typed_option
 from coherence.table.typos import column_meant, one_typo_apart
 
-_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_TEXT_COLUMNS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
 _SORTED = (*EVALUATION, "context", "prompt", "z", "z_state")
@@ -64,7 +65,7 @@ def shape_errors(table: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     for name in table.columns:
         prefixed = str(name).startswith((FEATURE_PREFIX, ACTION_PREFIX, STATE_PREFIX))
         # A raw answer may hold anything that a model said.
-        if prefixed or (name in COLUMN_NAMES and name not in _TEXTS):
+        if prefixed or (name in COLUMN_NAMES and name not in _TEXT_COLUMNS):
             errors += _cell_errors(table[name], named)
     return errors
 
@@ -337,7 +338,8 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
         else None
     )
     keys = np.zeros(len(runs)) if evaluations is None else evaluations.ngroup()
-    used = pd.DataFrame(there).groupby(np.asarray(keys)).transform("any").to_numpy()
+    by = [np.asarray(keys), runs.known("level").to_numpy()]  # whose actions are others
+    used = pd.DataFrame(there).groupby(by).transform("any").to_numpy()
     partly = there.any(axis=1) & (there != used).any(axis=1)
     if partly.any():
         errors.append(
@@ -386,6 +388,58 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
     return errors
 
 
+def _level_errors(runs: Runs, named: Naming) -> list[str]:
+    """Check the rows of questions with a level: matching probabilities and stated stakes."""
+    if "level" not in runs.names:
+        return []
+    table, leveled = runs.table, runs.known("level").to_numpy()
+    level = _numbers(table, ["level"])[:, 0]
+    wrong = leveled & ~((level > 0) & (level < 1))
+    errors = _broken(
+        named("level"),
+        "hold chances between 0 and 1, neither of them included",
+        wrong,
+        f"{_first(table['level'], wrong)!r}",
+        "Divide percentages by 100; leave it empty in ordinary rows.",
+    )
+    frame = _texts(table, "frame", next(iter(FRAMES)))
+    unknown = leveled & ~frame.isin(FRAMES).to_numpy()
+    rule = f"be one of {', '.join(FRAMES)} where there is a level"
+    first = repr(_first(frame, unknown))
+    errors += _broken(named("frame"), rule, unknown, first, "Or leave the cell empty: event.")
+    order = _texts(table, "order", "")
+    options = frame.map(FRAMES)
+    odd = [
+        bool(name) and isinstance(known, tuple) and name not in known
+        for name, known in zip(order, options, strict=True)
+    ]
+    odd = leveled & np.array(odd)
+    errors += _broken(
+        named("order"),
+        "name the option that comes first: event or lottery, of stakes act or pass",
+        odd,
+        repr(_first(order, odd)),
+        "Rename it, or leave the cell empty.",
+    )
+    stated = leveled & runs.table[runs.beliefs].notna().any(axis=1).to_numpy()
+    errors += _broken(
+        named("level"),
+        "be empty in rows with a belief",
+        stated,
+        f"{_first(table['level'], stated)!r}",
+        "Give the stated belief of a case a row of its own, and choices at a level theirs.",
+    )
+    return errors
+
+
+def _texts(table: pd.DataFrame, name: str, empty: str) -> "pd.Series[Any]":
+    """Return a column as text, which may be absent or hold anything."""
+    if name not in table.columns:
+        return pd.Series(empty, index=table.index, dtype=object)
+    cells = table[name].astype(object)
+    return cells.map(str).where(cells.notna(), empty)
+
+
 def _status_errors(runs: Runs, named: Naming) -> list[str]:
     if "status" not in runs.names:
         return []
@@ -402,12 +456,17 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
     if runs.beliefs:
         belief = runs.beliefs[0]
         known = runs.table[belief].notna().to_numpy()
-        empty = ~known & parsed
-        if empty.any():
-            errors.append(
-                f"{named.plain('status')} is {_first(status, empty)!r} but {named(belief)} is "
-                f"empty in {_rows(empty)}. Give the status that says why, or the belief."
-            )
+        leveled = runs.known("level").to_numpy()
+        for name, empty in (
+            (belief, ~known & parsed & ~leveled),
+            ("action", ~runs.acted.to_numpy() & parsed & leveled),
+        ):
+            if empty.any():
+                errors.append(
+                    f"{named.plain('status')} is {_first(status, empty)!r} but {named(name)} is "
+                    f"empty in {_rows(empty)}. Give the status that says why, or the "
+                    f"{'belief' if name == belief else name}."
+                )
         filled = ~parsed & ~unknown & known & runs.acted.to_numpy()
         if filled.any():
             action = "the probabilities of actions" if runs.policies else named("action")
@@ -511,7 +570,14 @@ def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
     ]
 
 
-_RULES = (_probability_errors, _policy_errors, _value_errors, _status_errors, _key_errors)
+_RULES = (
+    _probability_errors,
+    _policy_errors,
+    _value_errors,
+    _level_errors,
+    _status_errors,
+    _key_errors,
+)
 
 
 def examined(

@@ -1,0 +1,65 @@
+"""Rows of questions with a level: matching probabilities and stated stakes in a runs table."""
+
+import pandas as pd
+import pytest
+
+from coherence import SchemaError, read_runs, validate_runs, write_runs
+
+
+def asked(**columns):
+    """A case with its stated belief, and two questions with a level."""
+    table = {
+        "context": ["a", "a", "a"],
+        "p": [0.3, None, None],
+        "action": ["treat", "event", "lottery"],
+        "level": [None, 0.15, 0.85],
+        "frame": [None, "event", "complement"],
+        "order": [None, "event", "lottery"],
+        "theta": [1, 1, 1],
+        "truth_kind": ["drawn"] * 3,
+        "status": ["ok"] * 3,
+    }
+    return pd.DataFrame({**table, **columns})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_levels_come_back_from_every_format(tmp_path, ending):
+    path = tmp_path / f"runs.{ending}"
+    write_runs(asked(rep=0), path)  # one rep: the level tells the questions apart
+    runs = read_runs(path)
+    assert runs["level"].tolist()[1:] == [0.15, 0.85]
+    assert runs["frame"].tolist()[1:] == ["event", "complement"]
+    assert runs["order"].tolist()[1:] == ["event", "lottery"]
+    assert runs[["level", "frame", "order"]].iloc[0].isna().all()
+
+
+def test_stakes_refusals_and_computed_policies_are_valid():
+    stakes = {"frame": [None, "stakes", "stakes"], "order": [None, "act", "pass"]}
+    validate_runs(asked(action=["treat", "act", "defer"], **stakes))
+    validate_runs(asked(action=["treat", "event", None], status=["ok", "ok", "refused"]))
+    shares = {"action_treat": [1.0, None, None], "action_wait": [0.0, None, None]}
+    shares |= {"action_event": [None, 0.7, 0.2], "action_lottery": [None, 0.3, 0.8]}
+    validate_runs(asked(**shares).drop(columns="action"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"level": [None, 15, 85]}, r"'level' must hold chances between 0 and 1.*Divide percent"),
+        ({"level": [None, "low", 0.5]}, r"'level' must hold chances.*'low' \(row 1\)"),
+        ({"frame": [None, "gain", None]}, r"'frame' must be one of event.*'gain' \(row 1\)"),
+        ({"order": [None, "act", None]}, r"'order' must name the option.*'act' \(row 1\)"),
+        ({"p": [0.3, 0.3, None]}, r"'level' must be empty in rows with a belief.*row of its own"),
+        ({"action": ["treat", None, "event"]}, r"status is 'ok' but 'action' is empty in row 1"),
+    ],
+)
+def test_each_error_has_a_remedy(columns, message):
+    with pytest.raises(SchemaError, match=message):
+        validate_runs(asked(**columns))
+
+
+def test_somebodys_own_level_order_and_frame_are_left_alone():
+    """Breaks if a difficulty, or an order that is a list, is taken for ours."""
+    table = asked(p=[0.3, 0.2, 0.4], action=["a", "b", "a"], status="ok").drop(columns="truth_kind")
+    table = table.assign(level=[1, 2, 3], frame="gain", order=[["x"], ["y"], ["x"]])
+    assert not validate_runs(table).known("level").any()
