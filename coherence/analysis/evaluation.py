@@ -23,12 +23,14 @@ from coherence.table.needs import (
     ANOTHER_PROMPT,
     FORECASTS,
     GIVEN_Z,
+    MATCHING_QUESTIONS,
     NEEDS_STATE_AND_ACTION,
+    STAKES_QUESTIONS,
     STATE_AND_CHOICES,
     TARGET,
     THETA,
 )
-from coherence.table.runs import Runs
+from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import known_pair, label_text, zero_or_one
 
@@ -365,6 +367,8 @@ class EvaluationRows:
         further: dict[str, Any] = {"n_asked": len(asked)}
         if {ANOTHER_PROMPT, GIVEN_Z} & set(needs):
             further["runs"] = self.runs
+        if {MATCHING_QUESTIONS, STAKES_QUESTIONS} & set(needs):
+            further["questions"] = self.questions
         if needs == NEEDS_STATE_AND_ACTION:
             features = used[self.runs.features].dropna(axis="columns", how="all")
             further["features"] = None if features.empty else features
@@ -372,6 +376,35 @@ class EvaluationRows:
             further["other_prompts"] = dict(self._of_other_prompts())
         data = self._arrays.subset(self.parsed.index.isin(used.index))
         return replace(data.with_exact_state() if exact else data, **further)
+
+    @property
+    def questions(self) -> pd.DataFrame | None:
+        """Parsed beliefs and, below them, the questions with a level of the same cases."""
+        if (levels := self.runs.levels) is None:
+            return None
+        asked, rows = levels.table, self.parsed
+        rows = rows[rows["context"].isin(asked["context"])]
+        asked = asked[asked["context"].isin(rows["context"])]
+        about = pd.DataFrame(
+            {
+                "exact": rows.get("p_true"),
+                "truth": self.state.reindex(rows.index),
+                "group": rows.get("group"),
+            }
+        )
+        of_context = about.groupby(rows["context"].to_numpy()).first()
+        columns: dict[str, Any] = {name: asked.get(name) for name in ("frame", "order")}
+        options = [name for name in levels.policies if asked[name].notna().any()]
+        if options:  # of what else could be chosen, nothing is known of the belief
+            total = asked[options].sum(axis=1)
+            asked = asked[total > 0]
+            columns |= {levels.action_names[name]: asked[name] / total for name in options}
+        else:
+            columns["action"] = asked.get("action")
+        choices = pd.DataFrame(columns | {"context": asked["context"], "level": asked["level"]})
+        choices = choices.assign(kind=question_kind(asked)).join(of_context, on="context")
+        beliefs = about.assign(kind="", context=rows["context"], belief=self.belief(rows))
+        return pd.concat([beliefs, choices], ignore_index=True)
 
     def _of_other_prompts(self) -> Iterator[tuple[str, EvaluationData]]:
         """Yield the parsed rows under each other prompt as arrays."""

@@ -19,13 +19,20 @@ from coherence.analysis.verdict import (
 )
 from coherence.checks.catalogue import family_of
 from coherence.checks.sufficiency import MOMENTS
+from coherence.report.acted_on import acted_on_sentence
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.table.audit import answering, count_statuses, label_rows, worst_case_bounds
+from coherence.table.audit import (
+    answering,
+    count_statuses,
+    label_questions,
+    label_rows,
+    worst_case_bounds,
+)
 from coherence.table.notes import Note
 from coherence.table.states import known_pair, label_text
 from coherence.table.typos import spelling_notes
@@ -114,7 +121,7 @@ def measured(
         results=(),
         verdicts=(),
         notes=with_alerts([*spelling_notes(evaluation.rows), *assumed, *planned], evaluation.rows),
-        statuses=count_statuses(labels),
+        statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
         bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
         unreadable=unreadable(evaluation.rows),
         answering=way,
@@ -148,7 +155,9 @@ def with_results(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
         notes=(*evaluation.notes, *beside.notes),
-        conclusion=tuple(filter(None, [sentence(verdict, facts), *further])),
+        conclusion=tuple(
+            filter(None, [sentence(verdict, facts), *further, acted_on_sentence(results)])
+        ),
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
     )

@@ -17,6 +17,7 @@ CHECKS = {
     "action_information": "information",
     "scores": "scores",
     "sufficiency": "sufficiency",
+    "matching": "matching",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

@@ -7,6 +7,7 @@ from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Interpretation
 from coherence.errors import InputError, closest
 from coherence.result import Family
+from coherence.table.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
 from coherence.table.runs import Runs
 
 
@@ -52,8 +53,12 @@ def interpretation_of(result: str) -> tuple[Interpretation, str]:
 
 
 def lacking(runs: Runs) -> dict[str, tuple[str, ...]]:
-    """Say what each check lacks in a table."""
+    """Say what each check lacks in a table; of questions that are asked on purpose, none does."""
     unmet = runs.unmet()
+    on_purpose = unmet & {MATCHING_QUESTIONS, STAKES_QUESTIONS}
+    needs = {name: declaration(name).needs for name in CHECKS}
     return {
-        name: tuple(need for need in declaration(name).needs if need in unmet) for name in CHECKS
+        name: tuple(need for need in needed if need in unmet)
+        for name, needed in needs.items()
+        if not on_purpose.intersection(needed)
     }

@@ -197,7 +197,8 @@ def signs(values: ArrayLike | None, name: str, labels: tuple[str, str], asked: A
     if values is None:
         return np.zeros(len(asked))
     column = pd.Series(values, dtype=object).reset_index(drop=True)
-    odd = column[asked][~column[asked].isin(labels)]
+    known = column[asked].dropna()
+    odd = known[~known.isin(labels)]
     require(
         odd.empty,
         f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level; received "

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.by_name import takes_columns
+from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Interpretation
 from coherence.checks.level_rows import (
     Jackknife,
     LevelRows,
@@ -37,11 +39,17 @@ from coherence.inputs import (
     few_contexts,
     require_aligned,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Family, Interval
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
+from coherence.statistics.shares import context_shares
+from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
+from coherence.table.notes import not_run
+from coherence.table.runs import Runs
+from coherence.table.schema import COMPLEMENT, EVENT, FRAMES
 
-EVENT, LOTTERY, COMPLEMENT = "event", "lottery", "complement"
+LOTTERY = FRAMES[EVENT][1]
 LEAST_SWING = 0.2
 """Least lower end of the swing with which a choice counts as an answer to the stated chance.
 
@@ -109,11 +117,13 @@ def matching_estimates(
     Returns
     -------
     list of CheckResult
-        ``matching:swing`` (the gate), ``matching:share`` (of the exact posterior in what is acted
-        on; `details` has the weights, in units of the level), ``matching:difference`` (acted on
-        minus stated, the mean over a population of such cases; `details` has each case) and
-        ``matching:order``. Where the lower end of the swing is not above .2 all others but the
-        order effect are NaN.
+        ``matching:swing`` (the gate, which `settings` call ``answered``; there too, as shares of
+        the cases, who switches back and who never switches, and the correlation of the frames;
+        `details` has the choices by stated chance and order), ``matching:share`` (of the exact
+        posterior in what is acted on; `details` has the weights, in units of the level),
+        ``matching:difference`` (acted on minus stated, the mean over a population of such cases;
+        `details` has each case) and ``matching:order``. Where the lower end of the swing is not
+        above .2 all others but the order effect are NaN.
 
     Raises
     ------
@@ -242,14 +252,19 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     columns = np.column_stack(
         [
             np.ones(len(rows.level)),
-            rows.first,
-            rows.frame,
+            _contrast(rows.first),
+            _contrast(rows.frame),
             rows.level - 0.5,
             values[rows.context] - centre,
         ]
     )
     fit = _Fit(logit(columns, rows.chose, start), tuple(beliefs), centre)
     return fit, np.array([fit.centre_acted_on - reports.mean[keep].mean()])
+
+
+def _contrast(signs_of_rows: Floats) -> Floats:
+    """Return signs that vary; what is one throughout would share the constant's part."""
+    return signs_of_rows if np.ptp(signs_of_rows) else np.zeros(len(signs_of_rows))
 
 
 def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:
@@ -295,12 +310,8 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
     )
     why = few_contexts(n) or clusters.too_few or swing.reason
     if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
-        low = swing.statistic if swing.interval is None else swing.interval.low
-        why = (
-            "the choice does not answer the stated chance: the lottery gains "
-            f"{swing.statistic:.3f} from the lowest to the highest third of chances (lower end "
-            f"{low:.3f}, and {LEAST_SWING:g} is needed)"
-        )
+        why = _unanswered(swing, order)
+    swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})
     if why:
         share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
         return [swing, share, difference, order]
@@ -312,6 +323,21 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
         details=_by_case(answers, fit),
     )
     return [swing, _share(blank["share"], answers, fit, deleted), difference, order]
+
+
+def _unanswered(swing: CheckResult, order: CheckResult) -> str:
+    """Say by which numbers the choice does not answer the stated chance."""
+    low = swing.statistic if swing.interval is None else swing.interval.low
+    text = (
+        "the choice does not answer the stated chance: from the lowest to the highest third of "
+        f"chances the share of the lottery rises by {swing.statistic:.3f} (lower end {low:.3f}, "
+        f"and {LEAST_SWING:g} is needed)"
+    )
+    if not math.isnan(order.statistic):
+        text += f"; an option gains {order.statistic:.3f} from being named first"
+    if not math.isnan(correlation := swing.settings["frames_correlate"]):
+        text += f"; choices of event and complement correlate {correlation:+.2f} over cases"
+    return text
 
 
 def _third_differences(answers: _Answers) -> Floats:
@@ -347,8 +373,56 @@ def _swing(blank: CheckResult, answers: _Answers, clusters: Clusters) -> CheckRe
         statistic=mean,
         interval=interval,
         reason=reason,
-        settings={**blank.settings, "frames_correlate": _frames_correlate(answers)},
+        settings={
+            **blank.settings,
+            "frames_correlate": _frames_correlate(answers),
+            "switch_back": float(_switches_back(answers).mean()),
+            "never_switch": 1.0 - float(_switches(answers).mean()),
+        },
+        details=_by_level(answers),
     )
+
+
+def _switches(answers: _Answers) -> NDArray[np.bool_]:
+    """Tell in which cases the event is chosen at some chances and the lottery at others."""
+    likelier = np.where(answers.chose > 0.5, 1.0, 0.0)
+    share = context_means(likelier, answers.context, len(answers.table.cases))
+    return np.asarray((share > 0) & (share < 1))
+
+
+def _switches_back(answers: _Answers) -> NDArray[np.bool_]:
+    """Tell in which cases the lottery is chosen at a lower chance than the event at another.
+
+    Whatever the order and the frame: who goes by position switches back as well.
+    """
+    n, event = len(answers.table.cases), answers.chose > 0.5
+    highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
+    np.maximum.at(highest, answers.context[event], answers.level[event])
+    np.minimum.at(lowest, answers.context[~event], answers.level[~event])
+    return np.asarray(highest > lowest)
+
+
+def _by_level(answers: _Answers) -> pd.DataFrame:
+    """Return the share of the lottery by the option named first and the stated chance."""
+    levels, of_level = np.unique(answers.stated_level, return_inverse=True)
+    orders = [LOTTERY, "", EVENT]
+    # As the question has it: `first` is of the option that goes with the event itself.
+    named = (answers.first * np.where(answers.frame < 0, -1.0, 1.0)).astype(np.int64) + 1
+    cell = named * len(levels) + of_level
+    shares = context_shares(
+        answers.lottery[:, None], cell, answers.context, len(orders) * len(levels)
+    )
+    table = pd.DataFrame(
+        {
+            "first": np.repeat(orders, len(levels)),
+            "level": np.tile(levels, len(orders)),
+            "lottery": shares.share[:, 0],
+            "low": shares.low[:, 0],
+            "high": shares.high[:, 0],
+            "n_contexts": shares.n_contexts,
+        }
+    )
+    return table[table["n_contexts"] > 0].reset_index(drop=True)
 
 
 def _frames_correlate(answers: _Answers) -> float:
@@ -429,7 +503,6 @@ def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
     weight = np.exp(total - total.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     below = weight.cumsum(axis=1)
-    chose = context_means(answers.chose, answers.context, len(answers.table.cases))
     return pd.DataFrame(
         {
             "context": list(answers.table.cases),
@@ -438,7 +511,80 @@ def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
             "acted_on": weight @ GRID,
             "low": GRID[(below < 0.025).sum(axis=1)],
             "high": GRID[np.minimum((below < 0.975).sum(axis=1), len(GRID) - 1)],
-            "switches": (chose > 0) & (chose < 1),
+            "switches": _switches(answers),
+            "switches_back": _switches_back(answers),
             "n_refused": answers.table.refused,
         }
     )
+
+
+# In an analysis
+
+
+def _of_evaluation(rows: pd.DataFrame, n_dropped: int, *, computed: bool) -> list[CheckResult]:
+    """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
+    options = [option for option in FRAMES[EVENT] if option in rows]
+    results = matching_estimates(
+        rows["belief"],
+        rows[options] if options else rows["action"],
+        rows["level"],
+        exact=rows["exact"],
+        frame=rows["frame"].fillna(EVENT),
+        order=rows["order"] if rows["order"].notna().any() else None,
+        context=rows["context"],
+        group=rows["group"] if rows["group"].notna().all() else None,
+        computed=computed,
+    )
+    if not results[0].settings["answered"]:
+        results = [results[0], results[-1]]
+    return [replace(result, n_dropped=result.n_dropped + n_dropped) for result in results]
+
+
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    """Estimate where cases have both a belief and an answered question."""
+    rows, n_answered = data.questions, 0
+    if rows is not None:
+        rows = rows[rows["kind"].isin(["", MATCHING_QUESTIONS])]
+        asked = rows[rows["level"].notna()]
+        chosen = asked["action"].isin(FRAMES[EVENT]) if "action" in asked else asked[EVENT].notna()
+        n_answered = int(chosen.sum())
+    if rows is None or not n_answered:
+        why = "no case has a parsed belief and an answered matching question"
+        yield not_run(f"{why}: matching was not run.", "matching")
+        return
+    estimate = partial(_of_evaluation, rows, data.n_dropped, computed=data.computed)
+    yield Call(estimate, draws=False, twins=NEVER)
+
+
+def _asked(runs: Runs) -> bool:
+    return MATCHING_QUESTIONS in runs.kinds_of_questions
+
+
+CHECK = Check(
+    name="matching",
+    needs=NEEDS_MATCHING,
+    sentences={
+        name: Interpretation(estimate=text, no_twin_reason="twins are asked for no stated chance")
+        for name, text in (
+            (
+                "swing",
+                "From the lowest to the highest third of stated chances, the share of the lottery "
+                "rises by {value:.3f}.",
+            ),
+            (
+                "share",
+                "In the belief acted on, the exact posterior has {value:.3f} of the weight, and "
+                "the {belief} the rest.",
+            ),
+            (
+                "difference",
+                "Over a population of such cases, the belief acted on less the {belief} is "
+                "{value:.3f} on average.",
+            ),
+            ("order", "An option is chosen {value:.3f} more often where it is named first."),
+        )
+    },
+    plan=_plan,
+    by_itself=_asked,
+    family=Family.ESTIMATE,
+)

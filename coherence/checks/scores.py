@@ -509,7 +509,8 @@ def _scores(
 def forecasts_alone(runs: Runs) -> bool:
     """Tell whether a table holds beliefs and nothing but a truth to compare them with."""
     plain = runs.believed & ~runs.given_z
-    return bool(plain.any() and not runs.given_z.any() and not runs.asked_to_act.any())
+    asked = runs.asked_to_act.any() or runs.levels is not None
+    return bool(plain.any() and not runs.given_z.any() and not asked)
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

@@ -4,6 +4,9 @@ from .calibration import plot_calibration_gaps as plot_calibration_gaps
 from .calibration import plot_reliability as plot_reliability
 from .curve import plot_choice_curve as plot_choice_curve
 from .forest import plot_forest as plot_forest
+from .matching import plot_acted_on as plot_acted_on
+from .matching import plot_case_beliefs as plot_case_beliefs
+from .matching import plot_stated_chances as plot_stated_chances
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice
 from .power import plot_power as plot_power
 from .ranks import plot_ranks as plot_ranks

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
+from coherence.plots import matching as matching_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import states as state_plot
@@ -24,6 +25,7 @@ from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import Span, shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
+from coherence.report.acted_on import DIFFERENCE, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
@@ -88,6 +90,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
     figures, missing = [*_variation(evaluation, key, noun)], []
     planned = (
         _states(evaluation, key, noun),
+        _acted_on(evaluation, key, noun),
         _twins(evaluation, key),
         _sensitivity(evaluation, key),
         _pairs(evaluation, key, noun),
@@ -266,6 +269,38 @@ def _sensitivity(evaluation: EvaluationReport, key: str) -> Steps:
         )
         draw = partial(sensitivity_plot.plot_sensitivity, evaluation.sensitivity, title="")
         yield Figure(f"{key}-sensitivity", sensitivity_plot.TITLE, caption, draw)
+
+
+# Matching probabilities
+
+
+def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    """Plan the beliefs acted on, or what the choice does where it does not answer the chance."""
+    found = {result.check: result for result in evaluation.results}
+    difference, swing = found.get(DIFFERENCE), found.get(SWING)
+    if difference is not None:
+        cases = difference.details
+        n = min(len(cases), matching_plot.MOST_CASES)
+        lines = "Lines: the middle 95% of what the choices of the case leave."
+        some = f" {n} of {len(cases)} cases, evenly spaced." if n < len(cases) else ""
+        caption = (
+            f"Of each case the exact posterior where it is known, the {noun}, and the belief that "
+            f"its choices between the event and stated chances are those of. {lines}{some}"
+        )
+        draw = partial(matching_plot.draw_cases, cases, noun=noun)
+        title, height = matching_plot.CASES, matching_plot.height_for(cases)
+        yield Figure(f"{key}-cases", title, caption, draw, height, place="lead")
+        caption = f"A point a case. On the dashed line what is said is acted on. {lines}"
+        draw = partial(matching_plot.draw_acted_on, cases, noun=noun)
+        yield Figure(f"{key}-acted-on", matching_plot.AGAINST_STATED, caption, draw, 4.2)
+    if swing is not None and not swing.details.empty:
+        caption = (
+            "Who answers the stated chance takes the lottery more often the higher it is; lines "
+            "apart are what the order of the options does. Bars: 95% intervals over cases."
+        )
+        draw = partial(matching_plot.draw_chances, swing.details)
+        place = "further" if difference is not None else "lead"
+        yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place=place)
 
 
 # Pairs of actions

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.report.acted_on import DIFFERENCE, SHARE, SWING, acted_on_sentence, percent
 from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
@@ -23,13 +24,14 @@ from coherence.table.notes import Level, Note
 from coherence.table.printable import counted, numbered
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
+NOT_IDENTIFIED = "not identified"
 FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
 """Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
 
 
 def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
-    """Tell whether any evaluation has the primary test, on which a verdict rests."""
-    return any(_primary(evaluation) for evaluation in evaluations)
+    """Tell whether any evaluation has the primary test, or was asked which belief it acts on."""
+    return any(_primary(e) or acted_on_sentence(e.results) for e in evaluations)
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,13 @@ def screen(
         yield Fitted(table, gap=3, indent=2)
     yield from listed(list(warnings(seen)))
     yield from below
-    yield as_text(f"{legend(evaluations)} Everything else: {more}.", "dim")
+    yield as_text(f"{legend(evaluations)} Everything else: {more}.".lstrip(), "dim")
 
 
 def legend(evaluations: Sequence[EvaluationReport]) -> str:
-    """Say what the mark of a rejection stands for."""
+    """Say what the mark of a rejection stands for; nothing without the primary test."""
+    if not any(map(_primary, evaluations)):
+        return ""
     knows = any(evaluation.verdict is Verdict.KNOWS_TRUTH for evaluation in evaluations)
     return f"{FOUND} primary test, p ≤ .05" + ", or evidence_leak" * knows + "."
 
@@ -102,6 +106,9 @@ def _head(said: Headline) -> Grid:
 def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
     parts, primary = [], _primary(evaluation)
+    asked = _by_name(evaluation, SWING)
+    if primary is None and asked is not None:
+        parts.append(counted(asked.n_contexts, "case"))
     if primary is not None:
         parts.append(counted(primary.n_contexts, "case"))
         if persons := primary.settings.get("n_persons"):
@@ -128,7 +135,9 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     ):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
         further.append(f"{_share(min(low))} {unasked}")
-    further += filter(None, [_further(evaluation)])
+    acted_on = acted_on_sentence(evaluation.results)
+    said_already = evaluation.verdict is Verdict.NOT_TESTED
+    further += filter(None, [_further(evaluation), "" if said_already else acted_on])
     return Headline(
         heading=said.heading,
         basis=_basis(evaluation),
@@ -226,6 +235,16 @@ def _follows(evaluation: EvaluationReport) -> str:
     return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
 
 
+def _acted_on(evaluation: EvaluationReport) -> str:
+    asked, found = (_by_name(evaluation, name) for name in (SWING, DIFFERENCE))
+    return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
+
+
+def _unsaid_share(evaluation: EvaluationReport) -> str:
+    share = _by_name(evaluation, SHARE)
+    return NOT_GIVEN if share is None or math.isnan(share.statistic) else percent(share)
+
+
 def _prompts(evaluation: EvaluationReport) -> str:
     apart = [r for r in evaluation.results if r.check.partition(":")[0] == "prompt_consistency"]
     known = [r for r in apart if not math.isnan(r.statistic)]
@@ -242,6 +261,8 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choice at equal belief, points", _at_equal_belief),
     ("hidden share", _hidden_share),
     ("choices follow belief", _follows),
+    ("acted on less stated belief, points", _acted_on),
+    ("weight of the exact posterior in it", _unsaid_share),
     ("prompt variants differ by, points", _prompts),
     (
         "gap after evidence, points",

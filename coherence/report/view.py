@@ -45,6 +45,12 @@ QUESTIONS = {
         "rational_agent": "beside the nearest rational agent",
         "action_information": "what the action adds in predicting the state",
     },
+    "Which belief is acted on?": {
+        "matching:swing": "rise of the lottery from low to high stated chances",
+        "matching:difference": "acted on less stated belief",
+        "matching:share": "weight of the exact posterior in it",
+        "matching:order": "gain from being named first",
+    },
     "Do choices follow the belief?": {
         "monotone_choice": "a choice falls where its belief rises",
         "monotone_direction": "choices turn within the range of beliefs",
@@ -69,6 +75,8 @@ QUESTIONS = {
 """Question -> name of a check or of one of its results -> what it says in plain words."""
 COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 """Checks with a result for each prompt variant, and for each pair of actions."""
+LEADING = ("matching:swing", "matching:difference", "matching:share")
+"""Estimates of one check that stand beside each other."""
 CANCELLING = "iterated_expectation:noise_removed"
 """The size of gaps, which cancel in the tested mean where they have both signs."""
 TWINS_NOTE = (
@@ -321,6 +329,8 @@ def rows_by_question(
     def leads(result: CheckResult) -> bool:
         if result.family is Family.PART:
             return not whole
+        if result.check in LEADING:
+            return True
         if result.check == CANCELLING and result.interval and result.interval.low > 0:
             return True
         if result.pvalue is None:
@@ -483,7 +493,8 @@ def _twins(evaluation: EvaluationReport) -> Table:
         if result.twins is not None
     ]
     n_twins = max((row["n_twins"] for row in rows), default=0)
-    return build_table(rows, _TWINS, title=f"Beside {n_twins} rational twins", caption=TWINS_NOTE)
+    note = TWINS_NOTE if rows else ""
+    return build_table(rows, _TWINS, title=f"Beside {n_twins} rational twins", caption=note)
 
 
 def _answers(evaluation: EvaluationReport) -> Table:

@@ -75,6 +75,10 @@ class EvaluationData:
     other_prompts: Mapping[str, "EvaluationData"] = field(default_factory=dict)
     # every row, other prompts and beliefs given z included, for the checks that compare beliefs
     runs: Runs | None = None
+    # parsed beliefs and, below them, the questions with a level of the same cases: columns kind
+    # (of question; empty of a belief), context, belief, exact, truth, group, level, frame, order,
+    # and action or a column for the probability of each option
+    questions: pd.DataFrame | None = None
 
     @property
     def share(self) -> Floats:

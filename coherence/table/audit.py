@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.table.runs import Runs
+from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import (
     FAILURES,
     LOW_MASS,
@@ -31,7 +31,7 @@ MISSING = "missing"
 """Status of an unparsed answer in a table that has no status column."""
 
 STATUSES = (
-    Column("question", "text", "Prompt, prompt with action, or given z."),
+    Column("question", "text", "Prompt, prompt with action, given z, or matching questions."),
     Column("status", "text", "As in the runs table; ok or missing where it has none."),
     Column("rows", "integer", "How many."),
 )
@@ -70,9 +70,19 @@ def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
     return pd.DataFrame({"question": question, "status": status}, index=evaluation.table.index)
 
 
-def count_statuses(labels: pd.DataFrame) -> pd.DataFrame:
-    """Count rows, labelled by `label_rows`, by question and status."""
-    counted = labels.value_counts().rename("rows").reset_index()
+def label_questions(levels: Runs | None) -> pd.DataFrame:
+    """Say of each question with a level of one (task, model) what became of the answer."""
+    if levels is None:
+        return pd.DataFrame({"question": [], "status": []}, dtype=object)
+    status = np.where(levels.acted, "ok", MISSING)
+    if "status" in levels.names:
+        status = levels.table["status"].astype(str).to_numpy()
+    return pd.DataFrame({"question": question_kind(levels.table), "status": status})
+
+
+def count_statuses(*labels: pd.DataFrame) -> pd.DataFrame:
+    """Count rows, labelled by `label_rows` and `label_questions`, by question and status."""
+    counted = pd.concat(labels).value_counts().rename("rows").reset_index()
     return counted.sort_values(["question", "status"], ignore_index=True)
 
 

@@ -7,6 +7,7 @@ A check names one entry of `EVIDENCE` as what it needs; which check needs what i
 BELIEF, ONE_BELIEF, P = "parsed belief", "belief in one of two states", "p"
 ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
 EXACT = "p_true"
+MATCHING_QUESTIONS, STAKES_QUESTIONS = "matching questions", "stakes questions"
 ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
 
 NEEDS_STATE_AND_ACTION = (BELIEF, ACTION, THETA)
@@ -17,6 +18,7 @@ TARGETS = (ONE_BELIEF, TARGET)
 FORECASTS = (BELIEF, TARGET)
 NEEDS_PROMPT_VARIANTS = (P, ANOTHER_PROMPT)
 NEEDS_GIVEN_Z = (P, GIVEN_Z)
+NEEDS_MATCHING = (ONE_BELIEF, MATCHING_QUESTIONS)
 EVIDENCE = (
     *(
         STATE_AND_CHOICES,
@@ -28,5 +30,6 @@ EVIDENCE = (
         NEEDS_PROMPT_VARIANTS,
     ),
     NEEDS_GIVEN_Z,
+    NEEDS_MATCHING,
 )
 """All that a belief can be checked against, in the order of a report: what few rows have first."""

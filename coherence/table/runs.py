@@ -22,7 +22,9 @@ from coherence.table.needs import (
     BELIEF,
     EXACT,
     GIVEN_Z,
+    MATCHING_QUESTIONS,
     ONE_BELIEF,
+    STAKES_QUESTIONS,
     TARGET,
     THETA,
     P,
@@ -36,10 +38,12 @@ from coherence.table.schema import (
     COMPUTED_KINDS,
     FEATURE_PREFIX,
     LEVEL_COLUMNS,
+    LEVEL_OPTIONS,
     PARSED,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
     REPAIRS,
+    STAKES,
     STATE_PREFIX,
     WRITTEN_BEFORE,
     Naming,
@@ -62,6 +66,12 @@ NO_CONTEXT = (
     "p-values and intervals are too optimistic; name the column (--context NAME)."
 )
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
+
+
+def question_kind(rows: pd.DataFrame) -> "pd.Series[str]":
+    """Return which questions rows with a level are: matching or stakes."""
+    stakes = rows["frame"] == STAKES if "frame" in rows else pd.Series(False, index=rows.index)
+    return pd.Series(MATCHING_QUESTIONS, index=rows.index).mask(stakes, STAKES_QUESTIONS)
 
 
 def all_computed(rows: pd.DataFrame, beliefs: Sequence[str]) -> bool:
@@ -91,6 +101,8 @@ class Runs:
         What was assumed when it was read; None takes those that `coherence.read_runs` left.
     named : Naming
         What a user's file calls its columns.
+    levels : Runs, optional
+        Rows of questions with a level, which `completed` parts from all others.
     """
 
     def __init__(
@@ -98,8 +110,9 @@ class Runs:
         table: pd.DataFrame,
         notes: Sequence[Note] | None = None,
         named: Naming = AS_IN_RUNS,
+        levels: "Runs | None" = None,
     ) -> None:
-        self.table, self.named = table, named
+        self.table, self.named, self.levels = table, named, levels
         self.notes = _notes_of(table) if notes is None else tuple(notes)
 
     def __len__(self) -> int:
@@ -242,6 +255,14 @@ class Runs:
         prompt = self.table["prompt"]
         return prompt.astype(object).where(prompt.notna(), REFERENCE).astype(str)
 
+    @cached_property
+    def kinds_of_questions(self) -> frozenset[str]:
+        """Which of matching and stakes questions the rows with a level are."""
+        rows = self.table if self.levels is None else self.levels.table
+        if "level" not in rows:
+            return frozenset()
+        return frozenset(question_kind(rows[rows["level"].notna()]))
+
     def known(self, name: str) -> "pd.Series[bool]":
         """Tell which rows have a value in a column, which may be absent."""
         if name not in self.table.columns:
@@ -275,6 +296,7 @@ class Runs:
             EXACT: "p_true" in there,
             ANOTHER_PROMPT: self.prompt.nunique() > 1,
             GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
+            MATCHING_QUESTIONS: MATCHING_QUESTIONS in self.kinds_of_questions,
         }
         return frozenset(need for need, is_met in met.items() if not is_met)
 
@@ -361,7 +383,34 @@ class Runs:
         ]
 
     def completed(self) -> "Runs":
-        """Fill the columns that may be absent, and note what was assumed."""
+        """Fill the columns that may be absent, part off `levels`, and note what was assumed."""
+        leveled = self.known("level")
+        if not leveled.any():
+            return self._completed()
+        options = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & {*self.names}
+        table = self.table[~leveled].drop(columns=[*LEVEL_COLUMNS], errors="ignore")
+        # Computed policies of other rows lack these, or say that they were not on offer.
+        foreign = [name for name in options if not table[name].fillna(0).any()]
+        rest = Runs(table.drop(columns=foreign), self.notes, self.named)._completed()
+        others = [name for name in self._named_actions if name not in options]
+        levels = Runs(self.table[leveled].drop(columns=others), ())._completed()
+        number = pd.to_numeric(levels.table["level"]).astype(np.float64)
+        levels = Runs(levels.table.assign(level=number), ())
+        there, asked = (
+            {*part.table[list(EVALUATION)].itertuples(index=False, name=None)}
+            for part in (rest, levels)
+        )
+        notes = [
+            Note(
+                Code.LEFT_OUT,
+                f"{' · '.join(filter(None, key))} has questions with a level and no row of "
+                "beliefs: left out.",
+            )
+            for key in sorted(asked - there)
+        ]
+        return Runs(rest.table, (*rest.notes, *notes), self.named, levels)
+
+    def _completed(self) -> "Runs":
         table, assumed = self.table.reset_index(drop=True), list[Note]()
         if self.unused_columns:
             # A column of the file that has another's name was set aside; see `reading`.
@@ -444,12 +493,18 @@ class Runs:
         n_repaired = int(repaired.sum())
         text = f"strict: {n_repaired} repaired rows were treated as unreadable."
         note = Note(Code.STRICT, text)
-        return Runs(table, (*self.notes, note), self.named)
+        levels = None if self.levels is None else self.levels.without_repairs()
+        return Runs(table, (*self.notes, note), self.named, levels)
 
     def evaluations(self) -> Iterator[tuple[tuple[str, str], "Runs"]]:
         """Yield the rows of each task and model of a completed table, sorted."""
         for (task, model), rows in self.table.groupby(list(EVALUATION), sort=True):
-            yield (str(task), str(model)), self.subset(rows)
+            part = self.subset(rows)
+            if self.levels is not None:
+                levels = self.levels.table
+                of = levels[(levels["task"] == task) & (levels["model"] == model)]
+                part.levels = self.levels.subset(of) if len(of) else None
+            yield (str(task), str(model)), part
 
     def subset(self, rows: pd.DataFrame) -> "Runs":
         """Return some rows of a completed table; its columns are what they are in the whole."""

@@ -183,11 +183,8 @@ OPTIONS = {
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
 LEVEL_COLUMNS = ("level", "frame", "order")
-FRAMES = {
-    "event": ("event", "lottery"),
-    "complement": ("event", "lottery"),
-    "stakes": ("act", "pass"),
-}
+EVENT, COMPLEMENT, STAKES = "event", "complement", "stakes"
+FRAMES = {EVENT: ("event", "lottery"), COMPLEMENT: ("event", "lottery"), STAKES: ("act", "pass")}
 """Frame of a question with a level -> its two options."""
 LEVEL_OPTIONS = tuple(dict.fromkeys(option for options in FRAMES.values() for option in options))
 KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *LEVEL_COLUMNS)

@@ -24,6 +24,7 @@ from coherence.table.schema import (
     BELIEF_KINDS,
     COLUMN_NAMES,
     COLUMNS,
+    EVENT,
     FAILURES,
     FEATURE_PREFIX,
     FRAMES,
@@ -393,6 +394,13 @@ def _level_errors(runs: Runs, named: Naming) -> list[str]:
     if "level" not in runs.names:
         return []
     table, leveled = runs.table, runs.known("level").to_numpy()
+    if "context" not in runs.names:
+        return ["column 'level' needs the column 'context': the case that a question is about."]
+    if leveled.all():
+        return [
+            f"{named.plain('level')} is filled in every row: stated beliefs of the same cases are "
+            "missing. Give each a row of its own, without a level."
+        ]
     level = _numbers(table, ["level"])[:, 0]
     wrong = leveled & ~((level > 0) & (level < 1))
     errors = _broken(
@@ -402,7 +410,7 @@ def _level_errors(runs: Runs, named: Naming) -> list[str]:
         f"{_first(table['level'], wrong)!r}",
         "Divide percentages by 100; leave it empty in ordinary rows.",
     )
-    frame = _texts(table, "frame", next(iter(FRAMES)))
+    frame = _texts(table, "frame", EVENT)
     unknown = leveled & ~frame.isin(FRAMES).to_numpy()
     rule = f"be one of {', '.join(FRAMES)} where there is a level"
     first = repr(_first(frame, unknown))

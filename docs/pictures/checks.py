@@ -18,11 +18,13 @@ from matplotlib.figure import Figure
 
 import coherence
 from coherence.plots import (
+    plot_acted_on,
     plot_calibration,
     plot_forest,
     plot_pairwise_choice,
     plot_reliability,
     plot_state_shares,
+    plot_stated_chances,
 )
 from coherence.plots.style import (
     ACTION_COLOURS,
@@ -348,6 +350,40 @@ def action_information() -> None:
     write("action_information", ("", effects(gains)), height=2.2)
 
 
+def matching() -> None:
+    """Belief acted on against the stated one, and choices that go by the order alone."""
+    rng, case = np.random.default_rng(SEED), np.repeat(np.arange(60), 20)
+    exact = rng.uniform(0.05, 0.95, 60)
+    stated = np.clip(exact + rng.normal(0, 0.15, 60), 0, 1)
+    level = np.tile(np.arange(5, 100, 10).repeat(2) / 100, 60)
+    first = np.tile(["event", "lottery"], 600)
+    acted_on = (stated + exact)[case] / 2
+    by_belief = 1 / (1 + np.exp(20 * (level - acted_on)))
+    found = {}
+    for title, chance in (("belief", by_belief), ("order", np.where(first == "event", 0.9, 0.1))):
+        chosen = np.where(rng.random(1200) < chance, "event", "lottery")
+        found[title] = coherence.matching_estimates(
+            np.r_[stated, np.full(1200, np.nan)],
+            np.r_[np.full(60, None), chosen],
+            np.r_[np.full(60, np.nan), level],
+            exact=np.r_[exact, exact[case]],
+            order=np.r_[np.full(60, None), first],
+            context=np.r_[np.arange(60), case],
+            computed=True,
+        )
+    share, difference = found["belief"][1:3]
+    write(
+        "matching",
+        (
+            f"weight of the posterior {share.statistic:.2f}",
+            partial(_drawn, plot_acted_on, difference),
+        ),
+        ("the chance is not answered", partial(_drawn, plot_stated_chances, found["order"][0])),
+        height=3.4,
+        lift=LEGEND,
+    )
+
+
 PICTURES = (
     doctor,
     sufficiency,
@@ -363,6 +399,7 @@ PICTURES = (
     rational_agent,
     evidence_leak,
     action_information,
+    matching,
 )
 
 if __name__ == "__main__":

@@ -1,0 +1,197 @@
+"""Rows of matching questions in an analysis: they are seen by their check, and by no other."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence.plots import plot_acted_on, plot_case_beliefs, plot_stated_chances
+from coherence.report.figures import evaluation_figures
+from coherence.report.verdicts import Verdict
+
+N, LEVELS = 40, (np.arange(10) + 0.5) / 10
+OTHERS = ["residual_covariance", "calibration"]
+
+
+def table(*, first=0.0, actions=True, n_reps=3, model="planted", seed=1):
+    """Answers of an agent that acts half on what it says and half on what it knows.
+
+    Where `first` is 1, it takes the option that is named first and nothing else counts.
+    """
+    rng, case = np.random.default_rng(seed), np.arange(N)
+    exact = rng.uniform(0.05, 0.95, N)
+    stated = np.clip(exact + rng.normal(0, 0.15, N), 0.02, 0.98)
+    acted_on = (stated + exact) / 2
+    told = pd.DataFrame({"context": case.repeat(n_reps), "rep": np.tile(range(n_reps), N)})
+    told["p"] = np.clip(stated[told["context"]] + rng.normal(0, 0.03, len(told)), 0, 1)
+    if actions:
+        treats = rng.random(len(told)) < acted_on[told["context"]]
+        told["action"] = np.where(treats, "treat", "wait")
+    asked = pd.DataFrame({"context": case.repeat(10), "level": np.tile(LEVELS, N), "rep": 0})
+    cell = (np.tile(np.arange(10), N) + rng.integers(4, size=N).repeat(10)) % 4
+    asked["frame"] = np.where(cell // 2, "complement", "event")
+    asked["order"] = np.where(cell % 2, "lottery", "event")
+    worth = acted_on[asked["context"]]
+    worth = np.where(asked["frame"] == "event", worth, 1 - worth)
+    event = 1 / (1 + np.exp(20 * (asked["level"] - worth)))
+    event = first * (asked["order"] == "event") + (1 - first) * event
+    asked["action"] = np.where(rng.random(len(asked)) < event, "event", "lottery")
+    both = pd.concat([told, asked], ignore_index=True)
+    truths = {"p_true": exact, "theta": (rng.random(N) < exact).astype(int)}
+    both = both.assign(**{name: values[both["context"]] for name, values in truths.items()})
+    return both.assign(truth_kind="drawn", status="ok", task="asia", model=model)
+
+
+def matching(rows, **options):
+    """Return the results of the check by name, and the evaluation."""
+    report = coherence.analyze(rows, checks=["matching"], rng=1, **options)
+    (evaluation,) = report.evaluations
+    return {result.check.partition(":")[2]: result for result in evaluation.results}, evaluation
+
+
+def test_no_other_check_sees_these_rows():
+    rows = table()
+    plain = rows[rows["level"].isna()].drop(columns=["level", "frame", "order"])
+    both = coherence.analyze(rows, checks=[*OTHERS, "matching"], rng=1)
+    alone = coherence.analyze(plain, checks=OTHERS, rng=1)
+    others = both.results[~both.results["check"].str.startswith("matching")]
+    pd.testing.assert_frame_equal(others.reset_index(drop=True), alone.results)
+    (with_rows,), (without,) = both.evaluations, alone.evaluations
+    assert with_rows.variation == without.variation
+    assert len(with_rows.rows) == len(plain)
+    counts = with_rows.statuses.set_index("question")["rows"]
+    assert counts["matching questions"] == 10 * N
+    assert counts.drop("matching questions").sum() == len(plain)
+
+
+def test_the_planted_weight_is_found_and_said():
+    found, evaluation = matching(table())
+    assert found["share"].interval.low < 0.5 < found["share"].interval.high
+    assert all(result.family == "estimate" for result in found.values())
+    assert "of the weight in it" in evaluation.conclusion[-1]
+    text = str(coherence.analyze(table(), checks=["sufficiency", "matching"], rng=1))
+    assert "acted on less stated belief, points" in text
+    assert "of the weight in it" in " ".join(text.split())
+    keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
+    assert {"e-cases", "e-acted-on", "e-chances"} <= set(keys)
+    cases = found["difference"]
+    assert len(plot_acted_on(cases).collections[1].get_offsets()) == N
+    assert [label.get_text() for label in plot_case_beliefs(cases).get_legend().get_texts()] == [
+        *("acted on", "stated belief", "exact posterior")
+    ]
+
+
+def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
+    """Breaks if a position bias gets a belief, a weight, or a place among others."""
+    found, evaluation = matching(table(first=1.0))
+    assert found.keys() == {"swing", "order"}
+    assert found["swing"].settings["answered"] is False
+    assert found["swing"].settings["switch_back"] > 0.9
+    for part in ("not answer the stated chance", "being named first", "correlate"):
+        assert part in evaluation.conclusion[0]
+    keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
+    assert "e-chances" in keys
+    assert "e-cases" not in keys
+    drawn = {line.get_gid() for line in plot_stated_chances(found["swing"]).collections}
+    assert {"event", "lottery"} <= drawn
+    text = str(coherence.analyze(table(first=1.0), rng=1, checks=["sufficiency", "matching"]))
+    assert "not identified" in text
+
+
+def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
+    rows = table(actions=False)
+    report = coherence.analyze(rows, rng=1)
+    (evaluation,) = report.evaluations
+    assert evaluation.verdict is Verdict.NOT_TESTED
+    assert evaluation.conclusion[0].startswith("Choices between the event and stated chances")
+    assert evaluation.absent("sufficiency")
+    names = {result.check.partition(":")[0] for result in evaluation.results}
+    assert names == {"calibration", "matching"}  # forecasts with choices are not scored alone
+    assert "40 cases" in str(report)
+    assert "primary test" not in str(report)
+    record = json.loads(report.to_json())
+    swing = next(r for r in record["evaluations"][0]["results"] if r["check"] == "matching:swing")
+    assert {row["first"] for row in swing["details"]} == {"event", "lottery"}
+
+
+def test_what_is_missing_is_said():
+    rows = table(actions=False)
+    leveled = rows["level"].notna()
+    assert matching(rows.drop(columns=["frame", "order"]))[0]["difference"].interval is not None
+    no_order = matching(rows.drop(columns="order"))[0]
+    assert "not known" in no_order["order"].reason
+    no_exact = matching(rows.assign(p_true=rows["p_true"].where(rows["context"] > 0)))[0]
+    assert "posterior is not known" in no_exact["share"].reason
+    one_level = matching(rows[~leveled | (rows["level"] == LEVELS[4])])
+    assert "one chance" in one_level[1].conclusion[0]
+    once = matching(rows[leveled | (rows["rep"] == 0)])[0]
+    assert "one report a case" in once["share"].reason
+    exact = matching(rows[leveled | (rows["rep"] == 0)].assign(belief_kind="stated:exact"))[0]
+    assert exact["share"].interval is not None  # computed beliefs have no noise
+    unasked, evaluation = matching(rows[~leveled].assign(action="treat"))
+    assert unasked == {}
+    assert "matching question" in evaluation.absent("matching")
+
+
+def test_refusals_and_unparsed_answers_are_counted():
+    rows = table()
+    refused = rows.index[rows["level"].notna()][:6]
+    rows.loc[refused, "status"] = ["refused"] * 5 + ["ok"]
+    rows.loc[refused, "action"] = [None] * 5 + ["defer"]
+    found, evaluation = matching(rows)
+    cases = found["difference"].details.set_index("context")
+    assert cases.loc[0, "n_refused"] == 6
+    assert found["swing"].n_dropped == 6
+    counts = evaluation.statuses.set_index(["question", "status"])["rows"]
+    assert counts["matching questions", "refused"] == 5
+
+
+@pytest.mark.parametrize("offered", [0.0, np.nan])
+def test_computed_policies_of_two_questions_stay_apart(offered):
+    """Breaks if an option that an ordinary row was not offered counts as one of its actions."""
+    rows = table()
+    leveled = rows["level"].notna()
+    chosen = pd.get_dummies(rows["action"], prefix="action", dtype=float)
+    for options, foreign in (
+        (["action_event", "action_lottery"], ~leveled),
+        (["action_treat", "action_wait"], leveled),
+    ):
+        chosen.loc[foreign, options] = offered
+    policies = pd.concat([rows.drop(columns="action"), chosen], axis="columns")
+    found, evaluation = matching(policies)
+    expected, _ = matching(rows)
+    assert found["share"].statistic == pytest.approx(expected["share"].statistic)
+    assert evaluation.rows.policies == ["action_treat", "action_wait"]
+
+
+def test_two_evaluations_of_which_one_has_no_such_rows():
+    silent = table(model="silent", seed=2)
+    runs = pd.concat([table(), silent[silent["level"].isna()]], ignore_index=True)
+    report = coherence.analyze(runs, checks=["calibration", "matching"], rng=1)
+    planted, other = report.evaluations
+    assert any(result.check == "matching:share" for result in planted.results)
+    assert not any(result.check.startswith("matching") for result in other.results)
+    assert "matching question" in other.absent("matching")
+    lone = pd.concat([table(), silent[silent["level"].notna()]], ignore_index=True)
+    notes = coherence.analyze(lone, checks=["matching"], rng=1).evaluations[0].notes
+    assert any("asia · silent" in note.text for note in notes)
+
+
+def test_beliefs_over_states_need_two():
+    rows = table(actions=False).drop(columns=["p_true", "truth_kind"])
+    two = rows.assign(p_0=1 - rows["p"], p_1=rows["p"]).drop(columns="p")
+    assert matching(two)[0]["difference"].interval is not None
+    three = rows.assign(p_0=(1 - rows["p"]) / 2, p_1=rows["p"], p_2=(1 - rows["p"]) / 2)
+    found, evaluation = matching(three.drop(columns="p"))
+    assert found == {}
+    assert "one of two" in evaluation.absent("matching")
+
+
+def test_tables_read_by_evaluation_have_the_same_numbers(tmp_path):
+    coherence.write_runs(table(), tmp_path / "runs.parquet")
+    scan = coherence.scan_runs(tmp_path / "runs.parquet")
+    by_evaluation = coherence.analyze(scan, checks=["matching"], rng=1)
+    in_memory = coherence.analyze(table(), checks=["matching"], rng=1)
+    pd.testing.assert_frame_equal(by_evaluation.results, in_memory.results)
