@@ -28,7 +28,7 @@ def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
         "--scheduler",
         metavar="ADDRESS",
         help="Dask scheduler whose workers take the place of these processes, such as "
-        "tcp://10.0.0.5:8786; see docs/scale.md",
+        "tcp://10.0.0.5:8786; see docs/pipelines.md#how-large-can-it-get",
     )
 
 
