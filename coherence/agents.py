@@ -210,12 +210,43 @@ class Agent:
         share = (1 - self.lapses) * share + self.lapses / len(ACTIONS)
         return dict(zip(ACTIONS, share.T, strict=True))
 
-    def _utility(self, belief: Floats, theta: Floats) -> Floats:
-        effective = belief + self.hidden_signal * (theta - 0.5)
+    def takes(
+        self, belief: Floats, theta: Floats, taste: Floats, level: Floats, *, lottery: bool
+    ) -> Floats:
+        """Return the probability of a prize on the event over one in a lottery of this chance.
+
+        Without a `lottery`: of acting for 1 - level if the event holds and -level if it does not.
+
+        Parameters
+        ----------
+        belief, theta : ndarray, shape (n,)
+            Belief acted on and realised state.
+        taste : ndarray, shape (n, 3)
+            Utility shocks, as of `choose`; those of the first two actions count.
+        level : ndarray, shape (n,)
+            Stated chances, or the probabilities from which acting pays.
+        lottery : bool
+            Whether the level is the chance of a lottery.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Probabilities.
+        """
+        other = self._weighed(level) if lottery else level
+        utility = self.slope * (self._effective(belief, theta) - other) + taste[:, 0] - taste[:, 1]
+        return (1 - self.lapses) * _expit(utility) + self.lapses / 2
+
+    def _weighed(self, chance: Floats) -> Floats:
+        return chance if self.prelec == 1 else prelec_weight(chance, self.prelec)
+
+    def _effective(self, belief: Floats, theta: Floats) -> Floats:
         # The hidden signal shifts the belief acted on, and with it where utilities peak.
-        if self.prelec != 1:
-            effective = prelec_weight(effective, self.prelec)
-        effective = (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
+        effective = self._weighed(belief + self.hidden_signal * (theta - 0.5))
+        return (1 - self.peak) * effective + self.peak * (1 - np.abs(2 * effective - 1))
+
+    def _utility(self, belief: Floats, theta: Floats) -> Floats:
+        effective = self._effective(belief, theta)
         return np.stack(
             [
                 self.slope * (effective - self.yes_at),

@@ -16,6 +16,10 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 Way = Literal["verbalised", "token", "sampled"]
 Answers = Literal["drawn", "forced", "exact"]
 """Ways to an answer: in free text; drawn from those in the form asked for; their distribution."""
+Decision = Literal["usual", "matching", "stakes"]
+"""What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs."""
+USUAL_LEVELS, MOST_LEVELS = 10, 99
+"""Chances that matching questions state, and most of them that are different whole percents."""
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 HIGHEST_PRICE = 1e9
 """The highest price of a million tokens, in whatever currency."""
@@ -295,6 +299,19 @@ class AskOptions(ModelOptions):
         "stated as a number, read from the probability of Yes, or from the rate of Yes over draws "
         "(default: verbalised)",
         group=WAYS,
+    )
+    decision: Decision = option(
+        "usual",
+        "an action; the event or a lottery of stated chance for the same prize (matching); or to "
+        "act or pass for stated payoffs (stakes); see docs/eliciting.md (default: usual)",
+        group=WAYS,
+    )
+    levels: int | None = option(
+        None,
+        f"chances that matching questions state (default: {USUAL_LEVELS}, from 5 to 95 percent)",
+        group=WAYS,
+        least=2,
+        most=MOST_LEVELS,
     )
     draws: int = option(
         20, "answers of one sampled belief (default: 20)", group=WAYS, advanced=True, least=1

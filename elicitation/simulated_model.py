@@ -20,6 +20,7 @@ from scipy.special import ndtr
 from coherence.agents import ACTIONS, Agent, given_part, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.options import Decision
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
@@ -44,7 +45,14 @@ class QuestionTruth:
     spread: tuple[float, ...] = ()
 
 
-def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> "AgentModel":
+def agent_for_task(
+    agent: Agent | str,
+    task: "Subject",
+    cases: pd.DataFrame,
+    *,
+    decision: Decision = "usual",
+    levels: int | None = None,
+) -> "AgentModel":
     """Make an agent that knows the cases of a task.
 
     Parameters
@@ -55,6 +63,8 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
         What it will be asked about, with the built-in prompts.
     cases : DataFrame
         The contexts, from `Task.cases`.
+    decision, levels : str, int or None
+        What it will be asked besides beliefs, as of `Design`.
 
     Returns
     -------
@@ -82,6 +92,11 @@ def agent_for_task(agent: Agent | str, task: "Subject", cases: pd.DataFrame) -> 
     plan = plan_task(task, cases, Design(reps=1))
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
     questions = [*plan.questions, *sampled.questions]
+    if decision != "usual":
+        every = Design(decision=decision, levels=levels, answers="exact", iterated=False)
+        questions += [
+            each for each in plan_task(task, cases, every).questions if each.spec.is_offer
+        ]
     if agent.unstated:
         # Evidence with a state of z supposed may be that of another case, which has its own belief.
         questions.sort(key=lambda question: question.spec.role == "conditional")
@@ -237,6 +252,10 @@ class AgentModel:
             )
         if math.isnan(known.exact):
             return ({},)
+        if spec.is_offer:
+            first, second = spec.lines
+            chance = self._takes_first(known)
+            return ({first: chance, second: 1 - chance},)
         belief = self._believe(known)
         if spec.role == "decision":
             taste = self._taste(known)
@@ -278,6 +297,8 @@ class AgentModel:
         # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
+        if spec.is_offer:
+            return spec.lines[0 if rng.random() < self._takes_first(known) else 1]
         belief = self._believe(known)
         if spec.role == "decision":
             return self._decide(known, self._act_on(known), rng)
@@ -296,6 +317,17 @@ class AgentModel:
         theta, taste = np.array([known.theta]), self._taste(known)
         return _decision(str(self.agent.choose(belief, theta, taste, rng)[0]), belief)
 
+    def _takes_first(self, known: QuestionTruth) -> float:
+        """Return the probability of the first of two options that are offered."""
+        spec, belief, theta = known.spec, self._act_on(known), np.array([known.theta])
+        if spec.frame == "complement":
+            belief, theta = 1 - belief, 1 - theta
+        level, lottery = np.array([spec.level]), spec.role == "matching"
+        chance = float(
+            self.agent.takes(belief, theta, self._taste(known), level, lottery=lottery)[0]
+        )
+        return chance if spec.order in ("event", "act") else 1 - chance
+
     def _taste(self, known: QuestionTruth) -> NDArray[np.float64]:
         # A taste belongs to the case: repetitions share it, as in the runs that
         # `coherence.simulate` draws.
@@ -305,7 +337,8 @@ class AgentModel:
 
 def _as_stored(spec: QuestionSpec) -> dict[str, Any]:
     """Return a spec by the names that fingerprints of stores which exist were made from."""
-    known = {name: of for name, of in asdict(spec).items() if name != "answer_mode"}
+    left_out = ("answer_mode",) if spec.is_offer else ("answer_mode", "level", "frame", "order")
+    known = {name: of for name, of in asdict(spec).items() if name not in left_out}
     return {("way" if name == "belief_method" else name): of for name, of in known.items()}
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
@@ -94,6 +94,16 @@ def decode_answer(
     spec: QuestionSpec, answer: Answer, *, asked: str = "", min_mass: float = 0.0
 ) -> Reading:
     """Read an answer by what it is about; lines of what was asked are no part of it."""
+    read = _decode(spec, answer, asked, min_mass)
+    if not spec.is_offer or read.value is None:
+        return read
+    if isinstance(read.value, dict):
+        named = {spec.meant[letter]: share for letter, share in read.value.items()}
+        return replace(read, value=named)
+    return replace(read, value=spec.meant[read.value])
+
+
+def _decode(spec: QuestionSpec, answer: Answer, asked: str, min_mass: float) -> Reading:
     # First of all: a belief that is read off has the role of a stated one.
     if spec.belief_method == "token":
         return token_belief(answer.text, min_mass)
@@ -124,7 +134,9 @@ def _decode_words(spec: QuestionSpec, answer: Answer, asked: str) -> Reading:
     text, ended = without_echo(answer.text, asked), answer.finish_reason
     read: Any
     if spec.is_choice:
-        read = decode_choice(text, spec.lines, finish_reason=ended)
+        # What a letter stands for may be said in its place.
+        said = _lines_of(asked, spec.lines) if spec.is_offer else ()
+        read = decode_choice(text, spec.lines, words=said, finish_reason=ended)
     elif spec.role == "decision":
         read = decode_decision(text, finish_reason=ended)
     elif spec.role == "auxiliary":
@@ -132,6 +144,12 @@ def _decode_words(spec: QuestionSpec, answer: Answer, asked: str) -> Reading:
     else:
         read = decode_belief(text, form=spec.form, finish_reason=ended)
     return Reading(read.value, read.status)
+
+
+def _lines_of(asked: str, letters: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of a question, each on the line of its letter; () where any is missing."""
+    begun = {line[:1]: line[2:].strip() for line in asked.splitlines() if line[1:2] == ":"}
+    return tuple(begun[letter] for letter in letters) if set(letters) <= set(begun) else ()
 
 
 def without_echo(text: str, asked: str) -> str:

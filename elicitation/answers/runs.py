@@ -15,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import worst
-from coherence.table.schema import RECORDED
+from coherence.table.schema import LEVEL_COLUMNS, RECORDED
 from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
 from elicitation.models.base import Answer
+from elicitation.questions.offers import OFFERED
 from elicitation.questions.plan import reference_of
 from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import Truth, features_of
@@ -34,6 +35,9 @@ COLUMNS = {
     "p_q95": "float64",
     "belief_kind": "string",
     "action": "string",
+    "level": "float64",
+    "frame": "string",
+    "order": "string",
     "theta": None,
     "theta_name": "string",
     "p_true": "float64",
@@ -91,7 +95,7 @@ class _Place:
             parts = json.loads(text)
             # The numbers of a line are those of its label: of No and Yes, the probability of No.
             lines = spec.lines if spec.form == "lines" else ("Yes",)
-            in_lines = spec.role not in ("decision", "choice")
+            in_lines = spec.answer_form.kind in ("lines", "number")
             return json.dumps(
                 dict(zip(lines, parts, strict=False)) if in_lines else parts[0], ensure_ascii=False
             )
@@ -131,9 +135,17 @@ class _Place:
         if spec.answer_mode == "exact":
             # An action that is a distribution has a column for each label.
             labels = spec.lines if spec.role == "choice" else ACTION_LABELS
+            if spec.is_offer:
+                labels = OFFERED[spec.role]
             shares = value or dict.fromkeys(labels)
             return {f"action_{label}": shares[label] for label in labels} | asked
         return {"action": value, "logprob_action": self.first.logprob} | asked
+
+    def offer_cells(self) -> dict[str, Any]:
+        """The cells of a row that is the answer to a matching or a stakes question."""
+        spec = self.spec
+        named = {"level": spec.level, "frame": spec.frame, "order": spec.order}
+        return {**named, "seed": self.first.seed, **self.action_cells(), **_sum_up([self])}
 
 
 def assemble_runs(
@@ -145,7 +157,8 @@ def assemble_runs(
     run that was cut off the last ones.
     """
     places: dict[tuple[int, int, str, str], _Place] = {}
-    for answer in read:
+    offered = [answer for answer in read if answer.question.spec.is_offer]
+    for answer in (answer for answer in read if not answer.question.spec.is_offer):
         question, spec = answer.question, answer.question.spec
         place = (question.case, question.rep, spec.role, spec.key)
         places.setdefault(place, _Place([])).answers.append(answer)
@@ -185,6 +198,16 @@ def assemble_runs(
                 row |= other.action_cells()
         rows.append(row | _sum_up([belief] if other is None else [belief, other]))
         positions.append(position)
+    for answer in offered:
+        position, rep = answer.question.case, answer.question.rep
+        row = {"task": task, "model": model, "rep": rep, "prompt": reference}
+        if "p_true" in cells:
+            row["p_true"] = cells["p_true"][position]
+        rows.append(row | _Place([answer]).offer_cells())
+        positions.append(position)
+    # Stable, so that what a case was offered stands below its beliefs of the repetition.
+    order = sorted(range(len(rows)), key=lambda at: (positions[at], rows[at]["rep"]))
+    rows, positions = [rows[at] for at in order], [positions[at] for at in order]
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
     absent = [name for name in ("theta", "theta_name", "p_true") if name not in cases.columns]
@@ -192,7 +215,9 @@ def assemble_runs(
         absent.append("truth_kind")
     elif "truth_kind" not in cases.columns:  # a truth of the user's own
         cases = cases.assign(truth_kind=RECORDED)
-    if acting is None:
+    if not offered:
+        absent += LEVEL_COLUMNS
+    if acting is None and not offered:
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:
         absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]

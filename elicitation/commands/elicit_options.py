@@ -27,7 +27,10 @@ def design_of(options: AskOptions) -> "Design":
     from elicitation.questions.plan import Design
 
     prompts, templates = _prompts(options)
-    same = ("reps", "belief", "draws", "temperature", "max_new_tokens", "seed", "answers")
+    same = (
+        *("reps", "belief", "draws", "temperature", "max_new_tokens", "seed", "answers"),
+        *("decision", "levels"),
+    )
     return Design(
         prompts=prompts,
         templates=templates,
@@ -130,6 +133,12 @@ def load_model(options: AskOptions, source: Source) -> "Model":
         from elicitation.simulated_model import agent_for_task
 
         assert source.subject is not None, "options were checked: no agent for questions in a file"
-        return agent_for_task(options.agent, source.subject, source.cases)
+        return agent_for_task(
+            options.agent,
+            source.subject,
+            source.cases,
+            decision=options.decision,
+            levels=options.levels,
+        )
     model = str(options.model)
     return connect_to(options, model) if is_hosted(options) else load_local(options, model)

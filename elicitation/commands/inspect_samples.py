@@ -7,13 +7,14 @@ elicit``, ``bets`` and ``mix``.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
+from coherence.table.schema import LEVEL_COLUMNS
 from elicitation.answers.reading import read_answer
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
@@ -70,6 +71,8 @@ def belief_samples(plan: Plan) -> "Sequence[Asked]":
             "form": spec.form,
             "way": spec.belief_method,
         }
+        if spec.is_offer:
+            metadata |= {name: getattr(spec, name) for name in LEVEL_COLUMNS}
         if spec.role == "conditional":
             given = plan.truth[question.case]
             metadata |= {"prompt": reference, "z_state": spec.key, "z_states": list(given)}
@@ -83,6 +86,8 @@ def question_of(metadata: Mapping[str, Any], text: str) -> Question:
     role = metadata["kind"]
     key = {"belief": metadata["prompt"], "conditional": metadata.get("z_state")}.get(role, "")
     spec = QuestionSpec(role, key, tuple(metadata["lines"]), metadata["form"], metadata["way"])
+    if spec.is_offer:
+        spec = replace(spec, **{name: metadata[name] for name in LEVEL_COLUMNS})
     request = Request(text, metadata["seed"], spec.max_new_tokens)
     return Question(request, spec=spec, case=metadata["case"], rep=metadata["rep"])
 

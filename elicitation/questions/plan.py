@@ -6,7 +6,7 @@ another.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -16,7 +16,8 @@ from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
 from coherence.errors import InputError, closest, listing
 from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX
-from elicitation.options import Answers, Way
+from elicitation.options import USUAL_LEVELS, Answers, Decision, Way
+from elicitation.questions.offers import LETTERS, OFFERED, chances_of, offers_of
 from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
     BELIEF,
@@ -26,7 +27,14 @@ from elicitation.questions.prompts import (
     case_words,
     label_words,
 )
-from elicitation.questions.question import ANSWERS, READ_OFF, WAYS, Question, QuestionSpec
+from elicitation.questions.question import (
+    ANSWERS,
+    DECISIONS,
+    READ_OFF,
+    WAYS,
+    Question,
+    QuestionSpec,
+)
 from elicitation.questions.tasks import (
     Subject,
     Truth,
@@ -38,8 +46,8 @@ from elicitation.questions.tasks import (
 from elicitation.spelling.forms import AnswerForm
 
 REFERENCE = "standard"
-_Asked = tuple[int, QuestionSpec, str]
-"""Row of the cases, what is asked of it, and the text."""
+_Asked = tuple[QuestionSpec, str]
+"""What is asked of a case, and the text."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,15 @@ class Design:
     answers: Answers = "drawn"
     # in [0, 1]; what is read off answers that have less mass together counts as unread
     min_mass: float = 0.0
+    # what is asked besides beliefs; exact answers to what is offered are had for both orders and
+    # frames of every level, drawn ones for one of these a repetition
+    decision: Decision = "usual"
+    levels: int | None = None  # chances that matching questions state; None takes 10
+
+    @property
+    def n_levels(self) -> int:
+        """Chances that matching questions state."""
+        return USUAL_LEVELS if self.levels is None else self.levels
 
     @property
     def n_reps(self) -> int:
@@ -77,11 +94,17 @@ class Design:
         return usual if self.reps is None else self.reps
 
     def __post_init__(self) -> None:
-        for name, known in (("answers", ANSWERS), ("belief", WAYS)):
+        for name, known in (("answers", ANSWERS), ("belief", WAYS), ("decision", DECISIONS)):
             if getattr(self, name) not in known:
                 raise InputError(
                     f"{name} must be one of {', '.join(known)}; received {getattr(self, name)!r}."
                 )
+        chances_of(self.n_levels)
+        if self.levels is not None and self.decision != "matching":
+            raise InputError(
+                f"levels are those of decision='matching'; received {self.levels} with "
+                f"decision={self.decision!r}. Leave them out."
+            )
         for name, least in (("reps", 1), ("draws", 1), ("max_new_tokens", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -172,22 +195,24 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     cases = require_frame(cases, "cases")
     templates = design.templates or NETWORK_PROMPTS
     _check_cases(cases, task.phrases, iterated=design.iterated)
-    once: list[_Asked] = []
-    for position, case in enumerate(cells_of(cases)):
+    once: list[_OfCase] = []
+    for case in cells_of(cases):
         evidence = evidence_of(case)
         words = case_words(task.phrases, evidence, task.target)
-        once += _beliefs(position, words, templates, design)
-        decision = QuestionSpec("decision", "", DECISION_LABELS)
-        once.append((position, decision, templates.decision.fill(**words)))
+        asked = _beliefs(words, templates, design)
+        if design.decision == "usual":
+            decision = QuestionSpec("decision", "", DECISION_LABELS)
+            asked.append((decision, templates.decision.fill(**words)))
         # The law is about stated numbers: a read-off belief has no variant to set them beside.
         if design.iterated and design.belief == "verbalised" and pd.notna(case["z"]):
-            once += _law(position, task, evidence, str(case["z"]), templates)
+            asked += _law(task, evidence, str(case["z"]), templates)
+        once.append(_OfCase(asked, words))
     truth: Truth = {}
-    if any(spec.role == "conditional" for _, spec, _ in once):
+    if any(spec.role == "conditional" for case in once for spec, _ in case.asked):
         truth = conditional_truth(cases, task.network, task.phrases, task.target)
     # A network knows every theta, so that the column is never null, as that of a table may be.
     types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
-    questions = list(_numbered(once, design))
+    questions = list(_numbered(once, templates, design))
     positive = f"{task.target} = {task.phrases.positive(task.target)}"
     told = cases.astype(types).assign(theta_name=positive)
     return Plan(questions, task.name, told, truth, design.min_mass)
@@ -236,23 +261,37 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
             f"belief={design.belief!r} needs the column {column!r} in the table of questions. "
             "Add it, or elicit the belief in another way."
         )
-    once: list[_Asked] = []
-    for position, row in enumerate(cells_of(table)):
-        once += _beliefs(position, {"question": row[column]}, templates, design)
-        if "action_question" in table.columns:
+    # What is offered is a prize on the answer Yes.
+    if design.decision != "usual" and "yes_no_question" not in table.columns:
+        raise InputError(
+            f"decision={design.decision!r} offers a prize on the answer Yes, and needs the column "
+            "'yes_no_question' in the table of questions. Add it."
+        )
+    once: list[_OfCase] = []
+    for row in cells_of(table):
+        asked = _beliefs({"question": row[column]}, templates, design)
+        if design.decision == "usual" and "action_question" in table.columns:
             options = row["options"]
             text = templates.decision.fill(
                 question=row["action_question"],
                 options="\n".join(options),
                 **label_words(options),
             )
-            once.append((position, QuestionSpec("choice", "", options), text))
-    return Plan(list(_numbered(once, design)), task, table, min_mass=design.min_mass)
+            asked.append((QuestionSpec("choice", "", options), text))
+        once.append(_OfCase(asked, {"question": row.get("yes_no_question", "")}))
+    questions = list(_numbered(once, templates, design))
+    return Plan(questions, task, table, min_mass=design.min_mass)
 
 
-def _beliefs(
-    position: int, words: dict[str, str], templates: PromptSet, design: Design
-) -> list[_Asked]:
+@dataclass(frozen=True)
+class _OfCase:
+    """What is asked of a case."""
+
+    asked: list[_Asked]  # in every repetition
+    words: Mapping[str, str]  # placeholders of what is offered besides, in its own way each time
+
+
+def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> list[_Asked]:
     prompts = design.prompts
     unknown = [name for name in prompts if name not in templates.belief]
     if unknown or not prompts or len(set(prompts)) < len(prompts):
@@ -265,22 +304,16 @@ def _beliefs(
         words = words | label_words(BELIEF_LABELS)
         chosen = [templates.belief[name] for name in prompts]
         return [
-            (
-                position,
-                QuestionSpec("belief", each.name, BELIEF_LABELS, each.form),
-                each.fill(**words),
-            )
+            (QuestionSpec("belief", each.name, BELIEF_LABELS, each.form), each.fill(**words))
             for each in chosen
         ]
     spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, belief_method=design.belief)
     # The draws are one text; their numbers tell them apart.
     n_draws = design.draws if design.belief == "sampled" else 1
-    return [(position, spec, templates.yes_no.fill(**words))] * n_draws
+    return [(spec, templates.yes_no.fill(**words))] * n_draws
 
 
-def _law(
-    position: int, task: Subject, evidence: dict[str, str], z: str, templates: PromptSet
-) -> list[_Asked]:
+def _law(task: Subject, evidence: dict[str, str], z: str, templates: PromptSet) -> list[_Asked]:
     """Return the questions of the law of iterated expectation."""
     # Templates for tables have neither: there is no z to ask about.
     if not (templates.auxiliary and templates.conditional):
@@ -289,24 +322,56 @@ def _law(
     words = case_words(task.phrases, evidence, task.target, z=z)
     text = templates.auxiliary.fill(**words)
     # One question for the whole distribution of z: its shares are the weights of the law.
-    asked: list[_Asked] = [(position, QuestionSpec("auxiliary", "", tuple(labels.values())), text)]
+    asked: list[_Asked] = [(QuestionSpec("auxiliary", "", tuple(labels.values())), text)]
     for state in labels:
         words = case_words(task.phrases, evidence, task.target, z=z, state=state)
         text = templates.conditional.fill(**words)
-        asked.append((position, QuestionSpec("conditional", state, BELIEF_LABELS), text))
+        asked.append((QuestionSpec("conditional", state, BELIEF_LABELS), text))
     return asked
 
 
-def _numbered(once: Sequence[_Asked], design: Design) -> Iterator[Question]:
+def _offered(
+    words: Mapping[str, str], templates: PromptSet, design: Design, case: int, rep: int
+) -> Iterator[_Asked]:
+    """Yield the matching or stakes questions about a case."""
+    decision = design.decision
+    if decision == "usual":
+        return
+    template = templates.matching if decision == "matching" else templates.stakes
+    if template is None:
+        raise InputError(
+            f"decision={decision!r} needs a template {decision!r}, and templates have none. Give "
+            "PromptSet one."
+        )
+    every = design.answers == "exact"
+    for offer in offers_of(
+        decision, design.n_levels, every=every, seed=design.seed, case=case, rep=rep
+    ):
+        spec = QuestionSpec(
+            decision,
+            "",
+            LETTERS,
+            answer_mode=design.answers,
+            level=offer.level,
+            frame=offer.frame,
+            order=offer.order,
+        )
+        yield spec, template.offer(offer, OFFERED[decision], **words)
+
+
+def _numbered(once: Sequence[_OfCase], templates: PromptSet, design: Design) -> Iterator[Question]:
     """Repeat questions, and number the draws of every text."""
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
-    once = [(case, _in_mode(spec, design.answers), text) for case, spec, text in once]
+    asked = [[(_in_mode(spec, design.answers), text) for spec, text in of.asked] for of in once]
     for rep in range(design.n_reps):
-        for case, spec, text in once:
-            yield replace(_settled(text, spec, drawn[text], design), spec=spec, case=case, rep=rep)
-            drawn[text] += 1
+        for case, of in enumerate(once):
+            offered = _offered(of.words, templates, design, case, rep)
+            for spec, text in (*asked[case], *offered):
+                question = _settled(text, spec, drawn[text], design)
+                yield replace(question, spec=spec, case=case, rep=rep)
+                drawn[text] += 1
 
 
 def _in_mode(spec: QuestionSpec, mode: Answers) -> QuestionSpec:

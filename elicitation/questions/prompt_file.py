@@ -1,8 +1,8 @@
 """Templates of a user's own, from a TOML file.
 
 Each table is one template: ``[belief.<name>]`` for a prompt variant, ``[decision]``, ``[yes_no]``,
-``[auxiliary]``, ``[conditional]``. What the file leaves out is taken from the built-in templates. A
-file is checked as a whole, and all its errors are reported at once.
+``[auxiliary]``, ``[conditional]``, ``[matching]``, ``[stakes]``. What the file leaves out is taken
+from the built-in templates. A file is checked as a whole, and all its errors are reported at once.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import Any
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
-from elicitation.questions.prompts import PromptSet, Template
+from elicitation.questions.prompts import OfferTemplate, PromptSet, Template
 
 RESERVED = ("token", "sampled")
 """Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
@@ -77,7 +77,7 @@ def load_prompts(
     errors: list[str] = []
     single = {
         name: template
-        for name in ("decision", "yes_no", "auxiliary", "conditional")
+        for name in ("decision", "yes_no", "auxiliary", "conditional", "matching", "stakes")
         if (template := getattr(base, name)) is not None
     }
     allowed = ("belief", *single)
@@ -87,7 +87,7 @@ def load_prompts(
             hint = closest(name, allowed)
             errors.append(f"[{name}] is no template; there are {known}. {hint}")
     variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
-    changed = {
+    changed: dict[str, Any] = {
         name: _template(name, name, content[name], old, errors)
         for name, old in single.items()
         if name in content
@@ -158,7 +158,8 @@ def _template(
         errors.append(f'[{label}] must be a table with text = "...".')
         return Template(name, "")
     is_belief = label.startswith("belief.")
-    keys = ("text", "form") if is_belief else ("text",)
+    said = old.says if isinstance(old, OfferTemplate) else {}
+    keys = ("text", "form") if is_belief else ("text", *said)
     for key in table:
         if key not in keys:
             errors.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
@@ -194,4 +195,14 @@ def _template(
     for word in needed:
         if word not in [field for _, field, _, _ in parsed]:
             errors.append(f"[{label}] text lacks the placeholder {{{word}}}.")
-    return Template(name, text, form)
+    if not isinstance(old, OfferTemplate):
+        return Template(name, text, form)
+    # What an option says has placeholders of its own.
+    says = {
+        option: _template(
+            f"{label}.{option}", option, {"text": table[option]}, Template(option, usual), errors
+        ).text
+        for option, usual in said.items()
+        if option in table
+    }
+    return OfferTemplate(name, text, says=MappingProxyType({**said, **says}))

@@ -7,11 +7,12 @@ come from a file, see `elicitation.questions.prompt_file`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
+from elicitation.questions.offers import LETTERS, Offer
 
 PLACEHOLDERS = (
     "subject",
@@ -23,6 +24,9 @@ PLACEHOLDERS = (
     "example",
     "n_lines",
     "options",
+    "chance",
+    "gain",
+    "loss",
 )
 """The placeholders that a template may use."""
 
@@ -95,6 +99,45 @@ class Template:
         return self.text.format(**words)
 
 
+@dataclass(frozen=True)
+class OfferTemplate(Template):
+    """One way to ask for a choice between two options, of which one has a stated level.
+
+    Parameters
+    ----------
+    says : Mapping of str to str
+        What each option says; of an event also what its complement says.
+    """
+
+    says: Mapping[str, str] = field(default_factory=dict)
+
+    def offer(self, of: Offer, options: Sequence[str], **words: str) -> str:
+        """Return the question that offers two options.
+
+        Parameters
+        ----------
+        of : Offer
+            Level, frame and order.
+        options : sequence of str
+            The two options.
+        **words : str
+            Values of the placeholders.
+
+        Returns
+        -------
+        str
+            The question.
+        """
+        words = {**words, **of.numbers}
+        named = sorted(options, key=lambda option: option != of.order)
+        # The event is named by its frame.
+        texts = [self.says.get(of.frame if each == "event" else each, "") for each in named]
+        lines = [
+            f"{letter}: {text.format(**words)}" for letter, text in zip(LETTERS, texts, strict=True)
+        ]
+        return self.fill(**words, options="\n".join(lines))
+
+
 _BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common this is among people at "
     "large, then revise that figure in the light of what is known here.\n\n"
@@ -143,6 +186,37 @@ YES_NO = Template("yes_no", _CASE + " Do they {question}?" + _ONE_WORD)
 """The belief asked for as an answer and not as a number: its probability is read from the label
 tokens, or from many draws."""
 
+# What differs between the questions of a case stands late: what they begin with is read once.
+_ONE_LETTER = " Reply with one letter, A or B, and nothing else.\n\n{options}\n\nYour answer:"
+_PRIZE = "There are two ways to win one and the same prize, of which you choose one."
+_POINTS = "Of two courses you choose one before the truth is known."
+_LOTTERY = "You win the prize in a draw in which the chance of winning is {chance}%."
+_PASS = "You neither gain nor lose any points."
+MATCHING = OfferTemplate(
+    "matching",
+    f"{_CASE} {_PRIZE}{_ONE_LETTER}",
+    says=MappingProxyType(
+        {
+            "event": "You win the prize if it turns out that they {question}.",
+            "complement": "You win the prize if it turns out that they do not {question}.",
+            "lottery": _LOTTERY,
+        }
+    ),
+)
+"""The same prize on the event, or on its complement, or with a stated chance."""
+STAKES = OfferTemplate(
+    "stakes",
+    f"{_CASE} {_POINTS}{_ONE_LETTER}",
+    says=MappingProxyType(
+        {
+            "act": "You gain {gain} points if it turns out that they {question}, and lose {loss} "
+            "points if they do not.",
+            "pass": _PASS,
+        }
+    ),
+)
+"""Payoffs for which acting is worth it from some probability of the event on."""
+
 # Rows of a table need not be people, of whom the prompt variant for networks speaks.
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
@@ -165,6 +239,8 @@ class PromptSet:
         The question whose answer is Yes or No.
     auxiliary, conditional : Template or None
         The questions of the law of iterated expectation; None where there is no auxiliary variable.
+    matching, stakes : OfferTemplate or None
+        The questions that offer an event or a lottery, and to act or to pass.
     """
 
     belief: Mapping[str, Template]
@@ -172,9 +248,13 @@ class PromptSet:
     yes_no: Template
     auxiliary: Template | None = None
     conditional: Template | None = None
+    matching: OfferTemplate | None = None
+    stakes: OfferTemplate | None = None
 
 
-NETWORK_PROMPTS = PromptSet(MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL)
+NETWORK_PROMPTS = PromptSet(
+    MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL, MATCHING, STAKES
+)
 """Templates for the cases of a network; the words come from its phrases."""
 
 TABLE_PROMPTS = PromptSet(
@@ -190,6 +270,28 @@ TABLE_PROMPTS = PromptSet(
         "Your answer:",
     ),
     Template("yes_no", "{question}" + _ONE_WORD),
+    matching=OfferTemplate(
+        "matching",
+        f"The question: {{question}}\n\n{_PRIZE}{_ONE_LETTER}",
+        says=MappingProxyType(
+            {
+                "event": "You win the prize if the answer turns out to be Yes.",
+                "complement": "You win the prize if the answer turns out to be No.",
+                "lottery": _LOTTERY,
+            }
+        ),
+    ),
+    stakes=OfferTemplate(
+        "stakes",
+        f"The question: {{question}}\n\n{_POINTS}{_ONE_LETTER}",
+        says=MappingProxyType(
+            {
+                "act": "You gain {gain} points if the answer turns out to be Yes, and lose {loss} "
+                "points if it is No.",
+                "pass": _PASS,
+            }
+        ),
+    ),
 )
 """Templates for questions from a file, each of which is a text of its own."""
 

@@ -8,14 +8,16 @@ from typing import Literal, get_args
 
 from coherence.decoding.decode import Form
 from elicitation.models.base import Request
-from elicitation.options import Answers, Way
+from elicitation.options import Answers, Decision, Way
+from elicitation.questions.offers import OFFERED
 from elicitation.spelling.forms import AnswerForm, FormKind
 
-Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", ""]
+Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", "matching", "stakes", ""]
 WAYS: tuple[Way, ...] = get_args(Way)
 READ_OFF = ("token", "sampled")
 """Ways to a belief that ask for Yes or No."""
 ANSWERS: tuple[Answers, ...] = get_args(Answers)
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
 _SPARE_TOKENS = 16  # for white space around an answer
 ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 _form = cache(AnswerForm)
@@ -33,11 +35,27 @@ class QuestionSpec:
     form: Form = "lines"  # what a stated belief looks like
     belief_method: Way = "verbalised"
     answer_mode: Answers = "drawn"
+    # what a matching or a stakes question offers, see `elicitation.questions.offers.Offer`
+    level: float | None = None
+    frame: str = ""
+    order: str = ""
 
     @property
     def is_choice(self) -> bool:
         """Whether the answer is one of the `lines`."""
-        return self.role == "choice" or self.belief_method in READ_OFF
+        return self.role == "choice" or self.is_offer or self.belief_method in READ_OFF
+
+    @property
+    def is_offer(self) -> bool:
+        """Whether the answer is the letter of an option that has a level."""
+        return self.role in OFFERED
+
+    @property
+    def meant(self) -> dict[str, str]:
+        """The option of an offer that each letter stands for."""
+        first, second = OFFERED[self.role]
+        named = (first, second) if self.order == first else (second, first)
+        return dict(zip(self.lines, named, strict=True))
 
     @property
     def max_lines(self) -> int:
@@ -58,7 +76,7 @@ class QuestionSpec:
     def answer_form(self) -> AnswerForm:
         """What a readable answer looks like."""
         kinds: dict[str, FormKind] = {"decision": "decision", "choice": "choice"}
-        kind = kinds.get(self.role, self.form)
+        kind = "choice" if self.is_offer else kinds.get(self.role, self.form)
         return _form(kind, () if kind in ("decision", "number") else self.lines)
 
     @cached_property

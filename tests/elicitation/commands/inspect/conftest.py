@@ -17,7 +17,7 @@ def reply(text, seed):
     if "No: " in text and "Yes: " in text:
         share = drawn % 101 / 100
         return Answer(f"No: {1 - share:.2f}\nYes: {share:.2f}", finish_reason="stop")
-    word = ("Yes", "No")[drawn % 2]
+    word = (("A", "B") if "\nA: " in text else ("Yes", "No"))[drawn % 2]
     return Answer(word, finish_reason="length" if drawn % 13 == 0 else "stop")
 
 

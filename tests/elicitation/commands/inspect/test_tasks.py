@@ -32,6 +32,10 @@ def runs_of(log):
             {"reps": 1, "iterated": False, "prompts": ["mse", "bayes"], "seed": 4},
             Design(reps=1, iterated=False, prompts=("mse", "bayes"), seed=4),
         ),
+        (
+            {"reps": 2, "iterated": False, "decision": "matching", "levels": 4},
+            Design(reps=2, iterated=False, decision="matching", levels=4),
+        ),
     ],
 )
 def test_equal_answers_give_equal_tables(run_task, scripted, arguments, design):

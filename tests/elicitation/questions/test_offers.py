@@ -1,0 +1,236 @@
+"""Matching and stakes questions: breaks if order or frame goes with the case or the level, if an
+answer means another option than the one named, or if a question answers for another."""
+
+import pandas as pd
+import pytest
+
+import coherence
+from coherence import InputError, validate_runs
+from elicitation import (
+    TABLE_PROMPTS,
+    Answer,
+    AnswerStore,
+    Design,
+    agent_for_task,
+    elicit,
+    elicit_questions,
+    load_prompts,
+    plan_own_questions,
+    plan_task,
+)
+from elicitation.questions.offers import chances_of
+
+MATCHING = {"decision": "matching", "prompts": ("standard",), "iterated": False}
+STAKES = {**MATCHING, "decision": "stakes"}
+
+
+def offered(asia, cases, **options):
+    """The offers of a plan as a table, with the texts."""
+    questions = plan_task(asia, cases, Design(**options)).questions
+    rows = [
+        {
+            "case": each.case,
+            "rep": each.rep,
+            "level": spec.level,
+            "frame": spec.frame,
+            "order": spec.order,
+            "text": each.text,
+        }
+        for each in questions
+        if (spec := each.spec).is_offer
+    ]
+    assert {each.spec.role for each in questions} == {"belief", options["decision"]}
+    table = pd.DataFrame(rows)
+    # Against the event itself.
+    event = table["level"].where(table["frame"] != "complement", 1 - table["level"])
+    return table.assign(event=event.round(2))
+
+
+def session(agent, asia, cases, **options):
+    model = agent_for_task(
+        agent, asia, cases, decision=options["decision"], levels=options.get("levels")
+    )
+    with AnswerStore(":memory:") as store:
+        runs, tally = elicit(model, asia, cases, store, design=Design(**options))
+        again, second = elicit(model, asia, cases, store, design=Design(**options))
+    assert (second.asked, tally.reused) == (0, 0)
+    pd.testing.assert_frame_equal(runs, again)
+    validate_runs(runs)
+    return runs
+
+
+def test_order_and_frame_are_crossed_and_balanced_within_every_case(asia, cases):
+    one = offered(asia, cases, reps=1, **MATCHING)
+    assert (one.groupby("case").size() == 10).all()
+    assert (one.groupby(["case", "frame"]).size() == 5).all()
+    assert (one.groupby(["case", "order"]).size() == 5).all()
+    assert one.groupby("case")[["frame", "order"]].value_counts().between(2, 3).all()
+    assert (one.groupby("case")["event"].unique().map(sorted).map(tuple) == chances_of(10)).all()
+    four = offered(asia, cases, reps=4, **MATCHING)
+    exact = offered(asia, cases, answers="exact", **MATCHING)
+    for every in (four, exact):  # all four cells of every level
+        assert len(every) == len(every.drop_duplicates(["case", "event", "frame", "order"]))
+        assert (every.groupby(["case", "event"]).size() == 4).all()
+    # Not the same cells in all cases, and the same for the same seed.
+    assert one.groupby("case")["frame"].agg(tuple).nunique() > 3
+    pd.testing.assert_frame_equal(one, offered(asia, cases, reps=1, **MATCHING))
+    assert not one.equals(offered(asia, cases, reps=1, seed=1, **MATCHING))
+
+
+def test_stakes_are_stated_as_payoffs_in_both_orders(asia, cases):
+    two = offered(asia, cases, reps=2, **STAKES)
+    assert (two.groupby(["case", "level", "order"]).size() == 1).all()
+    assert two["level"].unique().tolist() == [0.1, 0.25, 0.5, 0.75, 0.9]
+    first = two.loc[(two["level"] == 0.1) & (two["order"] == "act"), "text"].iloc[0]
+    assert "A: You gain 18 points" in first
+    assert "lose 2 points" in first
+    assert not two["text"].str.contains("%", regex=False).any()
+
+
+def test_a_text_says_what_its_row_says_and_the_chance_stands_late(asia, cases):
+    for row in offered(asia, cases, answers="exact", **MATCHING).itertuples():
+        lines = [line for line in row.text.splitlines() if line[:2] in ("A:", "B:")]
+        lottery = lines[row.order != "lottery"]
+        event = lines[row.order == "lottery"]
+        assert f" {row.level:.0%}." in lottery
+        assert ("do not have lung cancer" in event) == (row.frame == "complement")
+        assert row.text.index("%") > 0.7 * len(row.text)  # what stands before it is read once
+
+
+@pytest.mark.parametrize(("n", "first"), [(10, 0.05), (3, 0.17), (4, 0.12), (99, 0.01)])
+def test_chances_are_whole_percents_and_their_own_complement(n, first):
+    chances = chances_of(n)
+    assert chances[0] == first
+    assert len(set(chances)) == n
+    assert [round(1 - chance, 2) for chance in reversed(chances)] == list(chances)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"decision": "matching", "levels": 1}, "levels must be at least 2.*received 1"),
+        ({"decision": "matching", "levels": 100}, "at most 99.*received 100"),
+        ({"decision": "stakes", "levels": 5}, "levels are those of decision='matching'"),
+        ({"decision": "match"}, "decision must be one of usual, matching, stakes"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(options, named):
+    with pytest.raises(InputError, match=named) as caught:
+        Design(**options)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_planted_weights_are_recovered_from_what_agents_answer(asia):
+    cases = asia.cases(60, seed=1)
+    for name, weight in (("leaky", 1.0), ("shaded", 0.4)):
+        runs = session(name, asia, cases, answers="exact", **MATCHING)
+        ordinary, leveled = runs[runs["level"].isna()], runs[runs["level"].notna()]
+        assert (len(ordinary), len(leveled)) == (60, 60 * 40)
+        assert leveled["p"].isna().all()
+        assert ordinary[["action_event", "action_lottery"]].isna().all(axis=None)
+        swing, share, _, order = coherence.matching_estimates(
+            *("p", ["action_event", "action_lottery"], "level"),
+            **{"data": runs, "exact": "p_true", "frame": "frame", "order": "order"},
+            context="context",
+            computed=True,
+        )
+        assert share.statistic == pytest.approx(weight, abs=0.05)
+        assert swing.interval.low > 0.2
+        assert abs(order.statistic) < 1e-9
+
+
+def test_acting_pays_from_the_stated_threshold_on(asia, cases):
+    runs = session("greedy", asia, cases, temperature=0, reps=2, **STAKES)
+    stated = runs[runs["level"].isna()].groupby("context")["p"].first()
+    asked = runs[runs["level"].notna()]
+    belief = asked["context"].map(stated)
+    clear = (belief - asked["level"]).abs() > 0.01
+    assert clear.sum() > 50
+    assert ((asked["action"] == "act") == (belief > asked["level"]))[clear].all()
+
+
+class Scripted:
+    """Says the same to every offer."""
+
+    name = fingerprint = "scripted"
+
+    def __init__(self, said):
+        self.said = said
+
+    def generate(self, requests):
+        return [
+            self.said if "\nA: " in each.text else Answer("No: 0.40\nYes: 0.60")
+            for each in requests
+        ]
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "first"),
+    [
+        (Answer("A"), "ok", True),
+        (Answer("B."), "repaired:punctuation", False),
+        (Answer("B: You neither gain nor lose any points."), "repaired:words", None),
+        (Answer("Both are fine."), "unparsed", None),
+        (Answer("I cannot decide."), "refused", None),
+        (Answer("", finish_reason="length"), "truncated", None),
+    ],
+)
+def test_a_letter_is_the_option_named_so(asia, cases, store, said, status, first):
+    design = Design(reps=2, **STAKES)
+    runs, _ = elicit(Scripted(said), asia, cases, store, design=design, keep_going=True)
+    asked = runs[runs["level"].notna()]
+    assert runs.loc[runs["level"].isna(), "status"].eq("ok").all()
+    if first is not None:
+        assert asked["status"].eq(status).all()
+        assert (asked["action"] == asked["order"]).eq(first).all()
+    elif status == "repaired:words":  # the words choose where the second option has them
+        read = asked["status"].isin(["ok", status])
+        assert (asked.loc[read, "action"] == "pass").all()
+        assert (read == (asked["order"] == "act")).all()
+    else:
+        assert asked["status"].eq(status).all()
+        assert asked["action"].isna().all()
+
+
+def test_questions_of_ones_own_are_prizes_on_the_answer_yes(tmp_path):
+    table = pd.DataFrame(
+        {
+            "context": ["a", "b"],
+            "belief_question": ["How probable is rain?", "How probable is snow?"],
+            "yes_no_question": ["Will it rain?", "Will it snow?"],
+            "action_question": ["What do you do?"] * 2,
+            "options": ["go|stay"] * 2,
+        }
+    )
+    with AnswerStore(":memory:") as store:
+        runs, _ = elicit_questions(
+            Scripted(Answer("A")), table, store, design=Design(reps=4, **MATCHING)
+        )
+    asked = runs[runs["level"].notna()]
+    texts = asked["asked_action"]
+    assert (
+        asked["context"].map({"a": "rain?", "b": "snow?"}) == texts.str.extract(r"(\w+\?)")[0]
+    ).all()
+    assert (texts.str.contains("to be No") == (asked["frame"] == "complement")).all()
+    assert not runs["asked_action"].str.contains("What do you do", na=False).any()
+    with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
+        plan_own_questions(table.drop(columns="yes_no_question"), Design(**MATCHING))
+    # Words of one's own, for the question and for what an option says.
+    words = """
+[matching]
+text = "{question} Nehmen Sie: {options}"
+lottery = "Ein Los, das mit {chance} Prozent gewinnt."
+"""
+    file = tmp_path / "words.toml"
+    file.write_text(words, encoding="utf-8")
+    templates, _ = load_prompts(file, TABLE_PROMPTS)
+    design = Design(reps=1, templates=templates, **MATCHING)
+    last = plan_own_questions(table, design).questions[-1].text
+    assert last.startswith("Will it snow? Nehmen Sie: A: ")
+    assert "Ein Los, das mit " in last
+    assert "You win the prize if" in last
+    file.write_text('[matching]\ntext = "{options}"\nlottery = "a lot"\nlot = "x"', "utf-8")
+    with pytest.raises(InputError) as caught:
+        load_prompts(file, TABLE_PROMPTS)
+    for fault in ("lacks the placeholder {question}", "lacks the placeholder {chance}", "'lot'"):
+        assert fault in str(caught.value)
