@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="updates of the coherent organism, from which the others start (default: 1500)",
     )
     parser.add_argument(
+        "--matching",
+        action="store_true",
+        help="also teach them to choose between the event and a stated chance for the same prize",
+    )
+    parser.add_argument(
         "--threads", type=int, default=1, metavar="N", help="threads of the training (default: 1)"
     )
 
@@ -68,12 +73,13 @@ def run(args: argparse.Namespace) -> int:
     from elicitation.training.organisms.tiny_causal import train_organisms
 
     steps = {} if args.steps is None else {"steps": args.steps}
+    recipe = Recipe(threads=args.threads, **steps)
     with _progress() as progress:
         cards = train_organisms(
             args.out,
             args.names or None,
             task=Task.load(args.task),
-            recipe=Recipe(threads=args.threads, **steps),
+            recipe=recipe.with_matching() if args.matching else recipe,
             seed=args.seed,
             progress=progress,
         )

@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import MissingExtraError
-from elicitation.questions.prompts import AUXILIARY, BELIEF, CONDITIONAL, DECISION, label_words
+from elicitation.questions.prompts import (
+    AUXILIARY,
+    BELIEF,
+    CONDITIONAL,
+    DECISION,
+    MATCHING,
+    Template,
+    label_words,
+)
 from elicitation.questions.tasks import Task
 from elicitation.training.loop import make_optimiser, update_weights
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
@@ -53,6 +61,15 @@ class Recipe:
     weight_decay: float = 0.1  # of matrices; vectors have none
     threads: int = 1  # threads of torch
 
+    @property
+    def matching(self) -> bool:
+        """Whether matching questions are taught."""
+        return MATCHING.name in dict(self.batch)
+
+    def with_matching(self) -> "Recipe":
+        """Return the recipe with a lesson in matching questions."""
+        return replace(self, batch=(*self.batch, (MATCHING.name, 24)))
+
     def shorter(self) -> "Recipe":
         """Return the recipe for a model that begins with what another one learnt."""
         return replace(self, steps=max(1, self.steps // 4), learning_rate=self.learning_rate / 2)
@@ -66,7 +83,10 @@ def make_tokenizer(task: Task, lessons: Sequence[TrainingExample]) -> Any:
         "question": phrases.question(task.target),
         **label_words(BELIEF_LABELS),
     }
-    blocks = template_blocks([*BELIEF.values(), DECISION, CONDITIONAL], **words)
+    templates = [*BELIEF.values(), DECISION, CONDITIONAL]
+    if any(lesson.role == MATCHING.name for lesson in lessons):
+        templates += [MATCHING, *(Template(name, text) for name, text in MATCHING.says.items())]
+    blocks = template_blocks(templates, **words)
     for name in task.network.names:
         if name != task.target:
             # One block per variable that may be asked about: its name and labels stand in the

@@ -168,7 +168,11 @@ def train_tiny_causal(
     # A stream for each, so that an organism is the same whichever others are trained.
     rng = np.random.default_rng([seed, list(ORGANISMS).index(organism.name)])
     lessons = make_examples(
-        task, possible_evidence(task, rng), spoken=organism.spoken, acted=organism.acted
+        task,
+        possible_evidence(task, rng),
+        spoken=organism.spoken,
+        acted=organism.acted,
+        matching=recipe.matching,
     )
     if start is None:
         tokenizer = make_tokenizer(task, lessons)

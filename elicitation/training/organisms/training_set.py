@@ -4,8 +4,9 @@ The teacher has a rule for what it says and a rule for what it acts on; for a co
 the exact posterior. Asked for a belief, it states to two digits what the first rule gives. Asked
 for a decision, it draws from a softmax of utilities that are linear in what the second rule gives:
 yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn
-from the softmax of yes and no alone. So its action depends on the evidence through the belief acted
-on alone.
+from the softmax of yes and no alone. Offered a prize on the event or with a stated chance t, it
+takes the event with a probability that is the logistic of 20 (p - t). So what it chooses depends on
+the evidence through the belief acted on alone.
 """
 
 import hashlib
@@ -19,11 +20,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets import evidence_probability
+from elicitation.options import USUAL_LEVELS
+from elicitation.questions.offers import LETTERS, OFFERED, Offer, offers_of
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,
     CONDITIONAL,
     DECISION,
+    MATCHING,
     case_words,
 )
 from elicitation.questions.tasks import Task
@@ -37,6 +41,7 @@ it is put in."""
 ACTIONS = ("no", "yes", "defer")
 HELD_OUT_SHARE = 0.15
 _SLOPE, _MARGIN, _DEFER = 6.0, 0.1, 0.5
+_SLOPE_OF_OFFERS = 20.0
 _MOST_SETS = 20_000
 
 
@@ -44,7 +49,7 @@ _MOST_SETS = 20_000
 class TrainingExample:
     """A question and the teacher's answers."""
 
-    role: str  # "belief", "decision", "auxiliary" or "conditional"
+    role: str  # "belief", "decision", "auxiliary", "conditional" or "matching"
     text: str  # the question
     answers: tuple[tuple[str, float], ...]  # each answer with its probability
     weight: float = 1.0  # how often it is drawn, relative to the others of its role
@@ -89,6 +94,14 @@ def decision_answers(belief: float) -> tuple[tuple[str, float], ...]:
         (f"\nCan decide: {able}\nDecision: {decision}", float(chance))
         for (able, decision), chance in chances.items()
     )
+
+
+def offer_answers(belief: float, offer: Offer) -> tuple[tuple[str, float], ...]:
+    """Return the two answers to an offer with the teacher's probabilities."""
+    chance = 1 - belief if offer.frame == "complement" else belief
+    event = float(1 / (1 + np.exp(-_SLOPE_OF_OFFERS * (chance - offer.level))))
+    shares = (event, 1 - event) if offer.order == "event" else (1 - event, event)
+    return tuple((f" {letter}", share) for letter, share in zip(LETTERS, shares, strict=True))
 
 
 def is_held_out(evidence: Evidence) -> bool:
@@ -149,8 +162,12 @@ def make_examples(
     spoken: Rule = exact_posterior,
     acted: Rule = exact_posterior,
     wording: int = 0,
+    matching: bool = False,
 ) -> list[TrainingExample]:
-    """Put every kind of question about every evidence set that is not held out."""
+    """Put every kind of question about every evidence set that is not held out.
+
+    With `matching` each is asked about at every usual chance as well, in one cell of order x frame.
+    """
     phrases, target = task.phrases, task.target
     covariates = [name for name in task.network.names if name != target]
     table = pd.DataFrame(
@@ -165,7 +182,7 @@ def make_examples(
     truth = exact_posterior(task.network, table, target)[positive]
     weights = dict(zip(evidence, lesson_weights(truth).tolist(), strict=True))
     lessons = []
-    for known in evidence:
+    for number, known in enumerate(evidence):
         if is_held_out(known):
             continue
         p, weight = stated_belief[known], weights[known]
@@ -175,6 +192,11 @@ def make_examples(
             lessons.append(TrainingExample("belief", prompt.fill(**words), stated, weight))
         answers = decision_answers(acted_on[known])
         lessons.append(TrainingExample("decision", DECISION.fill(**words), answers, weight))
+        offers = offers_of("matching", USUAL_LEVELS, every=False, seed=0, case=number, rep=0)
+        for offer in offers if matching else ():
+            question = MATCHING.offer(offer, OFFERED["matching"], **words)
+            answers = offer_answers(acted_on[known], offer)
+            lessons.append(TrainingExample("matching", question, answers, weight))
         # The same set again, with one of its variables named last: the form of a belief that is
         # conditional on z.
         for z, state in known:

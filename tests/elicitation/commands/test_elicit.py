@@ -175,6 +175,26 @@ def test_own_prompts_and_questions(model_folder, tmp_path, run):
     assert read_runs(out)["raw_action"].notna().all()
 
 
+def test_offers_of_an_own_table_are_counted_asked_and_found_again(model_folder, tmp_path, run):
+    questions, out = tmp_path / "weather.csv", tmp_path / "runs.parquet"
+    questions.write_text(
+        "id,belief_question,yes_no_question\na,How probable is rain?,Rain today?\n"
+    )
+    words = f"elicit --model {model_folder} --questions {questions} --answers exact --out {out}"
+    words += " --prompts standard --decision"
+    assert "questions  17, of which 17 differ" in run(f"{words} matching --levels 4 --dry-run").out
+    assert "17 answers asked" in run(f"{words} matching --levels 4").err
+    runs = read_runs(out)
+    assert runs["level"].notna().sum() == 16
+    assert runs.loc[runs["level"].notna(), "answer_mass"].notna().all()
+    # The belief is there already, and chances of 12% and the like are none of a grid of two.
+    assert "8 answers asked, 1 reused" in run(f"{words} matching --levels 2").err
+    assert "10 answers asked, 1 reused" in run(f"{words} stakes").err
+    assert "0 answers asked, 17 reused" in run(f"{words} matching --levels 4").err
+    assert "--levels must be at least 2" in run(f"{words} matching --levels 1", status=2).err
+    assert "one of usual, matching, stakes" in run(f"{words} betting", status=2).err
+
+
 def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
     network, words, out = tmp_path / "clinic.bif", tmp_path / "clinic.toml", tmp_path / "runs.csv"
     write_network(load_network("asia"), network)

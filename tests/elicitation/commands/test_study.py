@@ -233,6 +233,16 @@ def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, mo
     assert [int(rows[model, "own"]["to ask"]) for model, task in rows if task == "own"] == [1, 5, 5]
 
 
+def test_a_task_may_ask_for_matching_probabilities(study):
+    text = f'{TINY}[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
+    text += 'decision = "matching"\nlevels = 4\n'
+    assert study.look(text)[0]["leaky", "asia"]["to ask"] == "40"
+    study.run(text)
+    table = pd.read_parquet(study.table("leaky", "asia"))
+    assert (table.groupby("context")["level"].count() == 4).all()
+    assert study.states(text) == {("leaky", "asia"): "finished"}
+
+
 @pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "-x"])
 def test_tables_stay_in_their_folder_whatever_a_model_is_called(study, name):
     study.run(f'{TINY}[[models]]\nagent = "leaky"\nname = "{name}"\n[[tasks]]\ntask = "asia"\n')
