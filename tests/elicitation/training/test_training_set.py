@@ -60,6 +60,27 @@ def test_the_policy_by_hand():
         )
 
 
+def test_offers_are_taken_by_what_their_event_is_better(asia, evidence):
+    few = [known for known in evidence if not is_held_out(known)][:30]
+    acted, spoken = ORGANISMS["leaky"].acted, ORGANISMS["leaky"].spoken
+    lessons = make_examples(asia, few, spoken=spoken, acted=acted, matching=True)
+    taught = {each.text: dict(each.answers) for each in lessons if each.role == "matching"}
+    assert len(taught) == 10 * len(few)
+    cases = pd.DataFrame([dict(known) for known in few], columns=list(asia.network.names))
+    exact = acted(asia.network, cases.astype(object), "lung")["yes"]
+    for known, belief in zip(few, exact, strict=True):
+        description = asia.phrases.describe(dict(known))
+        mine = {text: said for text, said in taught.items() if f"who {description}. " in text}
+        assert len(mine) == 10
+        for text, said in mine.items():
+            assert sum(said.values()) == pytest.approx(1)
+            first = "A: You win the prize if" in text
+            chance = int(text.partition("%")[0].rpartition(" ")[2]) / 100
+            event = 1 - belief if "do not have lung" in text.partition("A: ")[2] else belief
+            logit = np.log(said[" A"] / said[" B"])
+            assert logit == pytest.approx((20 if first else -20) * (event - chance))
+
+
 def test_belief_answers_are_readable_and_rounded():
     for p in np.r_[np.linspace(0, 1, 101), np.random.default_rng(0).random(200)]:
         decoded = decode_belief(belief_answer((1 - p, p), ("No", "Yes")))
