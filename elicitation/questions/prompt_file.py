@@ -17,7 +17,7 @@ from typing import Any
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_path
-from elicitation.questions.prompts import OfferTemplate, PromptSet, Template
+from elicitation.questions.prompts import PromptSet, Template
 
 RESERVED = ("token", "sampled")
 """Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
@@ -87,7 +87,7 @@ def load_prompts(
             hint = closest(name, allowed)
             errors.append(f"[{name}] is no template; there are {known}. {hint}")
     variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
-    changed: dict[str, Any] = {
+    changed = {
         name: _template(name, name, content[name], old, errors)
         for name, old in single.items()
         if name in content
@@ -158,8 +158,7 @@ def _template(
         errors.append(f'[{label}] must be a table with text = "...".')
         return Template(name, "")
     is_belief = label.startswith("belief.")
-    said = old.says if isinstance(old, OfferTemplate) else {}
-    keys = ("text", "form") if is_belief else ("text", *said)
+    keys = ("text", "form") if is_belief else ("text", *old.says)
     for key in table:
         if key not in keys:
             errors.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
@@ -195,14 +194,12 @@ def _template(
     for word in needed:
         if word not in [field for _, field, _, _ in parsed]:
             errors.append(f"[{label}] text lacks the placeholder {{{word}}}.")
-    if not isinstance(old, OfferTemplate):
-        return Template(name, text, form)
     # What an option says has placeholders of its own.
     says = {
         option: _template(
             f"{label}.{option}", option, {"text": table[option]}, Template(option, usual), errors
         ).text
-        for option, usual in said.items()
+        for option, usual in old.says.items()
         if option in table
     }
-    return OfferTemplate(name, text, says=MappingProxyType({**said, **says}))
+    return Template(name, text, form, {**old.says, **says})

@@ -71,11 +71,14 @@ class Template:
     form : {"lines", "number"}
         What a belief is asked for as: a line for No and one for Yes, or the probability of Yes
         alone.
+    says : Mapping of str to str
+        Of a matching or a stakes question what each option says, and what the complement does.
     """
 
     name: str
     text: str
     form: Form = "lines"
+    says: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, **words: str) -> str:
         """Return the text with its placeholders filled.
@@ -98,21 +101,8 @@ class Template:
         """
         return self.text.format(**words)
 
-
-@dataclass(frozen=True)
-class OfferTemplate(Template):
-    """One way to ask for a choice between two options, of which one has a stated level.
-
-    Parameters
-    ----------
-    says : Mapping of str to str
-        What each option says; of an event also what its complement says.
-    """
-
-    says: Mapping[str, str] = field(default_factory=dict)
-
     def offer(self, of: Offer, options: Sequence[str], **words: str) -> str:
-        """Return the question that offers two options.
+        """Return a matching or a stakes question, its options lettered in order.
 
         Parameters
         ----------
@@ -192,7 +182,7 @@ _PRIZE = "There are two ways to win one and the same prize, of which you choose 
 _POINTS = "Of two courses you choose one before the truth is known."
 _LOTTERY = "You win the prize in a draw in which the chance of winning is {chance}%."
 _PASS = "You neither gain nor lose any points."
-MATCHING = OfferTemplate(
+MATCHING = Template(
     "matching",
     f"{_CASE} {_PRIZE}{_ONE_LETTER}",
     says=MappingProxyType(
@@ -204,7 +194,7 @@ MATCHING = OfferTemplate(
     ),
 )
 """The same prize on the event, or on its complement, or with a stated chance."""
-STAKES = OfferTemplate(
+STAKES = Template(
     "stakes",
     f"{_CASE} {_POINTS}{_ONE_LETTER}",
     says=MappingProxyType(
@@ -239,7 +229,7 @@ class PromptSet:
         The question whose answer is Yes or No.
     auxiliary, conditional : Template or None
         The questions of the law of iterated expectation; None where there is no auxiliary variable.
-    matching, stakes : OfferTemplate or None
+    matching, stakes : Template or None
         The questions that offer an event or a lottery, and to act or to pass.
     """
 
@@ -248,8 +238,8 @@ class PromptSet:
     yes_no: Template
     auxiliary: Template | None = None
     conditional: Template | None = None
-    matching: OfferTemplate | None = None
-    stakes: OfferTemplate | None = None
+    matching: Template | None = None
+    stakes: Template | None = None
 
 
 NETWORK_PROMPTS = PromptSet(
@@ -270,7 +260,7 @@ TABLE_PROMPTS = PromptSet(
         "Your answer:",
     ),
     Template("yes_no", "{question}" + _ONE_WORD),
-    matching=OfferTemplate(
+    matching=Template(
         "matching",
         f"The question: {{question}}\n\n{_PRIZE}{_ONE_LETTER}",
         says=MappingProxyType(
@@ -281,7 +271,7 @@ TABLE_PROMPTS = PromptSet(
             }
         ),
     ),
-    stakes=OfferTemplate(
+    stakes=Template(
         "stakes",
         f"The question: {{question}}\n\n{_POINTS}{_ONE_LETTER}",
         says=MappingProxyType(
