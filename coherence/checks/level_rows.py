@@ -2,9 +2,8 @@
 
 A table for matching or stakes questions has rows of two kinds: a stated belief without a level, or
 a choice between two options and the level that its question states. Here they are parted, and what
-the checks of both share is computed: beliefs without the noise of reports (regression calibration;
-Carroll, Ruppert, Stefanski and Crainiceanu 2006, chapter 4), a logit of choices, the jackknife by
-cluster (MacKinnon, Nielsen and Webb 2023) and the effect of the order. Assumes independent cases.
+the checks of both share is computed: a logit of choices, the jackknife by cluster (MacKinnon,
+Nielsen and Webb 2023) and the effect of the order. Assumes independent cases.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, groups_of_contexts
 from coherence.table.schema import ACTION_PREFIX
 
-NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 RIDGE = 1e-6  # of a logit whose choices are told apart without error
 MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 
@@ -217,32 +215,6 @@ def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...
     distinct, labels = as_codes(values, "exact", len(values))
     of = of_contexts(distinct, labels, codes, cases, "exact", "Give each context one posterior.")
     return np.asarray(labels, dtype=np.float64)[of]
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """Reports without their noise, as well as one can tell."""
-
-    belief: Floats  # of each context; NaN where it was left out
-    reliability: float  # of a mean report, beyond the posterior where that is known
-    first_stage: float  # F of the repetitions
-
-
-def calibrated(reports: Reports, keep: Any) -> Calibrated:
-    """Predict the belief behind the reports of each case from them and the posterior."""
-    stated, exact, n = reports.mean[keep], reports.exact[keep], int(keep.sum())
-    columns = np.column_stack([np.ones(n), exact][: 1 if np.isnan(exact).any() else 2])
-    fitted = columns @ np.linalg.lstsq(columns, stated, rcond=None)[0]
-    away = stated - fitted
-    of_mean = reports.noise / reports.number[keep]
-    spread = float(away @ away) / max(n - columns.shape[1], 1)
-    own = spread - float(of_mean.mean())
-    share = own / (own + of_mean) if own > NOTHING else np.zeros(n)
-    belief = np.full(len(keep), np.nan)
-    belief[keep] = fitted + share * away
-    reliability = float(share.mean())
-    odds = reliability**2 / max(1.0 - reliability**2, 1e-12)
-    return Calibrated(belief, reliability, (n - 3) * odds)
 
 
 def logit(columns: Floats, share: Floats, start: Floats | None) -> Floats:

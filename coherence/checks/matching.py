@@ -24,7 +24,6 @@ from coherence.checks.level_rows import (
     Jackknife,
     LevelRows,
     Reports,
-    calibrated,
     jackknife,
     level_rows,
     logit,
@@ -57,6 +56,7 @@ A size, no significance: exact answers have no sampling error, and any swing wou
 """
 LEAST_F = 10.0
 """First-stage F of the repetitions from which weights are told apart (Staiger and Stock 1997)."""
+NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 GRID = np.linspace(0.0, 1.0, 201)  # at which the belief of a case is sought
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
 NULLS = {
@@ -240,11 +240,37 @@ class _Fit:
         return 0.5 + float(self.coefficients[0]) / self.slope
 
 
+@dataclass(frozen=True)
+class _Calibrated:
+    """Reports without their noise, as well as one can tell, given the posterior."""
+
+    belief: Floats  # of each context; NaN where it was left out
+    reliability: float  # of a mean report beyond the posterior
+    first_stage: float  # F of the repetitions
+
+
+def _calibrated(reports: Reports, keep: Any) -> _Calibrated:
+    """Predict the belief behind the reports of each case from them and the posterior."""
+    stated, exact, n = reports.mean[keep], reports.exact[keep], int(keep.sum())
+    columns = np.column_stack([np.ones(n), exact][: 1 if np.isnan(exact).any() else 2])
+    fitted = columns @ np.linalg.lstsq(columns, stated, rcond=None)[0]
+    away = stated - fitted
+    of_mean = reports.noise / reports.number[keep]
+    spread = float(away @ away) / max(n - columns.shape[1], 1)
+    own = spread - float(of_mean.mean())
+    share = own / (own + of_mean) if own > NOTHING else np.zeros(n)
+    belief = np.full(len(keep), np.nan)
+    belief[keep] = fitted + share * away
+    reliability = float(share.mean())
+    odds = reliability**2 / max(1.0 - reliability**2, 1e-12)
+    return _Calibrated(belief, reliability, (n - 3) * odds)
+
+
 def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[_Fit, Floats]:
     """Fit the choices of some cases; return also the mean of what is acted on minus stated."""
     rows = answers.of(keep)
     reports = answers.reports
-    beliefs = {"stated": calibrated(reports, keep).belief if reports.noise >= 0 else reports.mean}
+    beliefs = {"stated": _calibrated(reports, keep).belief if reports.noise >= 0 else reports.mean}
     if not np.isnan(reports.exact).any():
         beliefs["exact"] = reports.exact
     values = np.column_stack(list(beliefs.values()))
@@ -452,7 +478,7 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
         return replace(
             blank, reason="one report a case: its noise would be taken for use of the posterior"
         )
-    behind = calibrated(answers.reports, whole)
+    behind = _calibrated(answers.reports, whole)
     if behind.first_stage < LEAST_F:
         return replace(
             blank,
