@@ -38,6 +38,7 @@ from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.rational import rational_agent_test as rational_agent_test
 from .checks.scores import calibration_test as calibration_test
+from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sufficiency import sufficiency_test as sufficiency_test
 from .decoding.decode import decode_belief as decode_belief
 from .decoding.decode import decode_choice as decode_choice
