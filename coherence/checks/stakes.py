@@ -118,7 +118,7 @@ def stakes_estimates(
         ``stakes:swing`` (of acting with the stated belief; the gate of slope and intercept),
         ``stakes:regret_stated``, ``stakes:regret_exact`` (`details` by level), ``stakes:slope`` and
         ``stakes:intercept`` of the line from the level to the stated belief from which the agent
-        acts (1 and 0 if it is coherent with linear utility; `details` has that belief by level),
+        acts (1 and 0 if it is coherent with linear utility; `details` of the slope, by level),
         ``stakes:nias`` (below 0 of no utility; `details` by level) and ``stakes:order``.
 
     Raises
@@ -319,10 +319,10 @@ def _regret_exact(blank: CheckResult, rows: LevelRows, clusters: Clusters) -> Ch
 def _regret(blank: CheckResult, rows: LevelRows, loss: Floats, clusters: Clusters) -> CheckResult:
     """Average losses by case, then over the cases of which they are known."""
     known = ~np.isnan(loss)
-    cases = np.unique(rows.context[known])
+    cases, case = np.unique(rows.context[known], return_inverse=True)
     if why := few_contexts(len(cases), "with two reports"):
         return replace(blank, reason=why)
-    values = context_means(loss[known], rows.context[known], len(rows.cases))[cases]
+    values = context_means(loss[known], case, len(cases))
     interval, reason = interval_or_reason(values, _of(clusters, cases), "loss")
     of_cases = pd.Series(values, index=[rows.cases[case] for case in cases])
     return replace(
@@ -378,8 +378,8 @@ def _line(
                 f"[{intervals[at].low:.3g}, {intervals[at].high:.3g}]"
             )
             result = replace(blank, reason=why)
-        found.append(replace(result, details=details))
-    return found[0], found[1]
+        found.append(result)
+    return replace(found[0], details=details), found[1]
 
 
 def _no_line(rows: LevelRows, swing: CheckResult, n_levels: int) -> str:
