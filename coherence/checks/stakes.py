@@ -55,14 +55,15 @@ LOGIT = "logit of choices, noise of reports extrapolated to none; jackknife of {
 SEPARATED = "all lines that part the choices: these are parted without error"
 NULLS = {
     "swing": "share that acts at the highest third of stated beliefs minus at the lowest",
-    "regret_stated": "mean loss against acting on the stated belief, payoffs of 1 in all",
-    "regret_exact": "mean loss against acting on the exact posterior, payoffs of 1 in all",
+    "regret_stated": "mean loss against acting on the stated belief",
+    "regret_exact": "mean loss against acting on the exact posterior",
     "slope": "rise of the stated belief from which the agent acts with the one from which it pays",
     "intercept": "stated belief from which the agent would act where acting always pays",
     "nias": "how much more probable the event is where the agent acts than where it passes",
     "order": "how much more often an option is chosen where it is named first",
 }
-UNITS = {"swing": "share", "slope": "ratio", "order": "share"}  # all others: probability
+UNITS = {"regret_stated": "of gain + cost", "regret_exact": "of gain + cost", "slope": "ratio"}
+"""Of what is no probability."""
 ASSUMPTIONS = (
     "contexts are independent",
     "reports differ from the belief behind them by noise of mean 0",
