@@ -95,6 +95,7 @@ def level_rows(
         "the cases.",
     )
     require_aligned(belief=belief, level=level, exact=exact, order=order)
+    require_one_per_row(belief, level=level, exact=exact, order=order)
     stated, levels = as_numbers(belief, "belief"), as_numbers(level, "level")
     require_inside(stated, "belief", 0.0, 1.0)
     require_inside(levels, "level", 0.0, 1.0, strict=True)
@@ -138,6 +139,16 @@ def _reports(values: Floats, context: Codes, exact: Floats, *, computed: bool) -
     degrees = int((number - 1).sum())
     noise = float(away @ away) / degrees if degrees else math.nan
     return Reports(values, context, mean, number, 0.0 if computed else noise, exact)
+
+
+def require_one_per_row(belief: Any, **values: Any) -> None:
+    """Refuse columns that are shorter or longer than the beliefs."""
+    for name, column in values.items():
+        require(
+            column is None or len(column) == len(belief),
+            f"{name} must have one value per row of belief; received "
+            f"{0 if column is None else len(column)} values for {len(belief)} rows.",
+        )
 
 
 def require_inside(

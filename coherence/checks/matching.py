@@ -28,6 +28,7 @@ from coherence.checks.level_rows import (
     level_rows,
     logit,
     order_effect,
+    require_one_per_row,
     signs,
 )
 from coherence.inputs import (
@@ -160,7 +161,8 @@ def matching_estimates(
     >>> bool(swing.interval.low > 0.5), bool(abs(difference.statistic) < 0.05), share.reason
     (True, True, 'the exact posterior is not known')
     """
-    require_aligned(belief=belief, frame=frame)
+    require_aligned(belief=belief, frame=frame, group=group)
+    require_one_per_row(belief, frame=frame, group=group)
     table = level_rows(
         belief,
         action,

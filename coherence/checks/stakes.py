@@ -28,6 +28,7 @@ from coherence.checks.level_rows import (
     level_rows,
     logit,
     order_effect,
+    require_one_per_row,
 )
 from coherence.inputs import (
     Floats,
@@ -160,7 +161,8 @@ def stakes_estimates(
     >>> bool(slope.interval.low < 0 < slope.interval.high < 0.5), results[2].reason
     (True, 'the exact posterior is not known')
     """
-    require_aligned(belief=belief, truth=truth)
+    require_aligned(belief=belief, truth=truth, group=group)
+    require_one_per_row(belief, truth=truth, group=group)
     rows = level_rows(
         belief, action, level, exact, order, context, options=(ACT, PASS), computed=computed
     )
@@ -357,7 +359,7 @@ def _line(
     """Estimate slope and intercept, or say why there are none."""
     levels = np.unique(rows.level)
     directions = np.array([(0.0, 1.0), (1.0, 0.0), *((1.0, level) for level in levels)])
-    if why := _no_line(rows, swing, len(levels)):
+    if why := _no_line(rows, clusters, swing, len(levels)):
         return replace(slope, reason=why), replace(intercept, reason=why)
     estimate, intervals = _parting_lines(rows, directions) or _fitted_lines(
         rows, clusters, directions
@@ -383,7 +385,7 @@ def _line(
     return replace(found[0], details=details), found[1]
 
 
-def _no_line(rows: LevelRows, swing: CheckResult, n_levels: int) -> str:
+def _no_line(rows: LevelRows, clusters: Clusters, swing: CheckResult, n_levels: int) -> str:
     acts = float(rows.chose.mean())
     if acts in (0.0, 1.0):
         always = "acts" if acts else "passes"
@@ -392,8 +394,10 @@ def _no_line(rows: LevelRows, swing: CheckResult, n_levels: int) -> str:
         return "all questions state one level"
     if math.isnan(rows.reports.noise):
         return "one report a case: its noise would make the line steeper than it is"
-    if swing.reason:
-        return swing.reason
+    several = rows.reports.number > (rows.reports.noise > 0)
+    few = few_contexts(int(several.sum()), "with two reports")
+    if why := few or _of(clusters, several).too_few or swing.reason:
+        return why
     if swing.low <= LEAST_SWING:
         return (
             f"choices do not go by the stated belief: acts gain {swing.statistic:.3f} from its "

@@ -260,6 +260,25 @@ def test_groups_few_cases_and_one_level_are_said():
     assert "hardly vary" in alike["slope"].reason
 
 
+def test_a_few_repeated_reports_are_no_measure_of_their_noise():
+    rows = table(soft(lambda t: t), reports=(0.0, 0.01))
+    once = rows["level"].isna() & rows.duplicated(["context", "level"]) & (rows["context"] > 5)
+    results = found(rows[~once], computed=False)
+    for name in ("regret_stated", "slope"):
+        assert "6 contexts with two reports" in results[name].reason
+
+
+@pytest.mark.parametrize("name", ["level", "truth", "order", "group", "exact"])
+def test_columns_have_a_value_for_each_row(name):
+    rows = table(soft(lambda t: t)).assign(theta=1)
+    columns = {"level": rows["level"], "context": rows["context"], "order": rows["order"]}
+    columns |= {"truth": rows["theta"], "exact": rows["exact"], "group": rows["context"]}
+    columns[name] = columns[name].to_numpy()[:-1]
+    action = rows[["action_act", "action_pass"]]
+    with pytest.raises(InputError, match=f"{name} must have one value per row of belief"):
+        stakes_estimates(rows["p"], action, **columns)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
