@@ -228,6 +228,11 @@ def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...
     return np.asarray(labels, dtype=np.float64)[of]
 
 
+def contrast(signs_of_rows: Floats) -> Floats:
+    """Return signs that vary; what is one throughout would share the constant's part."""
+    return signs_of_rows if np.ptp(signs_of_rows) else np.zeros(len(signs_of_rows))
+
+
 def logit(columns: Floats, share: Floats, start: Floats | None) -> Floats:
     """Fit a logit of shares by Newton's method, a little shrunk so that it is always finite."""
     n, k = columns.shape

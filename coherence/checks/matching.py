@@ -24,6 +24,7 @@ from coherence.checks.level_rows import (
     Jackknife,
     LevelRows,
     Reports,
+    contrast,
     jackknife,
     level_rows,
     logit,
@@ -280,19 +281,14 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     columns = np.column_stack(
         [
             np.ones(len(rows.level)),
-            _contrast(rows.first),
-            _contrast(rows.frame),
+            contrast(rows.first),
+            contrast(rows.frame),
             rows.level - 0.5,
             values[rows.context] - centre,
         ]
     )
     fit = _Fit(logit(columns, rows.chose, start), tuple(beliefs), centre)
     return fit, np.array([fit.centre_acted_on - reports.mean[keep].mean()])
-
-
-def _contrast(signs_of_rows: Floats) -> Floats:
-    """Return signs that vary; what is one throughout would share the constant's part."""
-    return signs_of_rows if np.ptp(signs_of_rows) else np.zeros(len(signs_of_rows))
 
 
 def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:

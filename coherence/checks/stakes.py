@@ -24,6 +24,7 @@ from coherence.checks.by_name import takes_columns
 from coherence.checks.level_rows import (
     LevelRows,
     Reports,
+    contrast,
     jackknife,
     level_rows,
     logit,
@@ -117,7 +118,8 @@ def stakes_estimates(
     Returns
     -------
     list of CheckResult
-        ``stakes:swing`` (of acting with the stated belief; the gate of slope and intercept),
+        ``stakes:swing`` (of acting with the stated belief; the gate of slope and intercept, which
+        `settings` call ``answered``),
         ``stakes:regret_stated``, ``stakes:regret_exact`` (`details` by level), ``stakes:slope`` and
         ``stakes:intercept`` of the line from the level to the stated belief from which the agent
         acts (1 and 0 if it is coherent with linear utility; `details` of the slope, by level),
@@ -243,7 +245,12 @@ def _swing(blank: CheckResult, rows: LevelRows, clusters: Clusters) -> CheckResu
     interval, _ = interval_or_reason(values, clusters, "swing")
     if interval is None:
         interval = Interval(swing, swing, 0.95, "all cases of a third act alike")
-    return replace(blank, statistic=swing, interval=interval.within(-1.0, 1.0))
+    return replace(
+        blank,
+        statistic=swing,
+        interval=interval.within(-1.0, 1.0),
+        settings={**blank.settings, "answered": interval.low > LEAST_SWING},
+    )
 
 
 def _at_its_level(rows: LevelRows, values: Floats) -> Floats:
@@ -398,7 +405,7 @@ def _no_line(rows: LevelRows, clusters: Clusters, swing: CheckResult, n_levels: 
     few = few_contexts(int(several.sum()), "with two reports")
     if why := few or _of(clusters, several).too_few or swing.reason:
         return why
-    if swing.low <= LEAST_SWING:
+    if not swing.settings["answered"]:
         return (
             f"choices do not go by the stated belief: acts gain {swing.statistic:.3f} from its "
             f"lowest to its highest third (lower end {swing.low:.3f}, and {LEAST_SWING:g} is "
@@ -417,7 +424,7 @@ def _fitted_lines(
     def fit(chosen: Any, beliefs: Floats, start: Floats | None) -> Floats:
         level, belief = rows.level[chosen], beliefs[rows.context[chosen]]
         columns = np.column_stack(
-            [np.ones(len(level)), level - 0.5, belief - 0.5, rows.first[chosen]]
+            [np.ones(len(level)), level - 0.5, belief - 0.5, contrast(rows.first[chosen])]
         )
         return logit(columns, rows.chose[chosen], start)
 
@@ -454,7 +461,8 @@ def _parting_lines(rows: LevelRows, directions: Floats) -> tuple[Floats, list[In
     # The least belief that acts and the greatest that passes, of each question.
     nearest = table.groupby(["level", "first", "acts"])["belief"].agg(["min", "max"]).reset_index()
     sign = np.where(nearest["acts"], 1.0, -1.0)
-    line = np.column_stack([np.ones(len(nearest)), nearest["level"], nearest["first"]])
+    by_order = contrast(nearest["first"].to_numpy())
+    line = np.column_stack([np.ones(len(nearest)), nearest["level"], by_order])
     bound = sign * np.where(nearest["acts"], nearest["min"], nearest["max"])
     margin = optimize.linprog(
         [0.0, 0.0, 0.0, -1.0],
@@ -466,7 +474,7 @@ def _parting_lines(rows: LevelRows, directions: Floats) -> tuple[Floats, list[In
         return None
 
     def least(direction: Iterable[float]) -> float:
-        order = 0.0 if rows.first.any() else None
+        order = None if by_order.any() else 0.0
         free = [(None, None), (None, None), (order, order)]
         found = optimize.linprog([*direction, 0.0], sign[:, None] * line, bound, bounds=free)
         return -math.inf if found.fun is None else float(found.fun)

@@ -99,6 +99,16 @@ def test_the_line_is_the_one_that_was_planted_whatever_is_named_first(intercept,
         assert (results["order"].statistic > 0.05) == (position > 0)
 
 
+@pytest.mark.parametrize("choose", [soft, sharp])
+def test_one_order_alone_or_none_leaves_the_line_as_it_is(choose):
+    rows = table(choose(lambda t: 0.1 + 0.8 * t))
+    alone = rows[rows["order"] != "pass"]
+    for results in (found(alone), found(rows, order=None)):
+        assert results["slope"].statistic == pytest.approx(0.8, abs=0.01)
+        assert results["intercept"].statistic == pytest.approx(0.1, abs=0.01)
+        assert results["intercept"].high - results["intercept"].low < 0.05
+
+
 def test_the_interval_of_drawn_answers_holds_the_planted_line():
     rows = labelled(table(soft(lambda t: 0.25 + 0.5 * t)), np.random.default_rng(1))
     results = found(rows, action="action")
