@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.check import CallsAndNotes, Check, Interpretation
 from coherence.checks.level_rows import (
     Jackknife,
     LevelRows,
@@ -32,6 +31,7 @@ from coherence.checks.level_rows import (
     require_one_per_row,
     signs,
 )
+from coherence.checks.questions import NO_TWINS, asked_for, plan_of
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -46,8 +46,6 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
 from coherence.statistics.shares import context_shares
 from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs
 from coherence.table.schema import COMPLEMENT, EVENT, FRAMES
 
 LOTTERY = FRAMES[EVENT][1]
@@ -545,50 +543,22 @@ def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
 # In an analysis
 
 
-def _of_evaluation(rows: pd.DataFrame, n_dropped: int, *, computed: bool) -> list[CheckResult]:
+def _of_evaluation(rows: pd.DataFrame, **about: Any) -> list[CheckResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
-    options = [option for option in FRAMES[EVENT] if option in rows]
-    results = matching_estimates(
-        rows["belief"],
-        rows[options] if options else rows["action"],
-        rows["level"],
-        exact=rows["exact"],
-        frame=rows["frame"].fillna(EVENT),
-        order=rows["order"] if rows["order"].notna().any() else None,
-        context=rows["context"],
-        group=rows["group"] if rows["group"].notna().all() else None,
-        computed=computed,
-    )
-    if not results[0].settings["answered"]:
-        results = [results[0], results[-1]]
-    return [replace(result, n_dropped=result.n_dropped + n_dropped) for result in results]
+    results = matching_estimates(**about, frame=rows["frame"].fillna(EVENT))
+    return results if results[0].settings["answered"] else [results[0], results[-1]]
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Estimate where cases have both a belief and an answered question."""
-    rows, n_answered = data.questions, 0
-    if rows is not None:
-        rows = rows[rows["kind"].isin(["", MATCHING_QUESTIONS])]
-        asked = rows[rows["level"].notna()]
-        chosen = asked["action"].isin(FRAMES[EVENT]) if "action" in asked else asked[EVENT].notna()
-        n_answered = int(chosen.sum())
-    if rows is None or not n_answered:
-        why = "no case has a parsed belief and an answered matching question"
-        yield not_run(f"{why}: matching was not run.", "matching")
-        return
-    estimate = partial(_of_evaluation, rows, data.n_dropped, computed=data.computed)
-    yield Call(estimate, draws=False, twins=NEVER)
-
-
-def _asked(runs: Runs) -> bool:
-    return MATCHING_QUESTIONS in runs.kinds_of_questions
+    return plan_of(data, MATCHING_QUESTIONS, "matching", FRAMES[EVENT], _of_evaluation)
 
 
 CHECK = Check(
     name="matching",
     needs=NEEDS_MATCHING,
     sentences={
-        name: Interpretation(estimate=text, no_twin_reason="twins are asked for no stated chance")
+        name: Interpretation(estimate=text, no_twin_reason=NO_TWINS)
         for name, text in (
             (
                 "swing",
@@ -609,6 +579,6 @@ CHECK = Check(
         )
     },
     plan=_plan,
-    by_itself=_asked,
+    by_itself=asked_for(MATCHING_QUESTIONS),
     family=Family.ESTIMATE,
 )

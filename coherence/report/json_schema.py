@@ -176,7 +176,7 @@ def _answering() -> Any:
     mass = _rows(
         "Probability that the model put on answers of the form asked for; of a row with an action "
         "the smaller of its two answers.",
-        of={"enum": ["belief alone", "action"], "description": "What the rows ask for."},
+        of={"enum": ["belief alone", "action", "level"], "description": "What the rows ask for."},
         rows=_count("Rows in which it is known."),
         median=_number("Over these rows.", least=0),
         smallest=_number("Over these rows.", least=0),

@@ -147,5 +147,12 @@ def _mass(mass: float) -> str:
     return f"{mass:.2g}" if 0 < mass < 0.001 else format_numbers([mass])[0]
 
 
+_ROWS = {
+    "belief alone": "rows with a belief alone",
+    "action": "rows with an action",
+    "level": "questions with a level",
+}
+
+
 def _rows_of(part: FormProbability) -> str:
-    return "rows with an action" if part.of == "action" else "rows with a belief alone"
+    return _ROWS[part.of]

@@ -155,7 +155,7 @@ STATED = "stated belief"
 class FormProbability:
     """Probability of the form asked for, over the rows with one kind of answers."""
 
-    of: str  # "belief alone" or "action"
+    of: str  # "belief alone", "action" or "level"
     rows: int  # in which it is known
     median: float
     smallest: float
@@ -176,6 +176,13 @@ class ElicitationSummary:
         return bool(self.kinds) or self.policies or bool(self.masses)
 
 
+def _answer_mass(rows: Runs | None) -> "pd.Series[float]":
+    """Return the probability of the form where it is known."""
+    if rows is None or "answer_mass" not in rows.names:
+        return pd.Series(dtype=float)
+    return pd.to_numeric(rows.table["answer_mass"]).dropna().astype(float)
+
+
 def answering(evaluation: Runs) -> ElicitationSummary:
     """Read off how the answers of one (task, model) were got."""
     kinds: dict[str, int] = {}
@@ -184,11 +191,10 @@ def answering(evaluation: Runs) -> ElicitationSummary:
         counts = table["belief_kind"].dropna().astype(str).value_counts()
         kinds = {name: int(counts[name]) for name in sorted(counts.index)}
     policies = any(table[name].notna().any() for name in evaluation.policies)
-    if "answer_mass" not in evaluation.names:
-        return ElicitationSummary(kinds, policies)
-    mass = pd.to_numeric(table["answer_mass"]).dropna().astype(float)
+    mass = _answer_mass(evaluation)
     acting = evaluation.asked_to_act[mass.index]
     parts = {"belief alone": mass[~acting], "action": mass[acting]}
+    parts["level"] = _answer_mass(evaluation.levels)
     masses = tuple(
         FormProbability(of, len(part), float(part.median()), float(part.min()))
         for of, part in parts.items()
