@@ -18,6 +18,7 @@ CHECKS = {
     "scores": "scores",
     "sufficiency": "sufficiency",
     "matching": "matching",
+    "belief_movement": "movement",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

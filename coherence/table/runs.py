@@ -27,6 +27,7 @@ from coherence.table.needs import (
     STAKES_QUESTIONS,
     TARGET,
     THETA,
+    TURNS,
     P,
 )
 from coherence.table.notes import Code, Level, Note
@@ -297,6 +298,7 @@ class Runs:
             ANOTHER_PROMPT: self.prompt.nunique() > 1,
             GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
             MATCHING_QUESTIONS: MATCHING_QUESTIONS in self.kinds_of_questions,
+            TURNS: {"turn", "group"} <= set(there),
         }
         return frozenset(need for need, is_met in met.items() if not is_met)
 

@@ -380,12 +380,12 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
             repr(_first(kind, unknown)),
             f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
         )
-    if "tokens" in table.columns:
-        number = _numbers(table, ["tokens"])[:, 0]
-        wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table["tokens"].notna())
-        first = _first(table["tokens"], wrong)
+    for name in [name for name in ("tokens", "turn") if name in table.columns]:
+        number = _numbers(table, [name])[:, 0]
+        wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table[name].notna())
+        first = _first(table[name], wrong)
         rule = "hold whole numbers of at least 0"
-        errors += _broken(named("tokens"), rule, wrong, first, "Or leave the cell empty.")
+        errors += _broken(named(name), rule, wrong, first, "Or leave the cell empty.")
     return errors
 
 

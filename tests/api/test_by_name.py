@@ -16,9 +16,18 @@ COLUMNS = {
     "truth": "theta",
     "exact": "p_true",
     "context": "context",
+    "turn": "rep",
+    "episode": "context",
 }
 TABLED = ("estimate", "low", "high")
-FEW = {"n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1, "describe": False}
+FEW = {
+    "rng": 3,
+    "n_draws": 999,
+    "n_permutations": 99,
+    "n_bootstraps": 99,
+    "n_seeds": 1,
+    "describe": False,
+}
 OPTIONS = {
     "monotone_choice_test": {"pair": ("yes", "no")},
     "predictive_gain_test": {"learner": "logistic"},
@@ -45,8 +54,8 @@ def test_columns_give_what_their_arrays_give(name):
     takes = inspect.signature(check).parameters
     named = {key: column for key, column in COLUMNS.items() if key in takes}
     options = {key: value for key, value in FEW.items() if key in takes} | OPTIONS.get(name, {})
-    by_name = check(**named, data=ROWS, **options, rng=3)
-    by_array = check(**{key: ROWS[column] for key, column in named.items()}, **options, rng=3)
+    by_name = check(**named, data=ROWS, **options)
+    by_array = check(**{key: ROWS[column] for key, column in named.items()}, **options)
     assert by_name.to_row() == pytest.approx(by_array.to_row(), nan_ok=True)
     assert max(map(len, str(by_name).splitlines())) <= 80
     shown = by_name.estimate, by_name.low, by_name.high
