@@ -46,9 +46,9 @@ from coherence.table.runs import Runs, all_computed
 NAME, SINGLE = "belief_movement", "single_reports"
 NULL = "over an episode beliefs move (squared) as much as their uncertainty p(1 - p) falls"
 UNIT = "squared probability"
-BEYOND = math.sqrt(2 * math.pi) / 4
-"""Mean distance from 0, in standard deviations, of normal noise that was cut off there, where all
-beliefs near 0 are equally common: 1/4 over the normal density at 0."""
+BEYOND = math.sqrt(2 / math.pi)
+"""Mean distance from 0, in standard deviations, of normal noise that was cut off there around a
+belief of 0; around other beliefs it is less."""
 EITHER_WAY = "0 and 1 as stated and as noise cut off"
 AS_EXACT = "reports taken as exact"
 STILL = "every excess is exactly zero: nothing to test"
@@ -119,8 +119,9 @@ def belief_movement_test(
     Movement less reduction of a step is (p' - p)(1 - 2p), of mean 0 where E[p'] = p. Of two and
     more reports a turn, squares and products are means over pairs of different repetitions, which
     noise does not bias; turns with one report are left out. A report of 0 or 1 at a turn where
-    reports differ may be noise cut off there. As such it stands for .63 standard deviations beyond;
-    the interval reaches over both readings, and p is the larger one. Reports of one a turn are
+    reports differ may be noise cut off there. As such it stands for up to .80 standard deviations
+    beyond; the interval reaches over both readings, and p is the larger one, 1 where the readings
+    differ in sign. Reports of one a turn are
     taken as exact: noise of variance v adds 2v for each step. Test and interval over episodes are
     the more careful of Student's t and Hall's skewness-adjusted t.
 
@@ -321,7 +322,8 @@ def _belief_movement(
 
 def _tested(result: CheckResult, readings: list[Floats], method: str) -> CheckResult:
     """Complete a result by the hull of the intervals of all readings, and the largest p."""
-    pvalue = max(map(difference_pvalue, readings))
+    above = [values.mean() > 0 for values in readings]
+    pvalue = 1.0 if any(above) and not all(above) else max(map(difference_pvalue, readings))
     intervals = [difference_interval(values) for values in readings]
     known = [interval for interval in intervals if interval is not None]
     if math.isnan(pvalue) or len(known) < len(intervals):
