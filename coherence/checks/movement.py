@@ -477,22 +477,19 @@ def _has_exact(rows: pd.DataFrame) -> bool:
     return bool((spread < RESOLVED).all())
 
 
-_SIGNS = "(squared; above 0 is too much movement{noise}, below 0 too little)"
-_REJECTED = "Beliefs do not move as much as they learn: {value:+.3f} an episode " + _SIGNS.format(
-    noise=""
-)
+_SIGNS = "the effect is above 0 where they move too much{noise}, below 0 where too little."
 CHECK = Check(
     name=NAME,
     needs=NEEDS_TURNS,
     sentences={
         "": Interpretation(
-            rejected=f"{_REJECTED}.",
+            rejected="Beliefs do not move as much as they learn: " + _SIGNS.format(noise=""),
             nominal="beliefs move more or less than they learn",
             no_twin_reason="twins have no episodes",
         ),
         SINGLE: Interpretation(
             rejected="If single reports have no noise, beliefs do not move as much as they learn: "
-            "{value:+.3f} an episode " + _SIGNS.format(noise=" or report noise") + ".",
+            + _SIGNS.format(noise=" or reports have noise"),
             nominal="beliefs move more or less than they learn, if single reports have no noise",
             not_rejected="No evidence that beliefs move more or less than they learn. The interval "
             "holds only if single reports have no noise.",

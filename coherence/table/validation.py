@@ -177,7 +177,10 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     else:
         wanted = f"{action}, {theta} or the exact posterior"
     if not several:
-        wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
+        wanted += (
+            "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'; or 'turn' and "
+            "'group'"
+        )
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
     lacking = [name for name in ("action", "theta", "p_true") if name not in names]

@@ -1,13 +1,13 @@
 """Simulate streams of beliefs that move as much as they learn, or more, or less.
 
-    python tests/validity/movement.py --tables 200 --seed 1
+    python tests/validity/movement.py --tables 150 --seed 1
 
 ``tests/validity/movement.csv`` has a line per agent, number of turns, noise of reports, repetitions
 and number of episodes: how often the test rejects, how often the interval holds the true excess,
 and the mean estimate, all again with the exact posterior. Signals are right with .7 and the prior
 is one half; an agent multiplies the log odds of the evidence by 1, 1.5 or .6. Noise is normal and
 ends at 0 and 1 ("cut off"), or beta distributed around the belief ("beta"); reports may be rounded.
-Table t of line l draws from the seed [seed, l, t]. One core needs about four minutes for 200
+Table t of line l draws from the seed [seed, l, t]. One core needs about five minutes for 150
 tables.
 """
 
@@ -97,7 +97,7 @@ def designs():
 def main() -> None:
     """Simulate, print and store."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--tables", type=int, default=150)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)

@@ -149,7 +149,7 @@ def test_groups_of_episodes_are_the_clusters():
     rows = table(n=60)
     rows = pd.concat([rows.assign(group=rows["group"] + 60 * copy) for copy in range(4)])
     shared = test_of(rows.assign(of=rows["group"] % 60), group="of", computed=True)
-    assert shared.interval.method.endswith("groups as units")
+    assert shared.interval.method.endswith("groups as clusters")
     once = test_of(table(n=60), computed=True)
     assert (shared.low, shared.high) == pytest.approx((once.low, once.high))
     few = test_of(rows.assign(of=rows["group"] % 5), group="of", computed=True)
