@@ -26,6 +26,7 @@ from coherence.inputs import (
     as_belief,
     as_codes,
     as_numbers,
+    of_contexts,
     require,
     require_aligned,
 )
@@ -38,7 +39,7 @@ from coherence.statistics.mean_interval import (
     difference_pvalue,
 )
 from coherence.statistics.report_noise import variances_within
-from coherence.statistics.resample import Clusters, context_sums, groups_of_contexts
+from coherence.statistics.resample import Clusters, context_sums
 from coherence.table.needs import NEEDS_TURNS
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs, all_computed
@@ -148,9 +149,11 @@ def belief_movement_test(
     reports, episodes = _validated(checked, turn, episode, rep, exact)
     clusters = None
     if group is not None:
-        of_row = reports.episode[reports.cell]
-        rows = np.asarray(group, dtype=object)[reports.order]
-        clusters = groups_of_contexts(rows, of_row, episodes)[0]
+        codes, labels = as_codes(group, "group", len(checked))
+        of_row = np.empty_like(codes)
+        of_row[reports.order] = reports.episode[reports.cell]
+        remedy = "These are episodes: give each one group."
+        clusters = of_contexts(codes, labels, of_row, episodes, "group", remedy)
     return _belief_movement(reports, clusters, computed=computed, n_asked=len(checked))
 
 
@@ -205,6 +208,11 @@ def _validated(
     if belief.ndim == 1:
         belief = belief[:, None]
     belief = belief[:, 1:] if belief.shape[1] == 2 else belief  # p and 1 - p move alike
+    require(
+        exact is None or belief.shape[1] == 1,
+        "exact is the posterior of one of two states; received beliefs over "
+        f"{belief.shape[1]}. Leave it out.",
+    )
     order = np.lexsort([turns, codes])
     first = np.r_[True, (np.diff(codes[order]) != 0) | (np.diff(turns[order]) != 0)]
     cell = np.cumsum(first) - 1
@@ -237,8 +245,8 @@ def _exact_of_cells(exact: ArrayLike, order: Codes, cell: Codes, cells: Codes) -
     values = as_belief(exact, "exact")
     require(
         values.shape == order.shape,
-        f"exact must be the posterior of one state, a value per row; received shape {values.shape} "
-        f"for {len(order)} rows. Leave it out with three states and more.",
+        f"exact must be the posterior of one state, a value per row of belief; received shape "
+        f"{values.shape} for {len(order)} rows. Give one column.",
     )
     values = values[order]
     away = np.abs(values - values[cells][cell])
@@ -263,7 +271,7 @@ def _belief_movement(
     used = several if repeated else reports.of_cells(np.ones(len(reports.episode), dtype=bool))
     single = not (repeated or computed)
     episodes = np.unique(used.episode)
-    exact = used.exact if used.belief.shape[1] == 1 else None
+    exact = used.exact
     result = CheckResult(
         check=f"{NAME}:{SINGLE}" if single else NAME,
         null=_null(single, exact is not None),

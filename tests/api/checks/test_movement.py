@@ -35,8 +35,8 @@ def table(weight=1.0, *, n=150, noise=0.0, n_reps=1, seed=1):
     return pd.DataFrame(columns | {"p_true": exact.ravel()})
 
 
-def test_of(rows, **options):
-    return belief_movement_test("p", "turn", "group", data=rows, **{"rep": "rep", **options})
+def test_of(rows, belief="p", **options):
+    return belief_movement_test(belief, "turn", "group", data=rows, **{"rep": "rep", **options})
 
 
 test_of.__test__ = False
@@ -135,9 +135,7 @@ def test_turning_states_round_or_splitting_one_changes_what_it_must():
     assert same.statistic == pytest.approx(test_of(rows).statistic)
     assert both.statistic == pytest.approx(same.statistic)
     thirds = rows.assign(a=rows["p"] / 2, b=rows["p"] / 2, c=1 - rows["p"])
-    several = belief_movement_test(
-        ["a", "b", "c"], "turn", "group", data=thirds, rep="rep", computed=True
-    )
+    several = test_of(thirds, ["a", "b", "c"], computed=True)
     alone = [
         belief_movement_test(thirds[name], rows["turn"], rows["group"], computed=True).statistic
         for name in "abc"
@@ -180,8 +178,12 @@ def test_bad_columns_are_refused(change, match):
         test_of(rows.assign(**change))
 
 
-def test_an_exact_posterior_that_varies_at_a_turn_is_refused():
+def test_a_group_or_an_exact_posterior_that_varies_is_refused():
     rows = table(n=12, n_reps=2)
+    with pytest.raises(InputError, match="group must be constant .*give each one group"):
+        test_of(rows, group="turn")
+    with pytest.raises(InputError, match="exact is the posterior of one of two states"):
+        test_of(rows.assign(q=0.0, r=1 - rows["p"]), exact="p_true", belief=["p", "q", "r"])
     rows.loc[0, "p_true"] = 0.2
     with pytest.raises(InputError, match="exact must be the same"):
         test_of(rows, exact="p_true")
