@@ -35,8 +35,9 @@ def table(weight=1.0, *, n=150, noise=0.0, n_reps=1, seed=1):
     return pd.DataFrame(columns | {"p_true": exact.ravel()})
 
 
-def test_of(rows, belief="p", **options):
-    return belief_movement_test(belief, "turn", "group", data=rows, **{"rep": "rep", **options})
+def test_of(rows, **options):
+    columns = {"belief": "p", "turn": "turn", "episode": "group", "rep": "rep"}
+    return belief_movement_test(data=rows, **columns | options)
 
 
 test_of.__test__ = False
@@ -135,7 +136,7 @@ def test_turning_states_round_or_splitting_one_changes_what_it_must():
     assert same.statistic == pytest.approx(test_of(rows).statistic)
     assert both.statistic == pytest.approx(same.statistic)
     thirds = rows.assign(a=rows["p"] / 2, b=rows["p"] / 2, c=1 - rows["p"])
-    several = test_of(thirds, ["a", "b", "c"], computed=True)
+    several = test_of(thirds, belief=["a", "b", "c"], computed=True)
     alone = [
         belief_movement_test(thirds[name], rows["turn"], rows["group"], computed=True).statistic
         for name in "abc"
