@@ -246,8 +246,12 @@ def arrangement_test(
     n_draws: int,
     rng: np.random.Generator,
     panel: Panel | None = None,
+    level: float = 0.95,
 ) -> tuple[CheckResult, Arranged | None]:
-    """Return the test, and what two states were arranged to where it has one."""
+    """Return the test, and what two states were arranged to where it has one.
+
+    `level` is that of intervals, without a panel and in two states.
+    """
     exact = data.exact is not None
     several = len(data.states) > 2 or in_several_states(data)
     null = (PERMUTED if several else NULL).format(
@@ -283,6 +287,7 @@ def arrangement_test(
     found = _arranged(contexts, n_draws, rng, undefined, panel)
     if isinstance(found, CheckResult):
         return found, None
+    found = replace(found, level=level)
     return _direction_of(data, found, undefined), found
 
 
@@ -321,6 +326,7 @@ class Arranged:
     part: float  # of products with the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
     panel: Panel | None = None  # of persons who judged the same contexts
+    level: float = 0.95  # of intervals
 
     def interval(
         self, column: int, over: int = -1, *, score: int | None = None
@@ -329,7 +335,7 @@ class Arranged:
 
         `score` is the column of the scores that the first sum is of; None where that is its own.
         """
-        value, *ends = self.sums.interval(column, over)
+        value, *ends = self.sums.interval(column, over, self.level)
         if self.panel is None:
             return value, ends[0], ends[1]
         of_persons = self.error_of_persons(column if score is None else score, over)
@@ -467,7 +473,7 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
     if without_interval:
         return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
     method = INVERTED if found.panel is None else f"{INVERTED}, with the variance between persons"
-    interval = Interval(low, high, 0.95, method)
+    interval = Interval(low, high, found.level, method)
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 

@@ -188,20 +188,20 @@ def sufficiency_test(
     choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    return _sufficiency(replace(choices, computed=computed), n_draws=n_draws, rng=rng)
+    return sufficiency(replace(choices, computed=computed), n_draws=n_draws, rng=rng)
 
 
-def _sufficiency(
-    choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
+def sufficiency(
+    choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None, level: float = 0.95
 ) -> CheckResult:
-    """Run `sufficiency_test` on validated data."""
+    """Run `sufficiency_test` on validated data; `level` is as in `arrangement_test`."""
     panel = as_panel(choices)
     # Beliefs of different persons are no copies of one; who judges twice may tell of noise.
     copies = choices.context if panel is None else panel.cell
     kind, noise = kind_of_reports(choices.belief, copies)
     if choices.computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = arrangement_test(choices, n_draws, as_generator(rng), panel)
+    direction, found = arrangement_test(choices, n_draws, as_generator(rng), panel, level)
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
@@ -384,7 +384,7 @@ def _hidden_share(found: Arranged) -> Estimate:
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if published:  # no paper has published a procedure to reproduce
         return
-    test = partial(_sufficiency, data)
+    test = partial(sufficiency, data)
     yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS}, twins=NEVER)
 
 

@@ -1,0 +1,318 @@
+"""Belief sufficiency while cases still come in: looks fixed in advance, or looks at will.
+
+Looks: at each, the primary test of the cases so far is compared with the level that alpha spending
+leaves there (`coherence.statistics.spending`). Evidence: pairs of cases of equal recorded belief
+are bet on, and the product of bets may be looked at after every case
+(`coherence.statistics.evidence`). Cases stand in the order of their first rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.checks.by_name import takes_columns
+from coherence.checks.check import FEWEST_DRAWS
+from coherence.checks.covariance import N_DRAWS, lacking
+from coherence.checks.sufficiency import MOMENTS, NAME, sufficiency
+from coherence.inputs import Codes, require, whole_number
+from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
+from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
+from coherence.statistics.evidence import log_evidence, pairs_of, share_tied
+from coherence.statistics.report_noise import Reports, kind_of_reports
+from coherence.statistics.resample import Seed, as_generator, context_means
+from coherence.statistics.spending import nominal_levels, sequential_pvalues
+
+NULL = "given the belief{group}, actions are independent of the {state}"
+NATS = "nats of evidence"
+FEWEST_TIED = 0.25
+REPEATED = "repeated confidence interval: the test of the last look inverted at its level"
+PLANNED = "the looks were fixed before the first case came in"
+AS_THEY_CAME = "which case comes next does not depend on actions and states together"
+NOT_YET = "the first look is at {first} cases; here are {n}"
+LONE = (
+    "{share:.0%} of cases find another of equal belief{group}, and evidence from pairs takes "
+    "{fewest:.0%}: plan looks instead (looks=5, most=CASES)"
+)
+NOISY = (
+    "reports of a case differ, and evidence from pairs takes them as exact: plan looks instead "
+    "(looks=5, most=CASES), whose test allows for noise"
+)
+NOTHING_DIFFERS = "no two cases of equal belief differ in state, beyond rounding, and in action"
+
+
+@takes_columns("belief", "action", "truth", "exact", "context", "group")
+def sequential_test(
+    belief: ArrayLike,
+    action: ArrayLike,
+    truth: ArrayLike | None = None,
+    *,
+    data: pd.DataFrame | None = None,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    positive: Any = None,
+    computed: bool = False,
+    looks: int = 5,
+    most: int | None = None,
+    evidence: float | None = None,
+    n_draws: int = N_DRAWS,
+    rng: Seed = None,
+) -> CheckResult:
+    """Test belief sufficiency while cases come in, with an error rate that looking does not raise.
+
+    Null: given the belief (and the group), actions of a case do not go with its state. Rows are in
+    the order in which they came; a case stands where its first row does, and all its rows count
+    with it. The plan is either a number of looks and the `most` cases, or the `evidence` to stop
+    at, and is fixed before the first case.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,) or (n, n_states)
+        Stated beliefs in [0, 1]; of two states where `evidence` is given.
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    truth : array-like, shape (n,), optional
+        Realised states, constant within a context; may be left out with `exact`.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
+    exact : array-like, shape (n,), optional
+        Exact posterior of the state that the belief is in, constant within a context: it takes the
+        place of the realised state.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share beyond their belief: cases are compared inside groups.
+    positive : Any
+        Label of the state that the belief is in; may be left out where the labels say it.
+    computed : bool
+        Whether beliefs were computed from a model's distribution: without noise, not rounded.
+    looks : int
+        Looks at equal numbers of cases.
+    most : int, optional
+        Cases at the last look. More cases are refused: the plan is over.
+    evidence : float, optional
+        In place of `most`: how much evidence is enough, as 1 / alpha; 20 for .05. It may be looked
+        at after every case.
+    n_draws : int
+        Draws of the null distribution at each look.
+    rng : Generator, int or None
+        Source of randomness of looks; with one number a look has the same p-value whenever the
+        table is analysed.
+
+    Returns
+    -------
+    CheckResult
+        `pvalue` is the sequential p-value, which may be looked at after every case: of looks the
+        smallest alpha at which the plan has stopped by now, of evidence one over the most there
+        was. `settings` has the plan, and ``stopped``, the cases after which it rejects at .05, or
+        has enough evidence (None where it goes on). `details` has the path. Looks: `statistic` and
+        interval are those of `sufficiency_test` at the last look so far, the interval at the level
+        of that look; columns ``cases, level, pvalue, sequential_pvalue``. Evidence: `statistic` is
+        its logarithm by now; columns ``cases, context, log_evidence``, a row a case.
+
+    Raises
+    ------
+    InputError
+        As for `sufficiency_test`, more cases than `most`, and neither or both of `most` and
+        `evidence`.
+
+    Notes
+    -----
+    Looks: of alpha / 2, each side spends 2 - 2 Phi(z / sqrt(t)) by the share t of cases, z =
+    Phi^-1(1 - alpha / 4), and levels are those of a normal statistic with independent increments.
+    With five looks they are 1e-6, .0008, .007, .022 and .042: permutations do not reach the first.
+
+    Evidence: a case is paired with the last one of equal recorded belief (and group) that has no
+    partner and another state, by more than what beliefs are rounded to. Under the null the two
+    could trade actions, so that the product x of their differences in the share of an action and in
+    state is as often -x. Bets 1 + tanh(stake x / rms), with the root mean square of the products so
+    far, are multiplied over pairs, and averaged over actions and stakes of .3 and .6 for and
+    against: two-sided, with no direction to be learned. By Ville's inequality it ever reaches 20
+    in at most .05 of true nulls. There is none where fewer than a quarter of the cases have a
+    partner, or reports of a case differ; nor an interval: it would take an effect that is the same
+    at every belief.
+
+    References
+    ----------
+    Lan and DeMets (1983), Biometrika 70(3); Liu and Anderson (2008), JASA 103(484), for sequential
+    p-values; Jennison and Turnbull (1989), JRSS B 51(3), for repeated confidence intervals. Ramdas,
+    Grunwald, Vovk and Shafer (2023), Statistical Science 38(4), for evidence; Shaer, Maman and
+    Romano (2023), AISTATS 206, for bets on conditional independence.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("leaky", n_contexts=200, n_reps=1, rng=1)
+    >>> rows = runs[runs["action"].notna()]
+    >>> columns = {"data": rows, "context": "context"}
+    >>> looks = sequential_test("p", "action", "theta", **columns, most=300, rng=1)
+    >>> looks.details["cases"].tolist(), looks.settings["stopped"]
+    ([60, 120, 180], 120)
+    >>> at_will = sequential_test("p", "action", "theta", **columns, evidence=20)
+    >>> at_will.settings["stopped"]
+    82
+    """
+    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
+    require(
+        truth is not None or exact is not None,
+        "truth must hold the state of every row; received None. Pass it, or the exact posteriors "
+        "as exact.",
+    )
+    require(
+        (most is None) != (evidence is None),
+        "a plan has the cases of its last look (most=300), or the evidence to stop at "
+        f"(evidence=20); received most={most!r} and evidence={evidence!r}. Give one of them.",
+    )
+    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
+    cases = evaluation_data(belief, action, truth, context, posterior=exact, **options)
+    cases = replace(cases, computed=computed)
+    if evidence is not None:
+        require(
+            isinstance(evidence, int | float | np.number) and 1 < evidence < math.inf,
+            f"evidence must be a number above 1, such as 20; received {evidence!r}.",
+        )
+        return _by_evidence(cases if exact is None else cases.with_exact_state(), float(evidence))
+    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
+    looks, most = whole_number(looks, "looks", 1), whole_number(most, "most", 1)
+    return _by_looks(cases, looks, most, n_draws, rng)
+
+
+def _rank_of_arrival(data: EvaluationData) -> Codes:
+    """Return the place of each context in the order of first rows, shape (n_contexts,)."""
+    first = np.unique(data.context, return_index=True)[1]
+    return np.asarray(first.argsort().argsort())
+
+
+def _by_looks(cases: EvaluationData, looks: int, most: int, n_draws: int, rng: Seed) -> CheckResult:
+    """Compare the primary test with the level of each look that the cases reach."""
+    n = cases.n_contexts
+    require(looks <= most, f"looks must be at most most, {most}; received {looks}.")
+    require(
+        n <= most,
+        f"most must be the cases with which the plan ends; received {most}, and here are {n} "
+        "cases. Give the plan as it was before the first case, and the cases up to its end.",
+    )
+    sizes = -(-np.arange(1, looks + 1) * most // looks)
+    levels = nominal_levels(sizes / most)
+    rank = _rank_of_arrival(cases)[cases.context]
+    results = []
+    for size, level, child in zip(sizes, levels, as_generator(rng).spawn(looks), strict=True):
+        if size <= n:
+            part = cases.subset(rank < size)
+            if cases.posterior is not None:
+                part = part.with_exact_state()
+            results.append(sufficiency(part, n_draws=n_draws, rng=child, level=1 - level))
+    seen = np.array([math.nan if each.pvalue is None else each.pvalue for each in results])
+    so_far = sequential_pvalues(seen, sizes / most)
+    path = pd.DataFrame(
+        {
+            "cases": sizes[: len(results)],
+            "level": levels[: len(results)],
+            "pvalue": seen,
+            "sequential_pvalue": so_far,
+        }
+    )
+    stopped = sizes[: len(results)][seen <= levels[: len(results)]]
+    plan = {
+        "plan": "looks",
+        "looks": looks,
+        "most": most,
+        "at": sizes.tolist(),
+        "stopped": int(stopped[0]) if stopped.size else None,
+    }
+    if not results:
+        undefined = _undefined("looks", cases, plan, path)
+        return lacking(undefined, NOT_YET.format(first=sizes[0], n=n), Lack.CASES)
+    last, ends = results[-1], results[-1].interval
+    # What stands beside the test has no level for looking.
+    if ends is not None:
+        ends = Interval(ends.low, ends.high, 1 - LEVEL, REPEATED)
+    if last.settings.get("test") == MOMENTS:
+        ends = None
+    return replace(
+        last,
+        check=f"{NAME}:looks",
+        pvalue=math.nan if np.isnan(seen).all() else float(so_far[-1]),
+        interval=ends,
+        settings={**last.settings, **plan},
+        details=path,
+        assumptions=(*last.assumptions, PLANNED),
+        contributions=None,
+        also={},
+    )
+
+
+def _undefined(
+    plan: str, data: EvaluationData, settings: dict[str, Any], path: pd.DataFrame
+) -> CheckResult:
+    return CheckResult(
+        check=f"{NAME}:{plan}",
+        null=NULL.format(
+            group="" if data.group is None else " and the group",
+            state="realised state" if data.posterior is None else "exact posterior of the state",
+        ),
+        statistic=math.nan,
+        unit=NATS if plan == "evidence" else "probability",
+        interval=None,
+        pvalue=math.nan,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        settings=settings,
+        details=path,
+    )
+
+
+def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
+    """Bet on pairs of cases of equal belief."""
+    n, rank = data.n_contexts, _rank_of_arrival(data)
+    arrived = np.argsort(rank)
+    belief = context_means(one_dimensional(data, "sequential_test"), data.context, n)[arrived]
+    state = data.truth.astype(np.float64) if data.exact is None else data.exact
+    state = context_means(state, data.context, n)[arrived]
+    share = context_means(data.share, data.context, n)[arrived]
+    group = np.zeros(n, dtype=np.int64) if data.group is None else data.group[arrived]
+    settings: dict[str, Any] = {"plan": "evidence", "evidence": enough, "stopped": None}
+    result = replace(
+        _undefined("evidence", data, settings, pd.DataFrame()),
+        assumptions=(
+            f"cases are independent given belief{'' if data.group is None else ' and group'}",
+            EXACT_REPORT,
+            AS_THEY_CAME,
+        ),
+    )
+    if not data.computed and kind_of_reports(data.belief, data.context)[0] is Reports.DIFFER:
+        return lacking(result, NOISY, Lack.REPORTS)
+    if (tied := share_tied(belief, group)) < FEWEST_TIED:
+        inside = "" if data.group is None else " in their group"
+        reason = LONE.format(share=tied, group=inside, fewest=FEWEST_TIED)
+        return lacking(result, reason, Lack.CASES)
+    first, second = pairs_of(belief, state, group, rounded=not data.computed)
+    products = (share[first] - share[second]) * (state[first] - state[second])[:, None]
+    path = np.concatenate([[0.0], log_evidence(products)])
+    at = np.searchsorted(second, np.arange(n), side="right")
+    log = path[at]
+    reached = np.flatnonzero(log >= math.log(enough))
+    return replace(
+        result,
+        statistic=float(log[-1]),
+        pvalue=min(1.0, math.exp(-float(log.max()))),
+        settings={
+            **settings,
+            "stopped": int(reached[0]) + 1 if reached.size else None,
+            "n_pairs": len(first),
+        },
+        details=pd.DataFrame(
+            {
+                "cases": np.arange(1, n + 1),
+                "context": [data.contexts[code] for code in arrived],
+                "log_evidence": log,
+            }
+        ),
+        reason="" if path.any() else NOTHING_DIFFERS,
+    )
