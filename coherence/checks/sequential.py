@@ -113,8 +113,9 @@ def sequential_test(
         was. `settings` has the plan, and ``stopped``, the cases after which it rejects at .05, or
         has enough evidence (None where it goes on). `details` has the path. Looks: `statistic` and
         interval are those of `sufficiency_test` at the last look so far, the interval at the level
-        of that look; columns ``cases, level, pvalue, sequential_pvalue``. Evidence: `statistic` is
-        its logarithm by now; columns ``cases, context, log_evidence``, a row a case.
+        of that look; columns ``cases, level, pvalue, sequential_pvalue``, a row a look, NaN where
+        it is still to come. Evidence: `statistic` is its logarithm by now; columns ``cases,
+        context, log_evidence``, a row a case.
 
     Raises
     ------
@@ -152,8 +153,8 @@ def sequential_test(
     >>> rows = runs[runs["action"].notna()]
     >>> columns = {"data": rows, "context": "context"}
     >>> looks = sequential_test("p", "action", "theta", **columns, most=300, rng=1)
-    >>> looks.details["cases"].tolist(), looks.settings["stopped"]
-    ([60, 120, 180], 120)
+    >>> looks.settings["stopped"], looks.details["pvalue"].notna().tolist()
+    (120, [True, True, True, False, False])
     >>> at_will = sequential_test("p", "action", "theta", **columns, evidence=20)
     >>> at_will.settings["stopped"]
     82
@@ -208,22 +209,17 @@ def _by_looks(cases: EvaluationData, looks: int, most: int, n_draws: int, rng: S
             if cases.posterior is not None:
                 part = part.with_exact_state()
             results.append(sufficiency(part, n_draws=n_draws, rng=child, level=1 - level))
-    seen = np.array([math.nan if each.pvalue is None else each.pvalue for each in results])
-    so_far = sequential_pvalues(seen, sizes / most)
+    seen, so_far = np.full((2, looks), math.nan)
+    seen[: len(results)] = [each.pvalue for each in results]
+    so_far[: len(results)] = sequential_pvalues(seen[: len(results)], sizes / most)
     path = pd.DataFrame(
-        {
-            "cases": sizes[: len(results)],
-            "level": levels[: len(results)],
-            "pvalue": seen,
-            "sequential_pvalue": so_far,
-        }
+        {"cases": sizes, "level": levels, "pvalue": seen, "sequential_pvalue": so_far}
     )
-    stopped = sizes[: len(results)][seen <= levels[: len(results)]]
+    stopped = sizes[seen <= levels]
     plan = {
         "plan": "looks",
         "looks": looks,
         "most": most,
-        "at": sizes.tolist(),
         "stopped": int(stopped[0]) if stopped.size else None,
     }
     if not results:
@@ -238,7 +234,7 @@ def _by_looks(cases: EvaluationData, looks: int, most: int, n_draws: int, rng: S
     return replace(
         last,
         check=f"{NAME}:looks",
-        pvalue=math.nan if np.isnan(seen).all() else float(so_far[-1]),
+        pvalue=math.nan if np.isnan(seen).all() else float(np.nanmin(so_far)),
         interval=ends,
         settings={**last.settings, **plan},
         details=path,

@@ -14,7 +14,6 @@ beliefs calibration may jump.
 import math
 
 import numpy as np
-from scipy.special import logsumexp
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.knn import as_levels
@@ -68,5 +67,6 @@ def log_evidence(products: Floats) -> Floats:
     stakes = np.array([side * stake for stake in STAKES for side in (1, -1)])
     # log(1 + tanh(z)), which keeps its digits where tanh(z) is nearly -1.
     bets = math.log(2) - np.logaddexp(0.0, -2 * stakes[:, None, None] * relative)
-    paths = bets.cumsum(axis=1)
-    return np.asarray(logsumexp(paths, axis=(0, 2)) - math.log(stakes.size * products.shape[1]))
+    n_pairs, n_actions = products.shape
+    paths = bets.cumsum(axis=1).swapaxes(0, 1).reshape(n_pairs, stakes.size * n_actions)
+    return np.asarray(np.logaddexp.reduce(paths, axis=1) - math.log(paths.shape[1]))
