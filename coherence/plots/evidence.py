@@ -59,6 +59,8 @@ def plot_evidence(result: CheckResult, *, title: str | None = None, ax: Axes | N
         (_draw_looks if plan == "looks" else _draw_evidence)(result, axes)
         if (stopped := result.settings["stopped"]) is not None:
             axes.axvline(stopped, color=FAINT, linewidth=0.9, gid="stopped", zorder=1)
+            at = (stopped, 0.0)
+            axes.annotate(f" {stopped}", at, xycoords=("data", "axes fraction"), **_note("left"))
         axes.set_xlim(left=0)
         axes.set_xlabel("cases")
         set_title(axes, title, TITLES[str(plan)])
@@ -70,9 +72,9 @@ def _draw_looks(result: CheckResult, ax: Axes) -> None:
     ax.plot(looks["cases"], looks["level"], marker="_", markersize=9, **_BOUND)
     ax.plot(looks["cases"], looks["pvalue"], marker="o", **_PATH)
     ax.set_yscale("log")
-    # Without the first levels, which nothing reaches, p-values would have some room.
     ax.set_ylim(1.3, 0.5 * float(np.nanmin(looks[["level", "pvalue"]].to_numpy())))
     ax.set_ylabel("p-value")
+    ax.minorticks_off()
     ax.annotate("stops above", (looks["cases"].iloc[-1], looks["level"].iloc[-1]), **_note())
 
 
@@ -86,8 +88,8 @@ def _draw_evidence(result: CheckResult, ax: Axes) -> None:
     ax.annotate(f"{enough:g} is enough", (path["cases"].iloc[-1], math.log(enough)), **_note())
 
 
-def _note() -> Style:
-    place: Style = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+def _note(side: str = "right") -> Style:
+    place: Style = {"xytext": (0, 8), "textcoords": "offset points", "ha": side, "va": "bottom"}
     return {**place, "fontsize": 9, "color": INK}
 
 

@@ -33,11 +33,11 @@ def pairs_of(
     states must differ by more than the width that the beliefs so far are rounded to.
     """
     waiting: dict[tuple[int, int], list[int]] = {}
-    pairs, width = [], 0.0
+    pairs, width = [], EXACT
     for case, key in enumerate(zip(group.tolist(), as_levels(belief).tolist(), strict=True)):
         n = case + 1
         if rounded and n & case == 0:  # at 1, 2, 4, 8, ... cases
-            width = math.sqrt(12 * rounding_bound(belief[:n], n))
+            width = max(math.sqrt(12 * rounding_bound(belief[:n], n)), EXACT)
         wait = waiting.setdefault(key, [])
         unlike = (other for other in reversed(wait) if abs(state[other] - state[case]) > width)
         other = next(unlike, None) if wait else None

@@ -31,6 +31,7 @@ FEW = {
 OPTIONS = {
     "monotone_choice_test": {"pair": ("yes", "no")},
     "predictive_gain_test": {"learner": "logistic"},
+    "sequential_test": {"looks": 2, "most": 200},
 }
 CHECKS = [
     name
