@@ -266,8 +266,12 @@ def _undefined(
 
 def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
     """Bet on pairs of cases of equal belief."""
-    n, rank = data.n_contexts, _rank_of_arrival(data)
-    arrived = np.argsort(rank)
+    require(
+        len(data.states) < 3,
+        f"truth must have two states where evidence is given; received {len(data.states)}. Name "
+        "the one that the belief is in (positive), or plan looks (most).",
+    )
+    n, arrived = data.n_contexts, np.argsort(_rank_of_arrival(data))
     belief = context_means(one_dimensional(data, "sequential_test"), data.context, n)[arrived]
     state = data.truth.astype(np.float64) if data.exact is None else data.exact
     state = context_means(state, data.context, n)[arrived]

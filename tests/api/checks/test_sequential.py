@@ -193,6 +193,8 @@ def test_what_is_no_plan_is_refused(plan, message):
 
 
 def test_evidence_takes_two_states():
-    belief = np.full((30, 3), 1 / 3)
+    action, truth = np.arange(30) % 2, np.arange(30) % 3
     with pytest.raises(InputError, match="sequential_test"):
-        sequential_test(belief, np.arange(30) % 2, np.arange(30) % 3, evidence=20)
+        sequential_test(np.full((30, 3), 1 / 3), action, truth % 2, evidence=20)
+    with pytest.raises(InputError, match="two states where evidence is given; received 3"):
+        sequential_test(np.full(30, 0.4), action, truth, evidence=20)
