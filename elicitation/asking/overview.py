@@ -14,7 +14,6 @@ from pathlib import Path
 import pandas as pd
 
 from elicitation.answers.reading import decode_answer
-from elicitation.asking.loop import batches_left
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
 from elicitation.questions.question import Question, QuestionSpec
@@ -128,7 +127,6 @@ def preview(
     fingerprints: Collection[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     system: str | None = None,
-    batch_size: int | None = None,
     count: Callable[[Question], int] | None = None,
 ) -> Preview:
     """Count what a plan would ask.
@@ -147,8 +145,6 @@ def preview(
         The store, if there is one yet.
     system : str, optional
         System message that goes with every question.
-    batch_size : int, optional
-        Where questions are asked again in batches of so many, if any of a batch has no answer.
     count : callable, optional
         Returns the tokens of a question as a local model reads it. Answers whose probabilities are
         computed then take none. None estimates the tokens, of a hosted model.
@@ -189,10 +185,8 @@ def preview(
     # Under no fingerprint: only which questions are equal matters here.
     needed = {question.key(""): question for question in questions}
     held = {key: at for key, question in needed.items() if (at := stored_key(question))}
-    keys = [question.key("") for question in questions]
-    asked = {key for batch in batches_left(keys, held, batch_size) for key in batch}
-    missing = [needed[key] for key in needed if key in asked]
-    taken = [kept[at] for key, at in held.items() if key not in asked]
+    missing = [question for key, question in needed.items() if key not in held]
+    taken = [kept[at] for at in held.values()]
     # All answers to a question that are drawn in a form follow from one reading of the question,
     # and cost nothing beside it.
     readings = {

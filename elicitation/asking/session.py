@@ -16,9 +16,8 @@ from coherence.errors import InputError
 from coherence.table.schema import PARSED
 from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
-from elicitation.asking.loop import Progress
+from elicitation.asking.ask import Progress, ask, constrains_tokens
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask, constrains_tokens
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
 from elicitation.questions.question import Question
@@ -96,7 +95,7 @@ def elicit(
     keep_going : bool
         Whether to ask on where none of the first 50 answers can be read.
     progress : callable, optional
-        See `elicitation.asking.loop.Progress`.
+        See `elicitation.asking.ask.Progress`.
 
     Returns
     -------

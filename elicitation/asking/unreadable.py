@@ -41,8 +41,10 @@ class UnreadableLimit:
     >>> from elicitation import Request
     >>> patience = UnreadableLimit(lambda question, answer: answer.text == "Yes", limit=1)
     >>> patience.record(Question(Request("Well?", 0, 4)), Answer("Hm."))
-    >>> patience.reached(0)
-    True
+    >>> patience.check()
+    Traceback (most recent call last):
+    ...
+    elicitation.asking.unreadable.UnreadableError: none of the first 1 answers can be read, ...
     """
 
     def __init__(
@@ -58,13 +60,9 @@ class UnreadableLimit:
             self._read_one = self._readable(question, answer)
             self._unread.append(answer)
 
-    def reached(self, n_waiting: int) -> bool:
-        """Return whether so many more answers could end the session."""
-        return not self._read_one and len(self._unread) + n_waiting >= self._limit
-
     def check(self) -> None:
         """Raise if too many answers came without a readable one."""
-        if self.reached(0):
+        if not self._read_one and len(self._unread) >= self._limit:
             # Different ones say more than the same three times.
             different = {answer.text: answer for answer in self._unread}
             shown = [describe(answer) for answer in [*different.values()][:_SHOWN]]

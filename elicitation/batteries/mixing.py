@@ -17,9 +17,8 @@ from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
 from elicitation.answers.distributions import gives
-from elicitation.asking.loop import Progress
+from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import EXACT_AT_ONCE, ask
 from elicitation.batteries.revealed.reading import read_masses
 from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question, QuestionSpec

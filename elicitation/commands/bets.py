@@ -192,12 +192,11 @@ def _planned(options: BetsOptions, name: str, place: str) -> PlannedAnswers:
 
         drawn = bet_draws(questions, **_drawing(options))
         return PlannedAnswers(names, drawn, kept_as=lambda: fingerprints_of(options, place))
-    from elicitation.batteries.bets.models import BATCH, option_questions
+    from elicitation.batteries.bets.models import option_questions
 
     return PlannedAnswers(
         names,
         option_questions(questions),
-        batch_size=BATCH,
         count=token_counter(options, place),
         kept_as=lambda: fingerprints_of(options, place),
     )

@@ -48,8 +48,6 @@ class PlannedAnswers:
     questions: "Sequence[Question]"
     # those that are put to it only if it can answer them, which nobody knows without asking
     perhaps: "Sequence[Question]" = ()
-    # where questions are asked again in batches of so many, if any of a batch has no answer
-    batch_size: int | None = None
     count: "Callable[[Question], int] | None" = None  # tokens of a question; see `token_counter`
     # fingerprints under which the store is asked for its answers; None where they are not known
     kept_as: "Callable[[], Collection[str] | None]" = lambda: None
@@ -72,7 +70,6 @@ class PlannedAnswers:
             fingerprints=self.kept_as() if Path(store).exists() else None,
             store=store,
             system=options.system,
-            batch_size=self.batch_size,
             count=self.count,
         )
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.asking.loop import AnswerStream, Strategy, ask_missing
-from elicitation.asking.loop import Progress as AskingProgress
+from elicitation.asking.ask import Answered, ask
+from elicitation.asking.ask import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.items import SPLITS, Items
 from elicitation.batteries.bets.questions import (
@@ -42,7 +42,7 @@ SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
 BATCH = 256
-"""Neighbours in a batch move the last digits of a score: so many are asked as a whole."""
+"""Questions whose options are scored at once; neighbours move the last digits of a score."""
 _ABOUT = "scores of options"
 
 
@@ -70,7 +70,7 @@ def score_choices(
         Where scores are kept, some hundred questions at a time; what it holds of this model is not
         asked again, under either likelihood. None keeps them nowhere.
     progress : callable, optional
-        See `elicitation.asking.loop.Progress`.
+        See `elicitation.asking.ask.Progress`.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def _ask_or_recall(
 ) -> NDArray[np.float64]:
     """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
 
-    def answer(batch: Sequence[Question]) -> AnswerStream:
+    def read(batch: Sequence[Question]) -> Answered:
         texts = [each.text for each in batch]
         labels = [each.form.labels for each in batch if each.form is not None]
         if isinstance(model, MultipleChoiceModel):
@@ -152,11 +152,9 @@ def _ask_or_recall(
         else:
             measures = np.stack(_log_likelihoods(model, texts, labels), axis=1)
         answers = [Answer(json.dumps(row)) for row in measures.tolist()]
-        yield list(zip(batch, answers, strict=True))
+        return list(zip(batch, answers, strict=True))
 
-    stored, _ = ask_missing(
-        model, draws, store, Strategy(answer, batch_size=BATCH), progress=progress
-    )
+    stored, _ = ask(model, draws, store, batch_size=BATCH, read=read, progress=progress)
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
     measures = [_recalled(answer.text, rows) for answer in stored]
     return np.array(measures).reshape(-1, rows, len(OPTIONS))

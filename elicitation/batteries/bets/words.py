@@ -5,9 +5,8 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import decode_choice
 from coherence.errors import InputError
-from elicitation.asking.loop import Progress
+from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import ask
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question

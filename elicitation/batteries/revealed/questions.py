@@ -14,7 +14,7 @@ from fractions import Fraction
 import pandas as pd
 
 from coherence.decoding.decode import decode_choice
-from elicitation.asking.loop import Progress
+from elicitation.asking.ask import Progress
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.reading import Masses, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
@@ -221,7 +221,7 @@ def reveal(
     source : str or None
         Value of the `source` column; None takes the model's name.
     progress : callable, optional
-        See `elicitation.batteries.revealed.reading.Progress`.
+        See `elicitation.asking.ask.Progress`.
 
     Returns
     -------

@@ -5,13 +5,11 @@ What is read is kept in an answer store, so that a session resumes.
 
 import json
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
-from elicitation.asking.loop import AnswerStream, Progress, Strategy, ask_missing
+from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import as_they_come
 from elicitation.models.base import Model
 from elicitation.questions.question import Question
 
@@ -29,24 +27,8 @@ def read_masses(
     batch_size: int = 32,
     progress: Progress | None = None,
 ) -> tuple[list[Masses], int]:
-    """Read the probabilities of outcomes after texts, from the store where they are there.
-
-    A batch is kept once all of it was read: larger ones are no faster, and lose more to a stop.
-    """
-
-    def answer(missing: Sequence[Question]) -> AnswerStream:
-        # One pass of the model reads the same spellings after every text of it.
-        groups: dict[object, list[Question]] = {}
-        for each in missing:
-            assert each.form is not None
-            alike = each.form.kind, frozenset(each.form.labels), each.form.ignore_case
-            groups.setdefault(alike, []).append(each)
-        for group in groups.values():
-            for start in range(0, len(group), batch_size):
-                batch = group[start : start + batch_size]
-                yield list(chain.from_iterable(as_they_come(model, batch)))
-
-    stored, asked = ask_missing(model, questions, store, Strategy(answer), progress=progress)
+    """Read the probabilities of outcomes after texts, from the store where they are there."""
+    stored, asked = ask(model, questions, store, batch_size=batch_size, progress=progress)
     return [json.loads(answer.text) for answer in stored], asked
 
 

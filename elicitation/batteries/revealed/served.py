@@ -8,13 +8,11 @@ it lists the likeliest next tokens at best. That tells words apart, but not the 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import pandas as pd
 
-from elicitation.asking.loop import Progress, Strategy, ask_missing
+from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.strategies import as_they_come, ask
 from elicitation.batteries.revealed.questions import (
     BatteryQuestion,
     Bet,
@@ -153,8 +151,7 @@ def reveal_by_tokens(
     """Read revealed beliefs over words off lists of the likeliest tokens."""
     questions = belief_questions(worded(settings))
     asked = [question.read for question in questions]
-    strategy = Strategy(partial(as_they_come, model))
-    stored, _ = ask_missing(model, asked, store, strategy, progress=progress)
+    stored, _ = ask(model, asked, store, progress=progress)
     beliefs = [
         (question, _masses(json.loads(answered.text), question.outcomes))
         for question, answered in zip(questions, stored, strict=True)

@@ -317,11 +317,16 @@ def test_a_cut_answer_is_no_choice(coins):
 
 
 class Lister(Talker):
+    """Lists likely tokens as a server does, one text after the other."""
+
     def __init__(self, likely):
         super().__init__(None)
         self.likely = likely
 
     answer_kinds = ("outcomes",)
+
+    def stream_answers(self, requests):
+        raise AssertionError("nothing is drawn")
 
     def distributions(self, questions):
         for position, (text, form) in enumerate(questions):

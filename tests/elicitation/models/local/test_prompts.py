@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from coherence import InputError
 from elicitation import Request, load_causal_model, outcome_probabilities
 from elicitation.answers.reading import decode_answer
-from elicitation.asking.strategies import ask
+from elicitation.asking.ask import ask
 from elicitation.batteries.revealed.reading import in_chat
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.sources import find_source

@@ -1,0 +1,267 @@
+"""How a question is asked: `ask`, the one place that puts questions to a model, for every battery.
+
+The store says what has been answered. The rest is asked in three steps: distributions over the
+answers in a form are read, each once per text; answers in a form are drawn from them; what a model
+says itself comes last. Every answer goes to the store before it counts, those of one call of the
+model together. An interruption, by Ctrl-C too, costs no answer that a model has given; a killed
+process loses the call under way.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from itertools import chain, groupby
+from typing import Any
+
+from coherence.errors import CoherenceError, InputError
+from elicitation.answers.distributions import draw_in_form, gives, require_distributions, stored
+from elicitation.asking.store import AnswerStore
+from elicitation.asking.unreadable import UNREADABLE_LIMIT, Readable, UnreadableLimit
+from elicitation.models.base import Answer, ConstrainedModel, Model, StreamingModel
+from elicitation.questions.question import NO_SPEC, Question, QuestionSpec
+from elicitation.spelling.forms import BY_LABEL, AnswerForm, Distribution
+
+# A model answers a few at first and twice as many in every further call, up to a batch: a slow one
+# then loses little of its work at an early end, and the time left is known soon.
+_FIRST_CALL = 8
+EXACT_AT_ONCE = 8
+"""Distributions over all answers in a form are read in batches of so many: larger ones were no
+faster."""
+_DRAWN_AT_ONCE = 1000
+_BEGINNING = 20  # characters: prompt variants differ by then, cases hardly
+
+Progress = Callable[[int, int], None]
+"""Called with the number of answers at hand and the number needed; once at the start and whenever
+answers were written."""
+
+Answered = list[tuple[Question, Answer]]
+"""Answers that came together, each with its question."""
+Answering = Generator[Answered, None, None]
+
+
+def ask(
+    model: Model,
+    questions: Sequence[Question],
+    store: AnswerStore,
+    *,
+    batch_size: int = 64,
+    read: Callable[[Sequence[Question]], Answered] | None = None,
+    readable: Readable | None = None,
+    hint: str = "",
+    progress: Progress | None = None,
+) -> tuple[list[Answer], int]:
+    """Have every question answered, from the store where it can be; return how many were asked.
+
+    `read` stands for what the model knows of answers in a form; without `readable` a session of
+    which no answer can be read goes on.
+    """
+
+    def by_key(some: Iterable[Question]) -> dict[str, Question]:
+        return {each.key(model.fingerprint): each for each in some}
+
+    # Equal questions have one key: they are asked once and answered everywhere.
+    needed = by_key(questions)
+    answers = store.get(needed)
+    missing = [each for key, each in needed.items() if key not in answers]
+    exact = [each for each in missing if each.exact]
+    by_itself = constrains_tokens(model)
+    said = [each for each in missing if not each.exact and (by_itself or each.form is None)]
+    drawn = [each for each in missing if not each.exact and not by_itself and each.form]
+    _require_warm(drawn)
+    # The reading takes the time: a draw is at hand once its distribution is.
+    spreads = [_distribution_of(each) for each in drawn]
+    answers |= store.get(by_key(spreads))
+    exact += [each for key, each in by_key(spreads).items() if key not in answers]
+    worth = Counter(each.key(model.fingerprint) for each in [*needed.values(), *spreads])
+    worth.subtract(list(by_key(drawn)))
+    n_done = sum(worth[key] for key in answers)
+    in_words = any(each.form is None for each in said)
+    limit = UnreadableLimit(readable, hint=hint) if readable and in_words else None
+
+    def note(came: Iterable[str]) -> None:
+        if limit:
+            for each in (needed[key] for key in came if key in needed):
+                if each.form is None or each.form.kind in BY_LABEL:
+                    limit.record(each, answers[each.key(model.fingerprint)])
+        if progress:
+            progress(n_done, len(needed))
+        if limit:
+            limit.check()
+
+    note(answers)
+    for step in (
+        _read(exact, model, read, batch_size),
+        _draw(drawn, spreads, answers, model.fingerprint),
+        _have_said(said, model, batch_size),
+    ):
+        # Closing ends what a server still has under way, instead of leaving it to the collector.
+        with closing(step):
+            for answered in step:
+                _write(answered, model, store)
+                # Another process may have been first with some of these: what is stored counts.
+                kept = store.get(by_key(each for each, _ in answered))
+                answers |= kept
+                n_done += sum(worth[key] for key in kept)
+                note(kept)
+    return [answers[each.key(model.fingerprint)] for each in questions], len(missing)
+
+
+def constrains_tokens(model: object) -> bool:
+    """Return whether answers in a form come from a model's own masks, token by token."""
+    return isinstance(model, ConstrainedModel) and not gives(model, AnswerForm("number"))
+
+
+def _write(answered: Answered, model: Model, store: AnswerStore) -> None:
+    asked, replies = [each for each, _ in answered], [reply for _, reply in answered]
+
+    def put() -> None:
+        store.put(asked, replies, model=model.name, fingerprint=model.fingerprint)
+
+    try:
+        put()
+    except KeyboardInterrupt:  # which undid the writing: what was said is paid for
+        put()
+        raise
+
+
+def _read(
+    questions: Sequence[Question],
+    model: Model,
+    read: Callable[[Sequence[Question]], Answered] | None,
+    batch_size: int,
+) -> Answering:
+    """Read distributions: as they come from a server, else in batches of one form.
+
+    Texts of one batch should begin alike and be as long as each other: what they begin with is
+    read once, and the rest is padded to the longest.
+    """
+    if read is None and isinstance(model, StreamingModel):
+        yield from _known(model, questions)
+        return
+
+    def alike(each: Question) -> str:
+        # Options are scored by themselves; all other answers in a form are read in one pass.
+        return "" if each.form is None or each.form.kind == "options" else each.form.settings
+
+    def order(each: Question) -> tuple[str, str, int, str]:
+        return alike(each), each.text[:_BEGINNING], len(each.text), each.text
+
+    for _, group in groupby(sorted(questions, key=order), key=alike):
+        same = list(group)
+        by_label = same[0].form is not None and same[0].form.kind in BY_LABEL
+        size = batch_size if by_label else min(batch_size, EXACT_AT_ONCE)
+        for start in range(0, len(same), size):
+            batch = same[start : start + size]
+            yield read(batch) if read else list(chain.from_iterable(_known(model, batch)))
+
+
+def _known(model: Model, questions: Sequence[Question]) -> Answering:
+    """Return what a model knows of the answers in the form of each question, as it comes."""
+    asked = [(each.text, each.form) for each in questions if each.form is not None]
+    if asked:
+        known = require_distributions(model, [form for _, form in asked]).distributions(asked)
+        for answered in _each_once(model, questions, known):
+            yield [(each, stored(model, each.form, of)) for each, of in answered]
+
+
+def _draw(
+    questions: Sequence[Question],
+    spreads: Sequence[Question],
+    answers: Mapping[str, Answer],
+    fingerprint: str,
+) -> Answering:
+    """Draw answers from distributions that are at hand, each by its own seed."""
+
+    @cache
+    def distribution(key: str) -> Distribution:
+        return Distribution.load(answers[key].text)
+
+    for start in range(0, len(questions), _DRAWN_AT_ONCE):
+        some = slice(start, start + _DRAWN_AT_ONCE)
+        yield [
+            (
+                each,
+                draw_in_form(distribution(spread.key(fingerprint)), each.form, each.request.seed),
+            )
+            for each, spread in zip(questions[some], spreads[some], strict=True)
+            if each.form is not None
+        ]
+
+
+def _require_warm(drawn: Iterable[Question]) -> None:
+    for temperature in {each.request.temperature for each in drawn} - {1.0}:
+        raise InputError(
+            "answers drawn from those in a form are drawn at temperature 1, at which their "
+            f"probabilities are known; received {temperature}. Leave the temperature at 1."
+        )
+
+
+def _distribution_of(question: Question) -> Question:
+    """Return the question for the distribution that an answer is drawn from."""
+    assert question.form is not None
+    return Question.of_form(question.text, question.form, spec_json=_exactly(question.spec))
+
+
+@cache
+def _exactly(spec: QuestionSpec) -> str:
+    """What a distribution is about, for those who look into the store."""
+    return "" if spec == NO_SPEC else replace(spec, answer_mode="exact").spec_json
+
+
+def _have_said(questions: Sequence[Question], model: Model, batch_size: int) -> Answering:
+    """Have a model answer in its own words, or in a form to which it masks its tokens.
+
+    As many as may end a session stand for all others: they come by their keys, which mixes all
+    kinds of questions, so that one variant of which none can be read ends no session. The longest
+    comes first, since too little memory then shows at once; later ones go by their length, for
+    texts of similar length pad each other least.
+    """
+    longest = sorted(questions, key=lambda each: (-len(each.text), each.key(model.fingerprint)))
+    mixed = sorted(longest[1:], key=lambda each: each.key(model.fingerprint))
+    n_first = -(-UNREADABLE_LIMIT // batch_size) * batch_size
+    rest = list(dict.fromkeys([*longest[:1], *mixed[: n_first - 1], *longest]))
+    if isinstance(model, StreamingModel):
+        if rest:
+            replies = model.stream_answers([each.request for each in rest])
+            yield from _each_once(model, rest, replies)
+        return
+    size = min(_FIRST_CALL, batch_size)
+    while rest:
+        batch, rest = rest[:size], rest[size:]
+        replied = list(model.generate([each.request for each in batch]))
+        # Answers that cannot be told apart any more must not be stored under the wrong keys.
+        if len(replied) != len(batch):
+            raise CoherenceError(
+                f"model {model.name} gave {len(replied)} answers to {len(batch)} requests. "
+                "Nothing of this batch was stored."
+            )
+        yield list(zip(batch, replied, strict=True))
+        size = min(2 * size, batch_size)
+
+
+def _each_once(
+    model: Model, questions: Sequence[Question], stream: Iterable[tuple[int, Any]]
+) -> Generator[list[tuple[Question, Any]], None, None]:
+    """Yield what a model gives as it comes; each question must have come once at the end."""
+    n = len(questions)
+    missing = set(range(n))
+    try:
+        for position, reply in stream:
+            if position not in missing:
+                raise CoherenceError(
+                    f"model {model.name} must answer each of {n} requests once; it gave "
+                    f"an answer at position {position!r} too many. What came before is kept."
+                )
+            missing.remove(position)
+            yield [(questions[position], reply)]
+    finally:
+        # A plain iterator has nothing to close; a generator may have servers at work.
+        if isinstance(stream, Generator):
+            stream.close()
+    if missing:
+        raise CoherenceError(
+            f"model {model.name} gave {n - len(missing)} answers to {n} requests. "
+            "What came is kept."
+        )
