@@ -7,10 +7,11 @@ runs already, keeps its own.
 
 import asyncio
 import atexit
-import queue
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -41,53 +42,42 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def start(call: Coroutine[Any, Any, Result]) -> "Future[Result]":
+    """Let a call run; nobody need wait for it."""
+    return asyncio.run_coroutine_threadsafe(call, _loop())
+
+
 def wait_for(call: Coroutine[Any, Any, Result]) -> Result:
     """Return what a call brings; Ctrl-C ends it."""
-    future = asyncio.run_coroutine_threadsafe(call, _loop())
+    future = start(call)
     try:
         return future.result()
     finally:
         future.cancel()
 
 
-def start(call: Coroutine[Any, Any, object]) -> None:
-    """Let a call run that nobody waits for."""
-    asyncio.run_coroutine_threadsafe(call, _loop())
-
-
 def as_they_come(
-    items: Sequence[Item], ask: Callable[[Item], Awaitable[Result]], *, n_at_once: int
+    items: Sequence[Item], ask: Callable[[Item], Coroutine[Any, Any, Result]], *, n_at_once: int
 ) -> Generator[tuple[int, Result | Exception], None, None]:
     """Yield the position and the result, or the error, of every item as it is there.
 
     No more than `n_at_once` are under way or wait to be taken: what waits, a killed process loses.
     Closing the generator ends the calls that are under way.
     """
-    done: queue.SimpleQueue[tuple[int, Result | Exception] | None] = queue.SimpleQueue()
-
-    free = asyncio.Semaphore(n_at_once)
-
-    async def work() -> None:
-        async def one(i: int, item: Item) -> None:
-            await free.acquire()  # released once the result has been taken
+    left = iter(enumerate(items))
+    under_way: dict[Future[Result], int] = {}
+    try:
+        while True:
+            for i, item in islice(left, n_at_once - len(under_way)):
+                under_way[start(ask(item))] = i
+            if not under_way:
+                return
+            future = next(iter(wait(under_way, return_when=FIRST_COMPLETED).done))
             try:
-                result: Result | Exception = await ask(item)
+                result: Result | Exception = future.result()
             except Exception as error:
                 result = error
-            done.put((i, result))
-
-        # A task, and with it a context, for each: what Inspect notes there of a call goes with it.
-        await asyncio.gather(*(one(i, item) for i, item in enumerate(items)))
-
-    future = asyncio.run_coroutine_threadsafe(work(), _loop())
-    future.add_done_callback(lambda _: done.put(None))
-    try:
-        for _ in items:
-            got = done.get()
-            if got is None:
-                future.result()
-                raise RuntimeError("the calls ended before all were answered")
-            yield got
-            _loop().call_soon_threadsafe(free.release)
+            yield under_way.pop(future), result
     finally:
-        future.cancel()
+        for future in under_way:
+            future.cancel()

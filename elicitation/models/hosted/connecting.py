@@ -134,31 +134,9 @@ def connect(
 
     Examples
     --------
-    A server of its own, which says Yes to everything:
-
-    >>> import json
-    >>> import threading
-    >>> from http.server import BaseHTTPRequestHandler, HTTPServer
-    >>> class Handler(BaseHTTPRequestHandler):
-    ...     def do_POST(self):
-    ...         self.rfile.read(int(self.headers["Content-Length"]))
-    ...         message = {"role": "assistant", "content": "Yes"}
-    ...         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    ...         body = json.dumps({"model": "mine", "choices": [choice]}).encode()
-    ...         self.send_response(200)
-    ...         self.send_header("Content-Length", str(len(body)))
-    ...         self.end_headers()
-    ...         self.wfile.write(body)
-    ...
-    ...     def log_message(self, *_):
-    ...         pass
-    >>> server = HTTPServer(("127.0.0.1", 0), Handler)
-    >>> threading.Thread(target=server.serve_forever, daemon=True).start()
-    >>> model = connect("mine", server=f"http://127.0.0.1:{server.server_port}")
-    >>> model.generate([Request("Does it rain?", 1, 20)])[0].text
-    'Yes'
-    >>> server.shutdown()
-    >>> server.server_close()
+    >>> model = connect("small", server="http://localhost:8000", opening=False)
+    >>> model.name, model.is_server
+    ('small', True)
     """
     _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
     if server is not None and base_url is not None:

@@ -4,8 +4,10 @@ A key comes from an environment variable and goes into one header. Servers have 
 it in errors, and a proxy may put it anywhere; people type it where its variable's name belongs.
 """
 
+import json
 import os
 import re
+from urllib.parse import quote
 
 from coherence.errors import InputError
 
@@ -55,7 +57,7 @@ def without_keys(text: str) -> str:
 
 
 class KeyMask:
-    """Strikes one key out of what a server sent, however it is escaped.
+    """Strikes one key out of what a server sent, as it is or escaped for JSON or an address.
 
     Parameters
     ----------
@@ -64,13 +66,16 @@ class KeyMask:
     """
 
     def __init__(self, key: str | None) -> None:
-        key = None if key in _PLACEHOLDERS else key
-        self._pattern = None if key is None else re.compile("".join(map(_any_spelling, key)))
-        self._secret = key is not None and len(key) >= _SHORTEST_SECRET
+        key = "" if key is None or key in _PLACEHOLDERS else key
+        in_json = json.dumps(key)[1:-1].replace("/", "\\/")
+        self._spellings = {key, in_json, quote(key, safe="")} - {""}
+        self._secret = len(key) >= _SHORTEST_SECRET
 
     def words(self, sent: str) -> str:
         """Strike the key out of a text that is to be shown."""
-        return sent if self._pattern is None else self._pattern.sub(HIDDEN, sent)
+        for spelling in self._spellings:
+            sent = sent.replace(spelling, HIDDEN)
+        return sent
 
     def answer(self, text: str) -> str:
         """Strike the key out of an answer that is to be kept.
@@ -79,16 +84,3 @@ class KeyMask:
         digit of an answer.
         """
         return self.words(text) if self._secret else text
-
-
-def _any_spelling(character: str) -> str:
-    """Return a pattern for a character as it is, or escaped as JSON, URLs and HTML escape it."""
-    code = ord(character)
-    spellings = (
-        rf"\\*{re.escape(character)}",
-        rf"\\+u00(?i:{code:02x})",
-        rf"%(?i:{code:02x})",
-        rf"&#0*{code};",
-        rf"&#[xX]0*(?i:{code:x});",
-    )
-    return f"(?:{'|'.join(spellings)})"

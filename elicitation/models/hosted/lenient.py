@@ -5,7 +5,6 @@ model, a count of tokens that lacks a number, an error under status 200. Inspect
 that calls them as an argument; ours hands it replies as the protocol has them.
 """
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -15,7 +14,6 @@ from openai import DefaultAsyncHttpxClient, Timeout
 from coherence.importing.openai_batch import text_and_thinking
 
 _CONNECT_SECONDS = 60.0
-_PAUSE = 3.0  # seconds, as Inspect's first
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # Reasons for an end, beside those of the protocol, that servers give of a whole answer ...
 _ENDED = frozenset(
@@ -48,22 +46,18 @@ class LenientClient(DefaultAsyncHttpxClient):
         response = await super().send(request, **options)
         if response.status_code != 200 or options.get("stream"):
             return response
+        status, reply = 200, None
         try:
             reply = _read(response.content)
-            if isinstance(reply, dict) and not reply.get("choices"):
-                # Of a busy server, or for good: once more settles which.
-                _raise_for_error(reply)
-                await asyncio.sleep(_PAUSE)
-                response = await super().send(request, **options)
-                reply = _read(response.content)
             if not isinstance(reply, dict):
                 return response  # none at all, as Inspect says
             complete(reply, json.loads(request.content).get("model"))
         except FailedError as failed:
-            return _response_of(
-                request, response, failed.status, {"error": {"message": f"{failed}"}}
-            )
-        return _response_of(request, response, 200, reply)
+            status, reply = failed.status, {"error": {"message": f"{failed}"}}
+        # Inspect tries again, and not openai below it.
+        headers = {"x-should-retry": "false", "content-type": "application/json"}
+        content = json.dumps(reply).encode()  # half of a surrogate pair is an escape in it
+        return type(response)(status, headers=headers, content=content, request=request)
 
 
 def _read(content: bytes) -> Any:
@@ -77,27 +71,15 @@ def _read(content: bytes) -> Any:
         return None
 
 
-def _response_of(request: Any, response: Any, status: int, body: dict[str, Any]) -> Any:
-    """Return a response like another with a status and a body of its own."""
-    # Inspect tries again, and not openai below it.
-    headers = {"x-should-retry": "false", "content-type": "application/json"}
-    content = json.dumps(body).encode()  # half of a surrogate pair is an escape in it
-    return type(response)(status, headers=headers, content=content, request=request)
-
-
-def _raise_for_error(reply: dict[str, Any]) -> None:
-    """Raise for an error that a service tells in a reply of status 200."""
-    if error := reply.get("error"):
-        said = error if isinstance(error, dict) else {"message": error}
-        passing = _PASSING.fullmatch(str(said.get("code")))
-        raise FailedError(str(said.get("message") or error), 503 if passing else 422)
-
-
 def complete(reply: dict[str, Any], name: str | None) -> None:
     """Complete a reply in place; `name` is that of the model which was asked."""
-    _raise_for_error(reply)
-    choices = reply.get("choices")
-    for choice in choices if isinstance(choices, list) else []:
+    if error := reply.get("error"):
+        told = error if isinstance(error, dict) else {"message": error}
+        passing = _PASSING.fullmatch(str(told.get("code")))
+        raise FailedError(str(told.get("message") or error), 503 if passing else 422)
+    if not reply.get("choices"):
+        raise FailedError("the reply has no choices", 502)
+    for choice in reply["choices"]:
         reason = str(choice.get("finish_reason") or "").lower()  # some servers leave it empty
         if reason in _FAILED:
             raise FailedError(f"the generation ended by {reason!r}", 422)
@@ -110,11 +92,10 @@ def complete(reply: dict[str, Any], name: str | None) -> None:
                 message["reasoning_content"] = thinking
         if isinstance(choice.get("logprobs"), dict):
             _leave_unknown_out(choice["logprobs"])
-    if choices:
-        reply["model"] = reply.get("model") or name
-        usage = reply.get("usage")
-        if usage is not None and any(usage.get(count) is None for count in _COUNTS):
-            reply["usage"] = None
+    reply["model"] = reply.get("model") or name
+    usage = reply.get("usage")
+    if usage is not None and any(usage.get(count) is None for count in _COUNTS):
+        reply["usage"] = None
 
 
 def _leave_unknown_out(logprobs: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ _SLACK = 0.02
 # Marks for the terminal in Inspect's own messages.
 _MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a-z]+ not bold)\]")
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
-_INVISIBLE = re.compile(r"(?is)<(script|style|head\b(?!er))[^>]*>.*?</\1\s*>|<!--.*?-->")
+_PAGE = re.compile(r"(?i)\s*<(?:!doctype|\?xml|html|head|body|h1|center)\b")
 
 
 # Codes of a proxy that lets no call through, or reaches no server.
@@ -179,10 +179,8 @@ def line_of(error: BaseException) -> str:
 
 
 def _words_of_page(text: str) -> str:
-    """Return the words of a page of HTML, its title first; another text as it is."""
-    if not re.match(r"\s*<(?:!doctype|\?xml|html|head|body|h1|center)\b", text, re.IGNORECASE):
+    """Return the title of a page of HTML, or else its words; another text as it is."""
+    if not _PAGE.match(text):
         return text
     title = _TITLE.search(text)
-    parts = [title.group(1) if title else "", _INVISIBLE.sub(" ", text)]
-    lines = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()) for part in parts]
-    return ": ".join(dict.fromkeys(line for line in lines if line))
+    return html.unescape(title.group(1) if title else re.sub(r"<[^>]*>", " ", text))
