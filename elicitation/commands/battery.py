@@ -180,6 +180,22 @@ def find_models(options: BatteryOptions) -> "Asked":
     return dict(places)
 
 
+def ask_each(
+    models: "Asked", ask: "Callable[[str, str | HostedModel], pd.DataFrame]"
+) -> "pd.DataFrame":
+    """Return what models answer one after the other, with one in memory at a time."""
+    import gc
+
+    import pandas as pd
+
+    tables = []
+    for name, model in models.items():
+        tables.append(ask(name, model).assign(model=name))
+        # What refers to itself would keep the weights in memory until some later collection.
+        gc.collect()
+    return pd.concat(tables, ignore_index=True)
+
+
 def run_battery(options: Chosen, battery: "Battery[Chosen, Answers]") -> int:
     """Ask or read, score, write and print; or only look."""
     battery.check(options)

@@ -14,13 +14,14 @@ from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
     Results,
+    ask_each,
     check_options,
     run_battery,
 )
 from elicitation.commands.bets_questions import PAPER, TermOptions, scored_questions
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
-from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
-from elicitation.commands.model_options import is_hosted, load_local, name_in_store
+from elicitation.commands.dry_run import PlannedAnswers, planned_answers
+from elicitation.commands.model_options import is_hosted, load_local
 from elicitation.options import add_options, declared, flag_of, from_words, option
 
 if TYPE_CHECKING:
@@ -186,20 +187,14 @@ def _check(options: BetsOptions) -> None:
 
 def _planned(options: BetsOptions, name: str, place: str) -> PlannedAnswers:
     """Return what a model would be asked."""
-    names, questions = (name_in_store(options, place),), scored_questions(options)
+    questions = scored_questions(options)
     if is_hosted(options):
         from elicitation.batteries.bets.words import bet_draws
 
-        drawn = bet_draws(questions, **_drawing(options))
-        return PlannedAnswers(names, drawn, kept_as=lambda: fingerprints_of(options, place))
+        return planned_answers(options, place, bet_draws(questions, **_drawing(options)))
     from elicitation.batteries.bets.models import option_questions
 
-    return PlannedAnswers(
-        names,
-        option_questions(questions),
-        count=token_counter(options, place),
-        kept_as=lambda: fingerprints_of(options, place),
-    )
+    return planned_answers(options, place, option_questions(questions))
 
 
 def _drawing(options: BetsOptions) -> "dict[str, Any]":
@@ -255,17 +250,11 @@ def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
 
 
 def _ask(options: BetsOptions, models: "Asked", store: "AnswerStore") -> "Tables":
-    """Ask one model after the other, with one in memory at a time."""
-    import gc
-
-    import pandas as pd
-
-    questions, tables = scored_questions(options), []
-    for name, model in models.items():
-        tables.append(_ask_model(options, model, questions, store).assign(model=name))
-        # What refers to itself would keep the weights in memory until some later collection.
-        gc.collect()
-    return questions, pd.concat(tables, ignore_index=True)
+    """Ask all models the same questions."""
+    questions = scored_questions(options)
+    return questions, ask_each(
+        models, lambda _, model: _ask_model(options, model, questions, store)
+    )
 
 
 def _ask_model(

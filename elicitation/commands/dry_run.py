@@ -5,7 +5,7 @@ No model is loaded, nothing is asked, and nothing is written.
 
 from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from elicitation.commands.model_options import (
     connect_to,
     device_map_of,
     is_hosted,
+    name_in_store,
     require_empty,
 )
 from elicitation.options import ModelOptions
@@ -48,7 +49,9 @@ class PlannedAnswers:
     questions: "Sequence[Question]"
     # those that are put to it only if it can answer them, which nobody knows without asking
     perhaps: "Sequence[Question]" = ()
-    count: "Callable[[Question], int] | None" = None  # tokens of a question; see `token_counter`
+    count: "Callable[[Question], int] | None" = (
+        None  # tokens of a question; None where it is estimated
+    )
     # fingerprints under which the store is asked for its answers; None where they are not known
     kept_as: "Callable[[], Collection[str] | None]" = lambda: None
 
@@ -72,6 +75,26 @@ class PlannedAnswers:
             system=options.system,
             count=self.count,
         )
+
+
+def planned_answers(
+    options: ModelOptions,
+    place: str,
+    questions: "Sequence[Question]",
+    *,
+    perhaps: "Sequence[Question]" = (),
+    plain: "Container[str]" = (),
+    continuing: bool = False,
+) -> PlannedAnswers:
+    """Return what a model would be asked; `continuing` where it goes on from texts as well."""
+    ways = (False, True) if continuing else (False,)
+    return PlannedAnswers(
+        tuple(dict.fromkeys(name_in_store(options, place, continuing=way) for way in ways)),
+        questions,
+        perhaps,
+        count=_token_counter(options, place, plain),
+        kept_as=partial(fingerprints_of, options, place, continuing=continuing),
+    )
 
 
 def fingerprints_of(
@@ -136,8 +159,8 @@ def _fingerprint(
     return causal_fingerprint(source, placement, precision, reader)
 
 
-def token_counter(
-    options: ModelOptions, model: str, *, plain: "Container[str]" = ()
+def _token_counter(
+    options: ModelOptions, model: str, plain: "Container[str]"
 ) -> "Callable[[Question], int] | None":
     """Return what counts the tokens of a question as a model that lies here reads it.
 

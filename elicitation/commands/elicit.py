@@ -16,7 +16,7 @@ from elicitation.commands.elicit_options import (
     design_of,
     load_model,
     plan_of,
-    planned_answers,
+    planned_session,
     source_of,
 )
 from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
@@ -65,7 +65,7 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(options, planned_answers(options, source, plan), store)
+        print_planned(options, planned_session(options, source, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.

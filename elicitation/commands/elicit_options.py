@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import connect_to, is_hosted, load_local, name_in_store
 from elicitation.options import PROMPTS, AskOptions
 
@@ -116,15 +116,14 @@ def named_model(options: AskOptions) -> str:
     )
 
 
-def planned_answers(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:
+def planned_session(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:
     """Return what the model would be asked."""
-    names = (named_model(options),)
     if options.agent is not None:  # it is its own cases, and made in an instant
         made = partial(load_model, options, source)
-        return PlannedAnswers(names, plan.questions, kept_as=lambda: {made().fingerprint})
-    model = str(options.model)
-    count, kept_as = token_counter(options, model), partial(fingerprints_of, options, model)
-    return PlannedAnswers(names, plan.questions, count=count, kept_as=kept_as)
+        return PlannedAnswers(
+            (options.agent,), plan.questions, kept_as=lambda: {made().fingerprint}
+        )
+    return planned_answers(options, str(options.model), plan.questions)
 
 
 def load_model(options: AskOptions, source: Source) -> "Model":

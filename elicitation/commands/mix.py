@@ -13,11 +13,12 @@ from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
     Results,
+    ask_each,
     check_options,
     run_battery,
 )
-from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
-from elicitation.commands.model_options import is_hosted, load_causal, name_in_store
+from elicitation.commands.dry_run import PlannedAnswers, planned_answers
+from elicitation.commands.model_options import is_hosted, load_causal
 from elicitation.options import add_options, from_words, option
 
 if TYPE_CHECKING:
@@ -99,17 +100,10 @@ def _planned(options: MixOptions, name: str, place: str) -> PlannedAnswers:
     from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
     questions = mixing_questions()
-    planned = (
-        [question.exact for question in questions]
-        if options.exact
-        else mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
-    )
-    return PlannedAnswers(
-        (name_in_store(options, place),),
-        planned,
-        count=token_counter(options, place),
-        kept_as=lambda: fingerprints_of(options, place),
-    )
+    if options.exact:
+        return planned_answers(options, place, [question.exact for question in questions])
+    drawn = mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
+    return planned_answers(options, place, drawn)
 
 
 def _draws(options: MixOptions) -> int:
@@ -136,13 +130,7 @@ def _read(options: MixOptions) -> "pd.DataFrame":
 
 def _ask(options: MixOptions, models: "Asked", store: "AnswerStore") -> "pd.DataFrame":
     """Return the answers of all models."""
-    import pandas as pd
-
-    tables = [
-        _ask_model(options, store, name, model, alone=len(models) == 1)
-        for name, model in models.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return ask_each(models, partial(_ask_model, options, store, alone=len(models) == 1))
 
 
 def _ask_model(
@@ -153,12 +141,9 @@ def _ask_model(
     *,
     alone: bool,
 ) -> "pd.DataFrame":
-    import gc
-
     from coherence.report.wording import clean
     from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 
-    gc.collect()  # what is left of the model before: no two of them in memory
     draws = _draws(options)
     if options.exact:
         # Minutes may go by before the first portion is read and the time left is known.
@@ -195,7 +180,7 @@ def _ask_model(
             "Does its service draw? See docs/servers.md.",
             file=sys.stderr,
         )
-    return answers.assign(model=name)
+    return answers
 
 
 def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:

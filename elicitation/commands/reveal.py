@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.dry_run import PlannedAnswers, fingerprints_of, token_counter
+from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
 from elicitation.options import GRID, add_options, from_words, option
 
@@ -205,7 +205,7 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         wager_questions,
     )
 
-    settings, stored = _settings(options), name_in_store(options, place)
+    settings = _settings(options)
     stated = [question for setting in settings for question in stated_questions(setting)]
     beliefs, bets = wager_questions(settings)
     if options.only_revealed:
@@ -214,20 +214,15 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         # Texts are continued without a chat template, questions with options go through it.
         texts = [each.read for each in [*belief_questions(settings), *beliefs]]
         with_options = [*(stated if _states(options, name) else []), *bets]
-        count = token_counter(options, place, plain={each.text for each in texts})
-        kept_as = partial(fingerprints_of, options, place, continuing=True)
-        return PlannedAnswers(
-            (stored,),
-            [*texts, *(each.read for each in with_options)],
-            count=count,
-            kept_as=kept_as,
-        )
+        asked = [*texts, *(each.read for each in with_options)]
+        plain = {each.text for each in texts}
+        return planned_answers(options, place, asked, plain=plain, continuing=True)
     from elicitation.batteries.revealed.served import letter_draws, worded
 
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:
-        continuing = name_in_store(options, place, continuing=True)
+        name_in_store(options, place, continuing=True)
     except InputError:  # it answers in chats alone
         words = []
     if not drawn and not words:
@@ -235,9 +230,8 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
             f"--only-revealed leaves nothing to ask of {name}: beliefs about numbers need the "
             "model's files, those about words a server that continues texts."
         )
-    names = (stored, continuing) if words else (stored,)
-    kept_as = partial(fingerprints_of, options, place, continuing=bool(words))
-    return PlannedAnswers(names, drawn, perhaps=[each.read for each in words], kept_as=kept_as)
+    perhaps = [each.read for each in words]
+    return planned_answers(options, place, drawn, perhaps=perhaps, continuing=bool(words))
 
 
 def _states(options: RevealOptions, source: str) -> bool:
@@ -303,12 +297,8 @@ def _ask_hosted(
     battery: Asking,
 ) -> None:
     """Put to a hosted model what it can answer, and say before what it cannot."""
-    from elicitation.batteries.revealed.questions import tabulate_bets, wagered
-    from elicitation.batteries.revealed.served import (
-        bet_in_words,
-        reveal_by_tokens,
-        state_in_words,
-    )
+    from elicitation.batteries.revealed.questions import reveal, tabulate_bets, wagered
+    from elicitation.batteries.revealed.served import bet_in_words, state_in_words, worded
 
     name = model.name
     # First what may end in an error: nothing is asked before all is known.
@@ -316,7 +306,7 @@ def _ask_hosted(
     if revealing is not None:
         with answer_progress(f"{name}, beliefs") as progress:
             battery.beliefs.append(
-                reveal_by_tokens(revealing, settings, store, source=name, progress=progress)
+                reveal(revealing, worded(settings), store, source=name, progress=progress)
             )
     if options.only_revealed:
         return

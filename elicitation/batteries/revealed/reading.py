@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from coherence.errors import InputError
 from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.models.base import Model
+from elicitation.models.base import Answer, Model
+from elicitation.models.exact import LARGEST_GAP
 from elicitation.questions.question import Question
 
 if TYPE_CHECKING:
@@ -29,7 +30,19 @@ def read_masses(
 ) -> tuple[list[Masses], int]:
     """Read the probabilities of outcomes after texts, from the store where they are there."""
     stored, asked = ask(model, questions, store, batch_size=batch_size, progress=progress)
-    return [json.loads(answer.text) for answer in stored], asked
+    return [_masses(each, answer) for each, answer in zip(questions, stored, strict=True)], asked
+
+
+def _masses(question: Question, answer: Answer) -> Masses:
+    known = json.loads(answer.text)
+    if not isinstance(known.get("lower"), list):
+        return dict(known)
+    # Bounds, of a server's list: the lower ones, or zeros where they may lack too much.
+    lower, upper = known["lower"], known["upper"]
+    gaps = [high - low for low, high in zip(lower, upper, strict=True)]
+    enough = max(gaps) <= LARGEST_GAP * sum(lower)
+    labels = question.form.labels if question.form else ()
+    return dict(zip(labels, lower if enough else [0.0] * len(lower), strict=True))
 
 
 # Ends the fingerprint of a model that is asked with its template beside texts without it.

@@ -5,7 +5,6 @@ it lists the likeliest next tokens at best. That tells words apart, but not the 
 1.5, whose tokens may begin alike: only beliefs over words are read.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,18 +15,15 @@ from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.questions import (
     BatteryQuestion,
     Bet,
-    belief_questions,
     bet_of_masses,
     even_bet_questions,
     stated_questions,
-    tabulate_beliefs,
     tabulate_stated,
     wagered,
 )
 from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.setting import Setting
 from elicitation.models.base import Answer, Model
-from elicitation.models.exact import LARGEST_GAP
 from elicitation.questions.question import Question
 
 ROOM = 64
@@ -138,30 +134,3 @@ def _drawn_letters(
 def worded(settings: Sequence[Setting]) -> list[Setting]:
     """Return the settings whose outcomes are words, which first tokens tell apart."""
     return [setting for setting in settings if setting.scenario == "preference"]
-
-
-def reveal_by_tokens(
-    model: Model,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    source: str,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Read revealed beliefs over words off lists of the likeliest tokens."""
-    questions = belief_questions(worded(settings))
-    asked = [question.read for question in questions]
-    stored, _ = ask(model, asked, store, progress=progress)
-    beliefs = [
-        (question, _masses(json.loads(answered.text), question.outcomes))
-        for question, answered in zip(questions, stored, strict=True)
-    ]
-    return tabulate_beliefs(beliefs, source=source)
-
-
-def _masses(bounds: dict[str, list[float]], outcomes: Sequence[str]) -> Masses:
-    """Return the lower bounds as masses, or zeros where they may lack too much."""
-    gaps = [high - low for low, high in zip(bounds["lower"], bounds["upper"], strict=True)]
-    enough = max(gaps) <= LARGEST_GAP * sum(bounds["lower"])
-    lower = bounds["lower"] if enough else [0.0] * len(gaps)
-    return dict(zip(outcomes, lower, strict=True))

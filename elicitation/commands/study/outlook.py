@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from coherence.table.printable import numbered
 from elicitation.commands.battery import store_of
 from elicitation.commands.dry_run import BY_NAME
-from elicitation.commands.elicit_options import planned_answers
+from elicitation.commands.elicit_options import planned_session
 from elicitation.commands.study.study_file import ModelEntry
 from elicitation.commands.study.units import STORE, Unit, held_answers
 
@@ -75,7 +75,7 @@ def look_at(units: Sequence[Unit], batteries: "Sequence[BatteryUnit]" = ()) -> l
             outlooks.append(Outlook(model, name, True, answers, tokens, None))
             continue
         store = str(unit.folder / STORE)
-        look = planned_answers(unit.options, unit.source(), unit.plan()).preview(
+        look = planned_session(unit.options, unit.source(), unit.plan()).preview(
             unit.options, store
         )
         outlooks.append(_unfinished(model, name, look))

@@ -29,6 +29,7 @@ from elicitation.batteries.revealed.questions import (
     even_bet_questions,
     inner_settings,
     questions_table,
+    reveal,
     state,
     stated_questions,
     tabulate_bets,
@@ -40,7 +41,6 @@ from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 from elicitation.batteries.revealed.served import (
     SamplingOptions,
     bet_in_words,
-    reveal_by_tokens,
     state_in_words,
     worded,
 )
@@ -342,10 +342,10 @@ def test_beliefs_over_words_come_from_lists_that_leave_little_open():
         return {f" {labels[0]}": 0.6, labels[0].lower(): 0.1, f" {labels[1]}": 0.295 - rest / 2}
 
     with AnswerStore(":memory:") as store:
-        beliefs = reveal_by_tokens(Lister(likely), settings, store, source="m")
-        wide = reveal_by_tokens(
+        beliefs = reveal(Lister(likely), worded(settings), store, source="m")
+        wide = reveal(
             Lister(lambda text, labels: {f" {labels[0]}": 0.6, f" {labels[1]}": 0.2}),
-            settings,
+            worded(settings),
             AnswerStore(":memory:"),
             source="m",
         )
@@ -368,7 +368,7 @@ def test_beliefs_over_words_are_kept_up_to_a_stop():
 
     with AnswerStore(":memory:") as store:
         with pytest.raises(KeyboardInterrupt):
-            reveal_by_tokens(Lister(stopped), settings, store, source="m")
+            reveal(Lister(stopped), worded(settings), store, source="m")
         assert len(store) == 3
 
 
