@@ -48,38 +48,28 @@ def answer_of(output: "ModelOutput") -> Answer:
     """Read a reply."""
     if not output.choices:
         raise ReplyError(output.error or "the reply has no choices")
-    content = output.choices[0].message.content
-    parts = [] if isinstance(content, str) else content
-    thoughts = [
-        part.reasoning or getattr(part, "summary", None) or ""
-        for part in parts
-        if part.type == "reasoning"
-    ]
-    text = (
-        content
-        if isinstance(content, str)
-        else "".join(part.text for part in parts if part.type == "text")
-    )
-    reason = _REASONS.get(output.choices[0].stop_reason)
-    # Inspect turns a refusal that it knows into a reply whose text is the error's.
-    if output.usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
-        text = ""
+    message, reason = output.choices[0].message, _REASONS.get(output.choices[0].stop_reason)
+    parts = message.content if isinstance(message.content, list) else []
+    # Not Inspect's own text of it, which has a line break between parts.
+    text = "".join(part.text for part in parts if part.type == "text") if parts else message.text
+    thought = [part.reasoning or part.summary for part in parts if part.type == "reasoning"]
     usage = output.usage
+    # Inspect turns a refusal that it knows into a reply whose text is the error's.
+    if usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
+        text = ""
+    # Inspect counts what came from a cache apart.
+    read = usage and [
+        usage.input_tokens,
+        usage.input_tokens_cache_read or 0,
+        usage.input_tokens_cache_write or 0,
+    ]
     return Answer(
         valid(text),
-        None,
-        usage.output_tokens if usage else None,
-        reason,
-        valid("\n".join(filter(None, thoughts))) or None,
-        (
-            # Inspect counts what came from a cache apart.
-            usage.input_tokens
-            + (usage.input_tokens_cache_read or 0)
-            + (usage.input_tokens_cache_write or 0)
-            if usage
-            else None
-        ),
-        valid(output.model)[:_LONGEST_NAME] or None,
+        n_tokens=usage.output_tokens if usage else None,
+        finish_reason=reason,
+        thinking=valid("\n".join(filter(None, thought))) or None,
+        n_prompt_tokens=sum(read) if read else None,
+        served_by=valid(output.model)[:_LONGEST_NAME] or None,
     )
 
 
