@@ -39,8 +39,8 @@ from .checks.movement import belief_movement_test as belief_movement_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.rational import rational_agent_test as rational_agent_test
 from .checks.scores import calibration_test as calibration_test
-from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sequential import sequential_test as sequential_test
+from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sufficiency import sufficiency_test as sufficiency_test
 from .decoding.decode import decode_belief as decode_belief
 from .decoding.decode import decode_choice as decode_choice
