@@ -19,7 +19,7 @@ from coherence.analysis.verdict import (
 )
 from coherence.checks.catalogue import family_of
 from coherence.checks.sufficiency import MOMENTS
-from coherence.report.acted_on import acted_on_sentence
+from coherence.report.acted_on import question_sentences
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
 from coherence.report.wording import belief_noun
@@ -156,7 +156,7 @@ def with_results(
         ),
         notes=(*evaluation.notes, *beside.notes),
         conclusion=tuple(
-            filter(None, [sentence(verdict, facts), *further, acted_on_sentence(results)])
+            filter(None, [sentence(verdict, facts), *further, *question_sentences(results)])
         ),
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,

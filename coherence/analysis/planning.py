@@ -23,6 +23,7 @@ from coherence.table.needs import (
     CHOICES,
     EVIDENCE,
     NEEDS_MATCHING,
+    NEEDS_STAKES,
     ONE_BELIEF,
     STATE_AND_CHOICES,
     TARGET,
@@ -161,7 +162,7 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
                 "or give theta the names in the columns.",
             )
     elif not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
-        asked = [NEEDS_MATCHING] * any(check.needs == NEEDS_MATCHING for check in checks)
+        asked = {NEEDS_MATCHING, NEEDS_STAKES} & {check.needs for check in checks}
         text = (
             f"beliefs over {len(evaluation.states)} states: {_needing(CHOICES, TARGETS, *asked)} "
             "need a belief in one of two."

@@ -19,6 +19,7 @@ CHECKS = {
     "sufficiency": "sufficiency",
     "matching": "matching",
     "belief_movement": "movement",
+    "stakes": "stakes",
 }
 """Name of a check -> its module in this folder, a line each, in the order of random streams.
 

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from coherence.checks.by_name import takes_columns
+from coherence.checks.check import CallsAndNotes, Check, Interpretation
 from coherence.checks.level_rows import (
     LevelRows,
     Reports,
@@ -31,6 +32,7 @@ from coherence.checks.level_rows import (
     order_effect,
     require_one_per_row,
 )
+from coherence.checks.questions import NO_TWINS, asked_for, plan_of
 from coherence.inputs import (
     Floats,
     as_codes,
@@ -39,12 +41,15 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
-from coherence.result import CheckResult, Interval, contributions_to_mean
+from coherence.result import CheckResult, Family, Interval, contributions_to_mean
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
+from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
+from coherence.table.schema import FRAMES, STAKES
 from coherence.table.states import zero_or_one
 
-ACT, PASS = "act", "pass"
+ACT, PASS = FRAMES[STAKES]
 LEAST_SWING = 0.2
 """Least lower end of the swing with which a choice counts as going by the stated belief.
 
@@ -538,3 +543,65 @@ def _difference(
     values = difference + len(cases) * np.bincount(case, added) / room.sum()
     interval, reason = interval_or_reason(values, _of(clusters, cases), "difference")
     return difference, None if interval is None else interval.within(-1.0, 1.0), reason
+
+
+# In an analysis
+
+
+def _of_evaluation(rows: pd.DataFrame, **about: Any) -> list[CheckResult]:
+    """Estimate from the questions of an evaluation; what all or the line lack is said once."""
+    results = stakes_estimates(**about, truth=rows["truth"])
+    if all(math.isnan(result.statistic) for result in results):
+        return results[:1]
+    by_name = {result.check.partition(":")[2]: result for result in results}
+    slope, intercept = by_name["slope"], by_name["intercept"]
+    if not slope.reason or slope.reason != intercept.reason:
+        return results
+    rest = [result for result in results if result not in (slope, intercept)]
+    return [replace(rest[0], reason=slope.reason), *rest[1:]]
+
+
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    """Estimate where cases have both a belief and an answered question."""
+    return plan_of(data, STAKES_QUESTIONS, "stakes", FRAMES[STAKES], _of_evaluation)
+
+
+CHECK = Check(
+    name="stakes",
+    needs=NEEDS_STAKES,
+    sentences={
+        name: Interpretation(estimate=text, no_twin_reason=NO_TWINS)
+        for name, text in (
+            (
+                "swing",
+                "From the lowest to the highest third of {belief}s, the share that acts rises by "
+                "{value:.3f}.",
+            ),
+            (
+                "regret_stated",
+                "Against acting on the {belief}, choices lose {value:.3f} of gain and cost on "
+                "average.",
+            ),
+            (
+                "regret_exact",
+                "Against acting on the exact posterior, choices lose {value:.3f} of gain and cost "
+                "on average.",
+            ),
+            (
+                "slope",
+                "The {belief} from which it acts rises {value:.3f} times as much as that from "
+                "which acting pays.",
+            ),
+            ("intercept", "Where acting always pays, it would act from {value:.3f}."),
+            (
+                "nias",
+                "At equal stakes, the event is {value:.3f} more probable where it acts than where "
+                "it passes.",
+            ),
+            ("order", "An option is chosen {value:.3f} more often where it is named first."),
+        )
+    },
+    plan=_plan,
+    by_itself=asked_for(STAKES_QUESTIONS),
+    family=Family.ESTIMATE,
+)

@@ -12,5 +12,6 @@ from .pairwise import plot_pairwise_choice as plot_pairwise_choice
 from .power import plot_power as plot_power
 from .ranks import plot_ranks as plot_ranks
 from .sensitivity import plot_sensitivity as plot_sensitivity
+from .stakes import plot_thresholds as plot_thresholds
 from .states import plot_state_shares as plot_state_shares
 from .twins import plot_twins as plot_twins

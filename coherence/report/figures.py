@@ -19,13 +19,14 @@ from coherence.plots import calibration as calibration_plot
 from coherence.plots import matching as matching_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import sensitivity as sensitivity_plot
+from coherence.plots import stakes as stakes_plot
 from coherence.plots import states as state_plot
 from coherence.plots import twins as twin_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import Span, shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
-from coherence.report.acted_on import DIFFERENCE, SWING
+from coherence.report.acted_on import DIFFERENCE, SLOPE, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
@@ -91,6 +92,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
     planned = (
         _states(evaluation, key, noun),
         _acted_on(evaluation, key, noun),
+        _thresholds(evaluation, key, noun),
         _twins(evaluation, key),
         _sensitivity(evaluation, key),
         _pairs(evaluation, key, noun),
@@ -271,7 +273,7 @@ def _sensitivity(evaluation: EvaluationReport, key: str) -> Steps:
         yield Figure(f"{key}-sensitivity", sensitivity_plot.TITLE, caption, draw)
 
 
-# Matching probabilities
+# Questions with a level
 
 
 def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
@@ -301,6 +303,18 @@ def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         draw = partial(matching_plot.draw_chances, swing.details)
         place = "further" if difference is not None else "lead"
         yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place=place)
+
+
+def _thresholds(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    """Plan the line of own thresholds on the stated ones, where there is one."""
+    slope = next((result for result in evaluation.results if result.check == SLOPE), None)
+    if slope is not None and not slope.details.empty:
+        caption = (
+            f"The {noun} from which it acts, by the one from which acting pays. On the dashed "
+            "line both are the same. Bars: 95% intervals over cases."
+        )
+        draw = partial(stakes_plot.draw_thresholds, slope.details, noun=noun)
+        yield Figure(f"{key}-stakes", stakes_plot.TITLE, caption, draw, 4.2)
 
 
 # Pairs of actions

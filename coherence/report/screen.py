@@ -12,7 +12,17 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from coherence.report.acted_on import DIFFERENCE, SHARE, SWING, acted_on_sentence, percent
+from coherence.report.acted_on import (
+    ACTS,
+    DIFFERENCE,
+    REGRET,
+    SHARE,
+    SLOPE,
+    SWING,
+    numbers,
+    percent,
+    question_sentences,
+)
 from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
@@ -31,7 +41,7 @@ FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
 
 def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
     """Tell whether any evaluation has the primary test, or was asked which belief it acts on."""
-    return any(_primary(e) or acted_on_sentence(e.results) for e in evaluations)
+    return any(_primary(e) or question_sentences(e.results) for e in evaluations)
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ def _head(said: Headline) -> Grid:
 def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
     parts, primary = [], _primary(evaluation)
-    asked = _by_name(evaluation, SWING)
+    asked = _by_name(evaluation, SWING) or _by_name(evaluation, ACTS)
     if primary is None and asked is not None:
         parts.append(counted(asked.n_contexts, "case"))
     if primary is not None:
@@ -135,9 +145,9 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     ):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
         further.append(f"{_share(min(low))} {unasked}")
-    acted_on = acted_on_sentence(evaluation.results)
-    said_already = evaluation.verdict is Verdict.NOT_TESTED
-    further += filter(None, [_further(evaluation), "" if said_already else acted_on])
+    further += filter(None, [_further(evaluation)])
+    if evaluation.verdict is not Verdict.NOT_TESTED:  # else they are what is said
+        further += question_sentences(evaluation.results)
     return Headline(
         heading=said.heading,
         basis=_basis(evaluation),
@@ -245,6 +255,11 @@ def _unsaid_share(evaluation: EvaluationReport) -> str:
     return NOT_GIVEN if share is None or math.isnan(share.statistic) else percent(share)
 
 
+def _own_threshold(evaluation: EvaluationReport) -> str:
+    slope = _by_name(evaluation, SLOPE)
+    return NOT_GIVEN if slope is None or math.isnan(slope.statistic) else numbers(slope)
+
+
 def _prompts(evaluation: EvaluationReport) -> str:
     apart = [r for r in evaluation.results if r.check.partition(":")[0] == "prompt_consistency"]
     known = [r for r in apart if not math.isnan(r.statistic)]
@@ -263,6 +278,8 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choices follow belief", _follows),
     ("acted on less stated belief, points", _acted_on),
     ("weight of the exact posterior in it", _unsaid_share),
+    ("loss at stated stakes, points", lambda evaluation: _effect(_by_name(evaluation, REGRET))),
+    ("slope of own on stated threshold", _own_threshold),
     ("prompt variants differ by, points", _prompts),
     (
         "gap after evidence, points",

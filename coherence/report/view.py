@@ -51,6 +51,15 @@ QUESTIONS = {
         "matching:share": "weight of the exact posterior in it",
         "matching:order": "gain from being named first",
     },
+    "Does it act where its belief pays?": {
+        "stakes:swing": "rise of acting from low to high beliefs",
+        "stakes:regret_stated": "loss against acting on the stated belief",
+        "stakes:regret_exact": "loss against acting on the exact posterior",
+        "stakes:slope": "slope of its own threshold on the stated one",
+        "stakes:intercept": "intercept of that line",
+        "stakes:nias": "the event where it acts, less where it passes",
+        "stakes:order": "gain from being named first",
+    },
     "Do choices follow the belief?": {
         "monotone_choice": "a choice falls where its belief rises",
         "monotone_direction": "choices turn within the range of beliefs",
@@ -77,7 +86,10 @@ QUESTIONS = {
 """Question -> name of a check or of one of its results -> what it says in plain words."""
 COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 """Checks with a result for each prompt variant, and for each pair of actions."""
-LEADING = ("matching:swing", "matching:difference", "matching:share")
+LEADING = (
+    *("matching:swing", "matching:difference", "matching:share"),
+    *("stakes:swing", "stakes:regret_stated", "stakes:slope", "stakes:nias"),
+)
 """Estimates of one check that stand beside each other."""
 CANCELLING = "iterated_expectation:noise_removed"
 """The size of gaps, which cancel in the tested mean where they have both signs."""

@@ -21,6 +21,7 @@ NEEDS_PROMPT_VARIANTS = (P, ANOTHER_PROMPT)
 NEEDS_GIVEN_Z = (P, GIVEN_Z)
 NEEDS_MATCHING = (ONE_BELIEF, MATCHING_QUESTIONS)
 NEEDS_TURNS = (BELIEF, TURNS)
+NEEDS_STAKES = (ONE_BELIEF, STAKES_QUESTIONS)
 EVIDENCE = (
     *(
         STATE_AND_CHOICES,
@@ -34,5 +35,6 @@ EVIDENCE = (
     NEEDS_GIVEN_Z,
     NEEDS_MATCHING,
     NEEDS_TURNS,
+    NEEDS_STAKES,
 )
 """All that a belief can be checked against, in the order of a report: what few rows have first."""

@@ -297,8 +297,11 @@ class Runs:
             EXACT: "p_true" in there,
             ANOTHER_PROMPT: self.prompt.nunique() > 1,
             GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
-            MATCHING_QUESTIONS: MATCHING_QUESTIONS in self.kinds_of_questions,
             TURNS: {"turn", "group"} <= set(there),
+            **{
+                kind: kind in self.kinds_of_questions
+                for kind in (MATCHING_QUESTIONS, STAKES_QUESTIONS)
+            },
         }
         return frozenset(need for need, is_met in met.items() if not is_met)
 

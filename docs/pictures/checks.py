@@ -25,6 +25,7 @@ from coherence.plots import (
     plot_reliability,
     plot_state_shares,
     plot_stated_chances,
+    plot_thresholds,
 )
 from coherence.plots.style import (
     ACTION_COLOURS,
@@ -408,6 +409,26 @@ def _added_up(details: pd.DataFrame, ax: Axes) -> None:
     ax.legend(loc="upper left", frameon=False, fontsize=8)
 
 
+def stakes() -> None:
+    """Own thresholds on the stated ones, of who minds the stakes and who does not."""
+    rng, level = np.random.default_rng(SEED), np.tile([0.1, 0.25, 0.5, 0.75, 0.9], 60)
+    case, stated = np.repeat(np.arange(60), 5), rng.uniform(size=60)
+    panels: list[Panel] = []
+    for title, own in (("minds the stakes", level), ("hardly does", 0.4 + 0.2 * level)):
+        acts = rng.random(300) < 1 / (1 + np.exp(20 * (own - stated[case])))
+        results = coherence.stakes_estimates(
+            np.r_[stated, np.full(300, np.nan)],
+            np.r_[np.full(60, None), np.where(acts, "act", "pass")],
+            np.r_[np.full(60, np.nan), level],
+            context=np.r_[np.arange(60), case],
+            computed=True,
+        )
+        slope = next(result for result in results if result.check == "stakes:slope")
+        title = f"{title}: slope {slope.statistic:.2f}"
+        panels.append((title, partial(_drawn, plot_thresholds, slope)))
+    write("stakes", *panels, height=3.4)
+
+
 PICTURES = (
     doctor,
     sufficiency,
@@ -425,6 +446,7 @@ PICTURES = (
     action_information,
     matching,
     belief_movement,
+    stakes,
 )
 
 if __name__ == "__main__":
