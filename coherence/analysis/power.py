@@ -34,12 +34,14 @@ from coherence.analysis.power_result import PowerResult
 from coherence.analysis.reading import as_runs
 from coherence.analysis.studies import STATES, Cell, Plan, Simulations, is_estimate
 from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
 from coherence.statistics.evaluation import one_dimensional
 from coherence.statistics.resample import Seed, as_generator
+from coherence.table.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
 from coherence.table.runs import Runs
 
 Answerer = Agent | RationalAgent | Population | Runs | pd.DataFrame | str
@@ -346,6 +348,11 @@ def _checks(
             name in CHECKS,
             f"check must be among {', '.join(CHECKS)}; received {name!r}. "
             f"{closest(str(name), CHECKS)}",
+        )
+        require(
+            not {MATCHING_QUESTIONS, STAKES_QUESTIONS}.intersection(declaration(name).needs),
+            f"check {name!r} needs questions with a level, which simulated agents are not asked. "
+            "Leave it out.",
         )
         require(
             name not in population.lacks,

@@ -207,7 +207,8 @@ def _seen_from_the_event(table: LevelRows, frame: Floats) -> _Answers:
     turned = frame < 0
     return _Answers(
         context=table.context,
-        level=np.where(turned, 1.0 - table.level, table.level),
+        # Rounded: 1 - .35 is .65.
+        level=np.where(turned, np.round(1.0 - table.level, 9), table.level),
         stated_level=table.level,
         chose=np.where(turned, 1.0 - table.chose, table.chose),
         lottery=1.0 - table.chose,

@@ -260,6 +260,7 @@ def test_a_target_beyond_the_limit_is_said_to_be():
     [
         ({"check": "cni"}, "check must be among .*; received 'cni'. .*'cmi'"),
         ({"check": []}, "check must name at least one check; received none"),
+        ({"check": "matching"}, "check 'matching' needs questions with a level"),
         ({"n_contexts": 5}, "n_contexts must be a whole number of at least 10; received 5"),
         ({"n_contexts": []}, "n_contexts must hold at least one number; received none"),
         ({"n_reps": 0}, "n_reps must be a whole number of at least 1; received 0"),
