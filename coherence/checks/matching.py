@@ -204,12 +204,11 @@ class _Answers:
 
 def _seen_from_the_event(table: LevelRows, frame: Floats) -> _Answers:
     """Turn choices of the complement into choices of the event."""
-    turned = frame < 0
+    turned, stated = frame < 0, np.round(table.level, 9)  # 1 - .35 is .65
     return _Answers(
         context=table.context,
-        # Rounded: 1 - .35 is .65.
-        level=np.where(turned, np.round(1.0 - table.level, 9), table.level),
-        stated_level=table.level,
+        level=np.where(turned, np.round(1.0 - stated, 9), stated),
+        stated_level=stated,
         chose=np.where(turned, 1.0 - table.chose, table.chose),
         lottery=1.0 - table.chose,
         first=table.first * np.where(turned, -1.0, 1.0),
