@@ -25,8 +25,8 @@ from coherence.report.pages import environment, script, visible
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
 from coherence.result import Family
 from coherence.table.printable import counted
-from coherence.table.runs import Runs
-from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX
+from coherence.table.runs import Runs, question_kind
+from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
 
 MOST_LISTED = 500
 """Cases of a group that are listed."""
@@ -42,7 +42,13 @@ _SUMMARY = 400
 Distribution = Mapping[str, float]
 _NAME = 60
 _RAW = ("raw_belief", "raw_z", "raw_action")
-_HEADINGS = {"rep": "repetition", "p": "belief", "p_z": "p(z)", "z_state": "z is"}
+_HEADINGS = {
+    "rep": "repetition",
+    "p": "belief",
+    "p_z": "p(z)",
+    "z_state": "z is",
+    "order": "named first",
+}
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,9 @@ def answer_pages(
     evaluation: EvaluationReport, links: AnswerLinks, *, back: str
 ) -> Iterator[tuple[str, str]]:
     """Render the pages of one evaluation, the table of its cases first."""
-    numbers = evaluation.rows.table["context"].astype(str).map(links.shown)
-    rows = evaluation.rows.table[numbers.notna()]
+    rows = _all_rows(evaluation.rows)
+    numbers = rows["context"].astype(str).map(links.shown)
+    rows = rows[numbers.notna()]
     number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
     order = np.argsort(number, kind="stable")
     rows, number = rows.iloc[order], number[order]
@@ -105,6 +112,20 @@ def answer_pages(
                 **shared,
             ),
         )
+
+
+def _all_rows(runs: Runs) -> pd.DataFrame:
+    """Return all answers, those to questions with a level below the others.
+
+    Of these one text of a kind and case is kept: level, frame and order tell the others.
+    """
+    if runs.levels is None:
+        return runs.table
+    table = runs.levels.table
+    if "asked_action" in table:
+        of_case = pd.DataFrame({"context": table["context"], "kind": question_kind(table)})
+        table = table.assign(asked_action=table["asked_action"].mask(of_case.duplicated(), None))
+    return pd.concat([runs.table, table], ignore_index=True)
 
 
 def moves(evaluation: EvaluationReport) -> dict[str, float]:
@@ -201,10 +222,12 @@ def _shown_note(links: AnswerLinks) -> str:
 
 def _columns(runs: Runs, rows: pd.DataFrame) -> list[str]:
     """Return the columns of answers that hold anything, in the order in which they are read."""
+    policies = [] if runs.levels is None else runs.levels.policies
     wanted = [
         *("prompt", "z", "z_state"),
+        *LEVEL_COLUMNS,
         *runs.beliefs,
-        *("p_z", "action", *runs.policies),
+        *("p_z", "action", *runs.policies, *policies),
         *("status", "answer_mass", *_RAW),
     ]
     return [name for name in wanted if name in rows and rows[name].notna().any()]

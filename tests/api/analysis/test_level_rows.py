@@ -241,3 +241,13 @@ def test_tables_read_by_evaluation_have_the_same_numbers(tmp_path):
     by_evaluation = coherence.analyze(scan, checks=["matching"], rng=1)
     in_memory = coherence.analyze(table(), checks=["matching"], rng=1)
     pd.testing.assert_frame_equal(by_evaluation.results, in_memory.results)
+
+
+def test_pages_of_answers_show_every_question_and_one_text_of_a_kind():
+    texts = [f"question {number}" for number in range(3 * N + 10 * N)]
+    report = coherence.analyze(table().assign(asked_action=texts), checks=["calibration"], rng=1)
+    pages = "".join(text for _, text in report.to_files())
+    assert '<th scope="col">level</th>' in pages
+    assert pages.count("<td>complement</td>") > N
+    assert f"question {3 * N}<" in pages
+    assert f"question {3 * N + 1}<" not in pages
