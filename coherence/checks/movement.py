@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import NEVER, Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.iterated import grid_step
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -34,6 +35,7 @@ from coherence.result import CheckResult, Interval
 from coherence.statistics.evaluation import RESOLVED, EvaluationData
 from coherence.statistics.mean_interval import (
     NO_SPREAD,
+    NOTHING,
     PAIRED,
     difference_interval,
     difference_pvalue,
@@ -51,11 +53,16 @@ BEYOND = math.sqrt(2 / math.pi)
 """Mean distance from 0, in standard deviations, of normal noise that was cut off there around a
 belief of 0; around other beliefs it is less."""
 EITHER_WAY = "0 and 1 as stated and as noise cut off"
+ROUNDED = "the exact posterior as it is and rounded as reports are"
 AS_EXACT = "reports taken as exact"
 STILL = "every excess is exactly zero: nothing to test"
 ADDED = (
     "one report a turn: noise with a standard deviation of {sd:.2f} would add as much movement by "
     "itself. Ask again at each turn, to take it off"
+)
+COARSE = 0.05  # step of reports from which rounding is spoken of
+IN_STEPS = (
+    "reports are multiples of {step:g} and hardly vary at a turn: rounding alone moves the excess"
 )
 HIDDEN = "one report a turn: noise adds movement, and without it the excess is lower still"
 
@@ -107,7 +114,8 @@ def belief_movement_test(
         `details` has ``movement``, ``reduction`` and ``excess`` of the step to each turn, and of
         the exact posterior; `settings` the same of whole episodes, ``n_episodes``, and
         ``share_at_ends``, of reports 0 or 1 at turns where reports differ. `n_contexts` counts
-        turns. With one report a turn the check is ``belief_movement:single_reports``.
+        turns; `reason` says what noise of single reports, or rounding, may do. With one report a
+        turn the check is ``belief_movement:single_reports``.
 
     Raises
     ------
@@ -122,9 +130,10 @@ def belief_movement_test(
     noise does not bias; turns with one report are left out. A report of 0 or 1 at a turn where
     reports differ may be noise cut off there. As such it stands for up to .80 standard deviations
     beyond; the interval reaches over both readings, and p is the larger one, 1 where the readings
-    differ in sign. Reports of one a turn are
-    taken as exact: noise of variance v adds 2v for each step. Test and interval over episodes are
-    the more careful of Student's t and Hall's skewness-adjusted t.
+    differ in sign. So too with the exact posterior as it is and rounded, where all reports are in
+    steps and hardly vary. Reports of one a turn are taken as exact: noise of variance v adds 2v for
+    each step. Test and interval over episodes are the more careful of Student's t and Hall's
+    skewness-adjusted t.
 
     References
     ----------
@@ -299,11 +308,10 @@ def _belief_movement(
     if repeated:
         cut_off, share_at_ends = _as_cut_off(used)
         readings += [_steps(used, cut_off, repeated=True)] if share_at_ends else []
-    bayesian = None
-    if exact is not None:
-        of_cells = replace(used, cell=np.arange(len(exact)), rep=np.zeros(len(exact), dtype=int))
-        bayesian = _steps(of_cells, exact[:, None], repeated=False)
-    values = [_excess(reading, bayesian) for reading in readings]
+    step = _lasting_step(used)
+    bayesians = [None] if exact is None else _bayesians(used, exact, step)
+    bayesian = bayesians[0]
+    values = [_excess(of, beside) for of in readings for beside in bayesians]
     of_cluster = [
         clusters.values(context_sums(value, steps.episode, len(episodes))) for value in values
     ]
@@ -314,31 +322,68 @@ def _belief_movement(
             **result.settings,
             **_totals(steps, bayesian, len(episodes)),
             "share_at_ends": share_at_ends,
+            "step": step,
             "clusters": clusters.plural,
         },
         details=_by_turn(steps, bayesian, clusters),
         assumptions=(clusters.independent, *_assumed(single, repeated)),
     )
     how = [AS_EXACT] * single + [EITHER_WAY] * (len(readings) > 1)
+    how += [ROUNDED] * (len(bayesians) > 1)
     method = ", ".join([PAIRED.format(clusters=clusters.plural), *how])
     result = _tested(result, of_cluster, method)
-    if not single or math.isnan(result.pvalue or math.nan):
+    if result.interval is None:
         return result
-    sd = math.sqrt(max(result.statistic, 0.0) * len(episodes) / (2 * len(values[0])))
-    return replace(result, reason=ADDED.format(sd=sd) if sd else HIDDEN)
+    of_step = result.statistic * len(episodes) / len(values[0])
+    return replace(result, reason=_remark(of_step, step, single=single))
+
+
+def _bayesians(reports: _Reports, exact: Floats, step: float) -> list[_Steps | None]:
+    """Return the steps of the exact posterior; also of one that is rounded as reports are."""
+    cells = np.arange(len(exact))
+    of_cells = replace(reports, cell=cells, rep=np.zeros_like(cells))
+    kinds = [exact, np.round(exact / step) * step] if step else [exact]
+    return [_steps(of_cells, kind[:, None], repeated=False) for kind in kinds]
+
+
+def _lasting_step(reports: _Reports) -> float:
+    """Return the step that all reports are multiples of; 0 where they vary by a quarter of it.
+
+    The rounding errors of reports that vary are as good as independent, and taken off as noise.
+    """
+    step, repeated = grid_step(reports.belief), reports.sizes > 1
+    variances = variances_within(reports.belief, reports.cell)[repeated]
+    varies = repeated.any() and math.sqrt(variances.mean()) > step / 4
+    return 0.0 if varies else step
+
+
+def _remark(of_step: float, step: float, *, single: bool) -> str:
+    """Return what rounding and noise of reports may do to the excess; empty if nothing."""
+    rounded, noisy = IN_STEPS.format(step=step) if step >= COARSE else "", ""
+    if single:
+        noisy = ADDED.format(sd=math.sqrt(of_step / 2)) if of_step > 0 else HIDDEN
+    return "; ".join(filter(None, [rounded, noisy]))
 
 
 def _tested(result: CheckResult, readings: list[Floats], method: str) -> CheckResult:
     """Complete a result by the hull of the intervals of all readings, and the largest p."""
-    above = [values.mean() > 0 for values in readings]
-    pvalue = 1.0 if any(above) and not all(above) else max(map(difference_pvalue, readings))
-    intervals = [difference_interval(values) for values in readings]
-    known = [interval for interval in intervals if interval is not None]
-    if math.isnan(pvalue) or len(known) < len(intervals):
+    moved = [bool(np.abs(values).max() > NOTHING) for values in readings]
+    if not any(moved):
+        return replace(result, reason=STILL)
+    above = [bool(values.mean() > 0) for values in readings]
+    agree = all(moved) and (all(above) or not any(above))
+    pvalue = max(map(difference_pvalue, readings)) if agree else 1.0
+    zero = Interval(0.0, 0.0)
+    ends = [
+        difference_interval(values) if moves else zero
+        for values, moves in zip(readings, moved, strict=True)
+    ]
+    known = [interval for interval in ends if interval is not None]
+    if len(known) < len(ends):
         alike = NO_SPREAD.format(what="excess", clusters=result.settings["clusters"])
-        return replace(result, pvalue=pvalue, reason=STILL if math.isnan(pvalue) else alike)
-    ends = min(each.low for each in known), max(each.high for each in known)
-    return replace(result, interval=Interval(*ends, 0.95, method), pvalue=pvalue)
+        return replace(result, pvalue=pvalue, reason=alike)
+    low, high = min(each.low for each in known), max(each.high for each in known)
+    return replace(result, interval=Interval(low, high, 0.95, method), pvalue=pvalue)
 
 
 def _null(single: bool, less_exact: bool) -> str:

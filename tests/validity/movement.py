@@ -42,7 +42,7 @@ def true_excess(weight: float, n_turns: int) -> float:
     chance = sum(0.5 * share**ups * (1 - share) ** (n_turns - ups) for share in (RIGHT, 1 - RIGHT))
     p = beliefs(signal, weight)
     movement = (np.diff(p) ** 2).sum(axis=1)
-    return float(chance @ (movement - 0.25 + p[:, -1] * (1 - p[:, -1])))
+    return round(float(chance @ (movement - 0.25 + p[:, -1] * (1 - p[:, -1]))), 12)
 
 
 def reports(p: Floats, noise: str, sd: float, n_reps: int, step: float, rng) -> Floats:

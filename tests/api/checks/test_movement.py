@@ -129,6 +129,18 @@ def test_the_exact_posterior_shortens_the_interval_of_the_same_excess():
     assert "zero" in bayes.reason
 
 
+def test_rounded_reports_that_do_not_vary_are_not_taken_for_incoherence():
+    """Without the second reading a Bayesian who rounds is rejected at p < 1e-6."""
+    rows = table(n=300, n_reps=2)
+    result = test_of(rows.assign(p=rows["p"].round(1)), exact="p_true")
+    assert result.settings["step"] == 0.1
+    assert "multiples of 0.1" in result.reason
+    assert result.low < result.statistic < result.high == 0
+    assert result.pvalue == 1
+    varying = np.clip(rows["p"] + 0.05 * np.random.default_rng(1).normal(size=len(rows)), 0, 1)
+    assert test_of(rows.assign(p=varying.round(1)), exact="p_true").settings["step"] == 0
+
+
 def test_turning_states_round_or_splitting_one_changes_what_it_must():
     rows = table(1.5, n_reps=2, noise=0.05)
     same = test_of(rows.assign(p=1 - rows["p"]))
